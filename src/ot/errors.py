@@ -1,0 +1,277 @@
+"""Every error the engine raises: facts as fields, worded only at the edges.
+
+OneToolError
+├── ConfigError                   a configuration file is wrong
+├── CommandError                  the text given to run() cannot become code
+│   ├── LegacyPrefixError
+│   ├── CommandTooLargeError
+│   ├── UnknownSnippetError
+│   ├── SnippetError
+│   └── AliasCycleError
+├── PackLoadError                 a pack file cannot be read
+├── PreflightError                names or arguments that are certain to fail
+├── CallError                     one call to a tool did not succeed
+│   ├── UnknownPackError
+│   ├── UnknownToolError
+│   ├── UnknownProjectError
+│   ├── ToolArgumentError
+│   ├── ToolDeniedError
+│   ├── ConsentError
+│   ├── ToolTimeoutError
+│   ├── ToolStoppedError
+│   ├── ServiceUnavailableError
+│   ├── ToolFailedError
+│   └── ToolError                 raised by packs, for the caller to read
+└── RunError                      the run itself did not reach its end
+    ├── SandboxError
+    ├── KernelStartError
+    ├── RunTimeoutError
+    ├── RunLimitError
+    ├── RunCrashedError
+    └── RunRefusedError
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class OneToolError(Exception):
+    """The root: everything below is expected and has a sentence for the caller."""
+
+
+class ConfigError(OneToolError):
+    """One mistake in one configuration file."""
+
+    def __init__(self, reason: str, *, file: Path | None = None, key: str | None = None, fix: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.file = file
+        self.key = key
+        self.fix = fix
+
+
+class CommandError(OneToolError):
+    """The text given to run() cannot become code."""
+
+
+class LegacyPrefixError(CommandError):
+    """`!onetool` in front of a command: a form that was never Python."""
+
+
+class CommandTooLargeError(CommandError):
+    """The command has more bytes than a run accepts."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(size, limit)
+        self.size = size
+        self.limit = limit
+
+
+class UnknownSnippetError(CommandError):
+    """`$name` where no snippet has that name."""
+
+    def __init__(self, name: str, available: Sequence[str]) -> None:
+        super().__init__(name)
+        self.name = name
+        self.available = tuple(available)
+
+
+class SnippetError(CommandError):
+    """A snippet exists, but these arguments or its template do not work."""
+
+    def __init__(self, name: str, reason: str, usage: str) -> None:
+        super().__init__(name, reason)
+        self.name = name
+        self.reason = reason
+        self.usage = usage
+
+
+class AliasCycleError(CommandError):
+    """Aliases that lead back to themselves."""
+
+    def __init__(self, cycle: Sequence[str]) -> None:
+        super().__init__(*cycle)
+        self.cycle = tuple(cycle)
+
+
+class PackLoadError(OneToolError):
+    """A pack file that cannot be read, parsed or imported."""
+
+    def __init__(self, file: Path, reason: str, line: int | None = None) -> None:
+        super().__init__(str(file), reason)
+        self.file = file
+        self.reason = reason
+        self.line = line
+
+
+class CallError(OneToolError):
+    """One call to a tool did not succeed; `tool` is its full name."""
+
+    def __init__(self, tool: str, *details: object) -> None:
+        super().__init__(tool, *details)
+        self.tool = tool
+
+
+class PreflightError(OneToolError):
+    """Everything that is certain to fail, found before the first side effect: (line, error) pairs."""
+
+    def __init__(self, problems: Sequence[tuple[int, CallError]]) -> None:
+        super().__init__(*problems)
+        self.problems = tuple(problems)
+
+
+class UnknownPackError(CallError):
+    """No pack has this name."""
+
+    def __init__(self, pack: str, available: Sequence[str]) -> None:
+        super().__init__(pack)
+        self.pack = pack
+        self.available = tuple(available)
+
+
+class UnknownToolError(CallError):
+    """The pack exists, the tool does not; `available` are the pack's tools, without the pack."""
+
+    def __init__(self, tool: str, *, pack: str, available: Sequence[str]) -> None:
+        super().__init__(tool)
+        self.pack = pack
+        self.available = tuple(available)
+
+
+class UnknownProjectError(CallError):
+    """`proj.<name>` where neither a function nor a configured project has that name."""
+
+    def __init__(self, name: str, *, functions: Sequence[str], projects: Sequence[str]) -> None:
+        super().__init__(f"proj.{name}")
+        self.name = name
+        self.functions = tuple(functions)
+        self.projects = tuple(projects)
+
+
+class ToolArgumentError(CallError):
+    """Arguments that do not fit the schema; `problems` are short phrases."""
+
+    def __init__(self, tool: str, problems: Sequence[str], signature: str) -> None:
+        super().__init__(tool, *problems)
+        self.problems = tuple(problems)
+        self.signature = signature
+
+
+class ToolDeniedError(CallError):
+    """`policy.deny` names this tool."""
+
+    def __init__(self, tool: str, rule: str) -> None:
+        super().__init__(tool, rule)
+        self.rule = rule
+
+
+class ConsentError(CallError):
+    """A person must agree first, and did not or could not be asked."""
+
+    def __init__(self, tool: str, reason: str) -> None:
+        super().__init__(tool, reason)
+        self.reason = reason
+
+
+class ToolTimeoutError(CallError):
+    """The call took longer than its limit; `still_running` is true where a plain tool could not be stopped."""
+
+    def __init__(self, tool: str, limit: float, *, still_running: bool = False) -> None:
+        super().__init__(tool, limit)
+        self.limit = limit
+        self.still_running = still_running
+
+
+class ToolStoppedError(CallError):
+    """The call was cancelled, or refused because its run had ended."""
+
+    def __init__(self, tool: str, *, still_running: bool = False) -> None:
+        super().__init__(tool)
+        self.still_running = still_running
+
+
+class ServiceUnavailableError(CallError):
+    """The network, or what stands behind it, did not answer."""
+
+    def __init__(self, tool: str, reason: str) -> None:
+        super().__init__(tool, reason)
+        self.reason = reason
+
+
+class ToolFailedError(CallError):
+    """The tool raised; `kind` is the builtin exception it was, `incident` finds the traceback in the log."""
+
+    def __init__(self, tool: str, kind: str, message: str, incident: str) -> None:
+        super().__init__(tool, kind, message)
+        self.kind = kind
+        self.message = message
+        self.incident = incident
+
+
+class ToolError(CallError):
+    """What a pack raises for its caller to read: `raise ToolError("no such file: a.txt")`."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("")
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class RunError(OneToolError):
+    """The run itself did not reach its end."""
+
+
+class SandboxError(RunError):
+    """A confinement layer that this configuration demands is not in force."""
+
+    def __init__(self, layers: Sequence[str]) -> None:
+        super().__init__(*layers)
+        self.layers = tuple(layers)
+
+
+class KernelStartError(RunError):
+    """No kernel could be started; `reason` is what the zygote said last."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class RunTimeoutError(RunError):
+    """The run's own clock ran out; `line` is where the code was, if that could be told."""
+
+    def __init__(self, limit: float, line: int | None = None) -> None:
+        super().__init__(limit)
+        self.limit = limit
+        self.line = line
+
+
+class RunLimitError(RunError):
+    """Memory or scratch space really used went past its limit."""
+
+    def __init__(self, what: str, limit: int, line: int | None = None) -> None:
+        super().__init__(what, limit)
+        self.what = what
+        self.limit = limit
+        self.line = line
+
+
+class RunCrashedError(RunError):
+    """The kernel's process ended without a result; `status` is that of waitpid, None if unknown."""
+
+    def __init__(self, status: int | None, line: int | None = None) -> None:
+        super().__init__(status)
+        self.status = status
+        self.line = line
+
+
+class RunRefusedError(RunError):
+    """The kernel broke the protocol between it and the server, or was cancelled."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason

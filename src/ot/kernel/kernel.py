@@ -1,0 +1,180 @@
+"""One kernel, seen from the server: its socket, its signals, what it printed, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from ot.errors import RunRefusedError
+from ot_kernel.wire import HEADER, MAX_FRAME, SPILL_PREFIX, Message, WireError, frame, pack, unpack
+
+INTERRUPT, DUMP = signal.SIGUSR1, signal.SIGUSR2
+PRINTED_HEAD, PRINTED_TAIL = 400_000, 100_000
+MAX_SPILL = 16 * 1024 * 1024
+_RUN_LINE = re.compile(r'File "<run>", line (\d+)')
+
+
+class Kernel:
+    """Handlers are set by whoever runs a program in it; what arrives is hostile until checked."""
+
+    def __init__(self, number: int, pid: int, sock: socket.socket, fds: tuple[int, int, int], scratch: Path) -> None:
+        self.number = number
+        self.scratch = scratch
+        self.pid = pid
+        self.overrun: str | None = None  # "memory" or "scratch", once the supply had to kill it
+        self.ended = asyncio.Event()
+        self.status: int | None = None
+        self.on_message: Callable[[Message], None] = _ignore
+        self.on_lost: Callable[[str], None] = _ignore
+        self._socket = sock
+        self._pidfd, self._output, self._dump = fds
+        self._loop = asyncio.get_running_loop()
+        self._incoming = bytearray()
+        self._outgoing = bytearray()
+        self._closed = False
+        sock.setblocking(False)
+        self._loop.add_reader(sock.fileno(), self._readable)
+
+    # -- messages
+
+    def send(self, message: Message) -> None:
+        """Send a message; one too large for a frame goes through the scratch folder."""
+        self.send_payload(pack(message))
+
+    def send_payload(self, payload: bytes) -> None:
+        """Send what is already packed."""
+        if self._closed:
+            return
+        data = frame(payload if len(payload) <= MAX_FRAME else self._spill(payload))
+        if not self._outgoing:
+            try:
+                data = data[self._socket.send(data) :]
+            except BlockingIOError:
+                pass
+            except OSError as error:
+                self._lose(f"the kernel cannot be written to: {error.strerror}")
+                return
+        if data:
+            if not self._outgoing:
+                self._loop.add_writer(self._socket.fileno(), self._writable)
+            self._outgoing += data
+
+    def _spill(self, payload: bytes) -> bytes:
+        name = f"{SPILL_PREFIX}s{len(payload)}-{id(payload):x}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        with open(os.open(self.scratch / name, flags, 0o600), "wb") as file:
+            file.write(payload)
+        return pack({"op": "file", "name": name})
+
+    def _writable(self) -> None:
+        try:
+            del self._outgoing[: self._socket.send(self._outgoing)]
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._lose(f"the kernel cannot be written to: {error.strerror}")
+            return
+        if not self._outgoing:
+            self._loop.remove_writer(self._socket.fileno())
+
+    def _readable(self) -> None:
+        try:
+            data = self._socket.recv(256 * 1024)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._lose("the kernel closed its connection")
+            return
+        self._incoming += data
+        try:
+            while (payload := self._next_payload()) is not None:
+                self.on_message(unpack(payload))
+        except WireError as error:
+            self._lose(str(error))
+
+    def _next_payload(self) -> bytes | None:
+        if len(self._incoming) < HEADER.size:
+            return None
+        size = HEADER.unpack_from(self._incoming)[0]
+        if size > MAX_FRAME:
+            raise WireError(f"a frame of {size} bytes")
+        end = HEADER.size + size
+        if len(self._incoming) < end:
+            return None
+        payload = bytes(self._incoming[HEADER.size : end])
+        del self._incoming[:end]
+        return payload
+
+    def read_spilled(self, message: Message) -> Message:
+        """Read a message that came as a file. Blocking: call it on a thread. Raises RunRefusedError."""
+        name = message.get("name")
+        if not isinstance(name, str) or not name.startswith(SPILL_PREFIX) or "/" in name:
+            raise RunRefusedError("the kernel named a file that is none of its messages")
+        try:
+            with open(os.open(self.scratch / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+                facts = os.fstat(file.fileno())
+                if not stat.S_ISREG(facts.st_mode) or facts.st_size > MAX_SPILL:
+                    raise RunRefusedError(f"the kernel sent a message of more than {MAX_SPILL} bytes")
+                payload = file.read()
+            os.unlink(self.scratch / name)
+            return unpack(payload)
+        except (OSError, WireError) as error:
+            raise RunRefusedError(f"a message of the kernel could not be read: {error}") from error
+
+    # -- signals and what is left behind
+
+    def signal(self, number: signal.Signals) -> None:
+        """Signal the process itself, never whoever may have its number by now."""
+        if not self._closed:
+            try:
+                signal.pidfd_send_signal(self._pidfd, number)
+            except ProcessLookupError:
+                pass  # it has ended; the zygote will say how
+
+    def printed(self) -> tuple[str, int]:
+        """What the code wrote, head and tail, and how many bytes between them were left out."""
+        size = os.fstat(self._output).st_size
+        head = os.pread(self._output, PRINTED_HEAD, 0)
+        if size <= PRINTED_HEAD + PRINTED_TAIL:
+            return (head + os.pread(self._output, PRINTED_TAIL, len(head))).decode("utf-8", "replace"), 0
+        tail = os.pread(self._output, PRINTED_TAIL, size - PRINTED_TAIL)
+        text = head.decode("utf-8", "replace") + "\n…\n" + tail.decode("utf-8", "replace")
+        return text, size - len(head) - len(tail)
+
+    def dumped_line(self) -> int | None:
+        """The author's line that the main thread was at, if the process could still be made to say."""
+        text = os.pread(self._dump, 64 * 1024, 0).decode("utf-8", "replace")
+        main_thread = text.rpartition("most recent call first")[2]
+        found = _RUN_LINE.search(main_thread)
+        return int(found[1]) if found else None
+
+    def close(self) -> None:
+        """Kill it and let go of it; what it printed cannot be read afterwards."""
+        if self._closed:
+            return
+        self.signal(signal.SIGKILL)
+        self._closed = True
+        self._loop.remove_reader(self._socket.fileno())
+        if self._outgoing:
+            self._loop.remove_writer(self._socket.fileno())
+        self._socket.close()
+        for fd in (self._pidfd, self._output, self._dump):
+            os.close(fd)
+
+    def _lose(self, reason: str) -> None:
+        """Nothing more will be read: the other side is gone or not to be trusted."""
+        if not self._closed:
+            self._loop.remove_reader(self._socket.fileno())
+        self.on_lost(reason)
+
+
+def _ignore(_: object) -> None:
+    """Before a program runs, nobody listens."""

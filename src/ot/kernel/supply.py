@@ -1,0 +1,315 @@
+"""Warm kernels: forked ahead, used once, replaced after the answer has left."""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from ot.errors import KernelStartError, RunError, SandboxError
+from ot.kernel.kernel import Kernel
+from ot.kernel.watch import measure_memory, measure_scratch
+from ot.kernel.zygote_process import ZygoteProcess, launch_zygote, request_kernels
+from ot.logs import LogSpan
+from ot_kernel.wire import Message
+
+MAX_KERNELS = 64
+START_LIMIT = 20.0  # seconds until a kernel that was asked for must be there
+REFILL_DELAY = 0.003  # the answer leaves first: a fork beside it would delay it
+WATCH_INTERVAL = 0.25
+SCRATCH_LIMIT = 256 * 1024 * 1024
+MEMORY_MARGIN = 64 * 1024 * 1024  # libraries and the interpreter itself are counted as used, not as the code's
+MAX_RESTARTS = 5
+
+
+class KernelSupply:
+    """Owns the zygote and every kernel. `missing` are the confinement layers that this system does not have."""
+
+    def __init__(self, zygote: ZygoteProcess) -> None:
+        self._zygote = zygote
+        self._settings = zygote.settings
+        self._loop = asyncio.get_running_loop()
+        self._ready: deque[Kernel] = deque()
+        self._waiting: deque[asyncio.Future[Kernel]] = deque()
+        self._starting: dict[int, Kernel] = {}
+        self._asked = 0  # requested from the zygote and not announced yet
+        self._alive: dict[int, Kernel] = {}
+        self._in_use: set[Kernel] = set()
+        self._slots = anyio.CapacityLimiter(MAX_KERNELS)
+        self._refill_timer: asyncio.TimerHandle | None = None
+        self._watch_timer: asyncio.TimerHandle | None = None
+        self._measuring: asyncio.Task[None] | None = None
+        self._restarts = 0
+        self._said = b""
+        self._refusal: RunError | None = None
+        self._closing = False
+        self.missing: tuple[str, ...] = ()
+        self.layers: tuple[str, ...] = ()
+        self.started = 0
+
+    # -- taking one
+
+    @asynccontextmanager
+    async def take(self) -> AsyncIterator[Kernel]:
+        """A kernel that nobody has used; it is killed afterwards, whatever happened."""
+        async with self._slots:
+            kernel = await self._next()
+            self._in_use.add(kernel)
+            self._schedule_watch()
+            try:
+                yield kernel
+            finally:
+                self._in_use.discard(kernel)
+                kernel.close()
+                self._schedule_refill()
+
+    async def _next(self) -> Kernel:
+        if self._refusal is not None:
+            raise self._refusal
+        if self._ready:
+            return self._ready.popleft()
+        future: asyncio.Future[Kernel] = self._loop.create_future()
+        self._waiting.append(future)
+        self._refill()
+        try:
+            with anyio.fail_after(START_LIMIT):
+                return await future
+        except BaseException as error:
+            self._withdraw(future)
+            if isinstance(error, TimeoutError):
+                raise KernelStartError(f"none was ready after {START_LIMIT:g} s. {self._last_words()}") from None
+            raise
+
+    def _withdraw(self, future: asyncio.Future[Kernel]) -> None:
+        """Nobody waits any more; a kernel that arrived in that very moment is still warm."""
+        if future in self._waiting:
+            self._waiting.remove(future)
+        elif future.done() and not future.cancelled() and future.exception() is None:
+            self._ready.append(future.result())
+
+    # -- keeping it filled
+
+    def _schedule_refill(self) -> None:
+        if self._waiting:
+            self._refill()
+        elif self._refill_timer is None and not self._closing:
+            self._refill_timer = self._loop.call_later(REFILL_DELAY, self._refill)
+
+    def _refill(self) -> None:
+        if self._refill_timer is not None:
+            self._refill_timer.cancel()
+            self._refill_timer = None
+        if self._closing or self._refusal is not None:
+            return
+        coming = len(self._ready) + len(self._starting) + self._asked
+        wanted = self._settings.warm + len(self._waiting) - coming
+        if wanted > 0:
+            self._asked += wanted
+            try:
+                request_kernels(self._zygote, wanted)
+            except OSError:
+                self._zygote_lost()
+
+    def start(self) -> None:
+        """Listen to the zygote and ask for the first kernels."""
+        self._loop.add_reader(self._zygote.control.fileno(), self._hear_zygote)
+        output = self._zygote.process.stdout
+        assert output is not None
+        os.set_blocking(output.fileno(), False)
+        self._loop.add_reader(output.fileno(), self._drain, output.fileno())
+        self._refill()
+
+    def _drain(self, fd: int) -> None:
+        try:
+            data = os.read(fd, 65536)
+        except BlockingIOError:
+            return
+        if not data:
+            self._loop.remove_reader(fd)
+            return
+        self._said = (self._said + data)[-4096:]
+
+    def _last_words(self) -> str:
+        return self._said.decode("utf-8", "replace").strip()
+
+    def _hear_zygote(self) -> None:
+        while True:
+            try:
+                data, fds = _receive(self._zygote.control)
+            except BlockingIOError:
+                return
+            except OSError:
+                data, fds = b"", []
+            if not data:
+                self._zygote_lost()
+                return
+            self._handle(json.loads(data), fds)
+
+    def _handle(self, message: dict[str, Any], fds: list[int]) -> None:
+        if "kernel" in message:
+            self._asked = max(0, self._asked - 1)
+            self.started += 1
+            self._welcome(message["kernel"], message["pid"], fds)
+        elif "ended" in message:
+            self._bury(message["ended"], message["status"])
+        else:
+            self.missing = tuple(message["missing"])
+            if self.missing and self._settings.sandbox == "strict":
+                self._refuse(SandboxError([f"{layer}: not on this system" for layer in self.missing]))
+
+    def _welcome(self, number: int, pid: int, fds: list[int]) -> None:
+        kernel_socket = socket.socket(fileno=fds[0])
+        scratch = self._zygote.scratch_root / str(number)
+        kernel = Kernel(number, pid, kernel_socket, (fds[1], fds[2], fds[3]), scratch)
+        self._starting[number] = kernel
+        self._alive[number] = kernel
+        kernel.on_message = lambda message: self._became_ready(kernel, message)
+
+    def _became_ready(self, kernel: Kernel, message: Message) -> None:
+        self._starting.pop(kernel.number, None)
+        self.layers = tuple(message["layers"])
+        if message["failed"]:
+            self._refuse(SandboxError(message["failed"]))
+            kernel.close()
+            return
+        self._restarts = 0
+        while self._waiting:
+            future = self._waiting.popleft()
+            if not future.done():
+                future.set_result(kernel)
+                return
+        self._ready.append(kernel)
+
+    def _refuse(self, error: RunError) -> None:
+        self._refusal = error
+        while self._waiting:
+            future = self._waiting.popleft()
+            if not future.done():
+                future.set_exception(error)
+
+    # -- ends
+
+    def _bury(self, number: int, status: int) -> None:
+        kernel = self._alive.pop(number, None)
+        if kernel is None:
+            return
+        if self._starting.pop(number, None) is not None or kernel in self._ready:
+            # It ended before it ran anything: what it said last is the only clue.
+            kernel.close()
+            if kernel in self._ready:
+                self._ready.remove(kernel)
+            self._restarts += 1
+            if self._restarts > MAX_RESTARTS:
+                self._refuse(KernelStartError(f"kernels end before they are ready. {self._last_words()}"))
+            self._schedule_refill()
+        kernel.status = status
+        kernel.ended.set()
+        try:
+            os.rmdir(kernel.scratch)
+        except OSError:
+            self._loop.run_in_executor(None, lambda: shutil.rmtree(kernel.scratch, ignore_errors=True))
+
+    def _zygote_lost(self) -> None:
+        """Its kernels die with it; runs in flight report their crash, and a new zygote takes over."""
+        self._loop.remove_reader(self._zygote.control.fileno())
+        self._zygote.control.close()
+        if self._closing:
+            return
+        self._restarts += 1
+        for kernel in [*self._ready, *self._starting.values()]:
+            kernel.close()
+        self._ready.clear()
+        self._starting.clear()
+        self._asked = 0
+        for kernel in self._alive.values():
+            kernel.status = int(signal.SIGKILL)
+            kernel.ended.set()
+        self._alive.clear()
+        with LogSpan("kernel.restart", attempt=self._restarts, said=self._last_words()):
+            if self._restarts > MAX_RESTARTS:
+                self._refuse(KernelStartError(f"the zygote keeps ending. {self._last_words()}"))
+                return
+            self._dispose_zygote()
+            self._zygote = launch_zygote(self._settings)
+            self.start()
+
+    def _dispose_zygote(self) -> None:
+        process = self._zygote.process
+        if process.stdout is not None:
+            self._loop.remove_reader(process.stdout.fileno())
+            process.stdout.close()
+        process.kill()
+        process.wait()
+        shutil.rmtree(self._zygote.scratch_root, ignore_errors=True)
+
+    def close(self) -> None:
+        """End every kernel and the zygote, and clear what they wrote."""
+        self._closing = True
+        for timer in (self._refill_timer, self._watch_timer):
+            if timer is not None:
+                timer.cancel()
+        for kernel in list(self._alive.values()):
+            kernel.close()
+        if self._zygote.control.fileno() != -1:
+            self._loop.remove_reader(self._zygote.control.fileno())
+            self._zygote.control.close()
+        self._dispose_zygote()
+
+    # -- what kernels in use really take
+
+    def _schedule_watch(self) -> None:
+        if self._watch_timer is None and not self._closing:
+            self._watch_timer = self._loop.call_later(WATCH_INTERVAL, self._watch)
+
+    def _watch(self) -> None:
+        self._watch_timer = None
+        for kernel in self._in_use:
+            if measure_memory(kernel.pid) > self._settings.memory + MEMORY_MARGIN:
+                _overrun(kernel, "memory")
+        if self._in_use and (self._measuring is None or self._measuring.done()):
+            self._measuring = self._loop.create_task(self._watch_scratch(list(self._in_use)))
+        if self._in_use:
+            self._schedule_watch()
+
+    async def _watch_scratch(self, kernels: list[Kernel]) -> None:
+        for kernel in kernels:
+            if await anyio.to_thread.run_sync(measure_scratch, kernel.scratch, SCRATCH_LIMIT) > SCRATCH_LIMIT:
+                _overrun(kernel, "scratch")
+
+
+def _overrun(kernel: Kernel, what: str) -> None:
+    kernel.overrun = what
+    kernel.signal(signal.SIGKILL)
+
+
+def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
+    """One message of the zygote with the descriptors that came along; they are not inherited by our children."""
+    space = socket.CMSG_SPACE(4 * array.array("i").itemsize)
+    data, ancillary, _, _ = control.recvmsg(4096, space, socket.MSG_CMSG_CLOEXEC)
+    fds = array.array("i")
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
+    return data, list(fds)
+
+
+@asynccontextmanager
+async def open_supply(zygote: ZygoteProcess) -> AsyncIterator[KernelSupply]:
+    """The supply on a zygote that is already starting; closing it leaves no process and no scratch folder behind."""
+    supply = KernelSupply(zygote)
+    supply.start()
+    try:
+        yield supply
+    finally:
+        supply.close()

@@ -1,0 +1,87 @@
+"""From the author's text to code objects that behave as a plain module does.
+
+Everything is done on the syntax tree: strings keep their content and every line keeps its number.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Collection
+from types import CodeType
+from typing import NamedTuple
+
+from ot_kernel.aliases import resolve
+from ot_kernel.indentation import FILENAME, parse
+from ot_kernel.references import Reference, Survey
+from ot_kernel.template_values import insert_values
+from ot_kernel.top_level_return import has_top_level_return, wrap_in_function
+
+AWAIT = "__await_value__"
+
+_TREE_DEPTH = 20_000  # deeper than any tree that the compiler itself accepts
+
+
+class Program(NamedTuple):
+    """`body` is run first; `last`, if any, gives the value. With `entry` the body only defines a function to call."""
+
+    body: CodeType
+    last: CodeType | None
+    entry: bool
+    references: list[Reference]
+    aliases: dict[str, str]
+
+
+def compile_program(source: str, *, packs: Collection[str], aliases: dict[str, str], values: dict[str, str]) -> Program:
+    """Compile a command's code. Raises SyntaxError, AliasCycle or ValueError; all name lines of `source`."""
+    tree = parse(source)
+    with _deep_recursion():
+        if values:
+            insert_values(tree, values)
+        survey = Survey(tree)
+        used = _resolve_used(aliases, survey)
+        references = survey.references(packs, used)
+        if survey.has_await:
+            tree = _AwaitAnything().visit(tree)
+        if has_top_level_return(tree):
+            return Program(_compile(wrap_in_function(tree), "exec"), None, True, references, used)
+        value = tree.body[-1] if tree.body else None
+        if not isinstance(value, ast.Expr):
+            return Program(_compile(tree, "exec"), None, False, references, used)
+        tree.body.pop()
+        return Program(_compile(tree, "exec"), _compile(ast.Expression(value.value), "eval"), False, references, used)
+
+
+def _compile(tree: ast.Module | ast.Expression, mode: str) -> CodeType:
+    code: CodeType = compile(tree, FILENAME, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    return code
+
+
+def _resolve_used(aliases: dict[str, str], survey: Survey) -> dict[str, str]:
+    """The aliases that this program may use: not those whose name it defines itself."""
+    resolved = {}
+    for name in aliases:
+        if name in survey.used and name not in survey.bound:
+            resolved[name] = resolve(name, aliases)
+    return resolved
+
+
+class _AwaitAnything(ast.NodeTransformer):
+    """`await` on a plain value gives it back: tools answer at once, and code written for async tools runs too."""
+
+    def visit_Await(self, node: ast.Await) -> ast.Await:
+        self.generic_visit(node)
+        call = ast.Call(ast.Name(AWAIT, ast.Load()), [node.value], [])
+        node.value = ast.fix_missing_locations(ast.copy_location(call, node.value))
+        return node
+
+
+class _deep_recursion:  # noqa: N801 - reads as a keyword at its `with`
+    """Walking a tree takes a Python frame a level; the compiler itself allows more levels than frames."""
+
+    def __enter__(self) -> None:
+        self._limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(self._limit, _TREE_DEPTH))
+
+    def __exit__(self, *exc: object) -> None:
+        sys.setrecursionlimit(self._limit)

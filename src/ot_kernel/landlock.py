@@ -1,0 +1,85 @@
+"""Landlock: which files a process may touch, given up by the process itself.
+
+Called through ctypes: the binding on PyPI is an alpha that makes the zygote, and so every fork, half as large again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+from collections.abc import Iterable
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_RULE_PATH_BENEATH = 1
+_VERSION_FLAG = 1
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_TRUNCATE, _IOCTL_DEV, _REFER = 1 << 14, 1 << 15, 1 << 13
+_ALL_FS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
+_ALL_FS_LATEST = (1 << 16) - 1  # since version 5
+_FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL_DEV
+READ = READ_FILE | READ_DIR | EXECUTE
+_NET_TCP = 0b11  # bind and connect, since version 4
+_SCOPES = 0b11  # abstract unix sockets and signals, since version 6
+
+
+class _RulesetAttributes(ctypes.Structure):
+    _fields_ = (("fs", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
+
+
+class _PathBeneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+def version(libc: ctypes.CDLL) -> int:
+    """The kernel's Landlock version; 0 where there is none."""
+    return max(0, int(libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))))
+
+
+class PathRules:
+    """What may be read and written, opened once so that a kernel only has to apply it."""
+
+    def __init__(self, libc: ctypes.CDLL, readable: Iterable[str], writable: Iterable[str]) -> None:
+        self._libc = libc
+        self._version = version(libc)
+        self._all = _ALL_FS.get(self._version, _ALL_FS_LATEST)
+        self._rules = [(fd, READ) for path in readable if (fd := _open_path(path)) is not None]
+        self._rules += [(fd, self._all) for path in writable if (fd := _open_path(path)) is not None]
+
+    def restrict(self, scratch: str) -> None:
+        """Give up every other file for good, but for the scratch folder. Raises OSError."""
+        attributes = _RulesetAttributes(
+            self._all, _NET_TCP if self._version >= 4 else 0, _SCOPES if self._version >= 6 else 0
+        )
+        size = ctypes.sizeof(attributes) if self._version >= 6 else 16 if self._version >= 4 else 8
+        ruleset = self._call(_CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(size), 0)
+        try:
+            scratch_fd = os.open(scratch, os.O_PATH | os.O_CLOEXEC)
+            for fd, rights in (*self._rules, (scratch_fd, self._all)):
+                self._allow(ruleset, fd, rights)
+            os.close(scratch_fd)
+            self._call(_RESTRICT_SELF, ruleset, 0)
+        finally:
+            os.close(ruleset)
+
+    def _allow(self, ruleset: int, fd: int, rights: int) -> None:
+        if not stat.S_ISDIR(os.fstat(fd).st_mode):
+            rights &= _FILE_RIGHTS
+        rule = _PathBeneath(rights & self._all, fd)
+        self._call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)
+
+    def _call(self, number: int, *arguments: object) -> int:
+        result = int(self._libc.syscall(number, *arguments))
+        if result < 0:
+            raise OSError(ctypes.get_errno(), f"landlock call {number} failed")
+        return result
+
+
+def _open_path(path: str) -> int | None:
+    """A descriptor for a rule; a path that does not exist needs none."""
+    try:
+        return os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None

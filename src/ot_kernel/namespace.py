@@ -1,0 +1,167 @@
+"""The names that code finds: packs and their tools, each call one message to the server."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.machinery
+import sys
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import Any
+
+from ot_kernel.parallel import parallel
+from ot_kernel.values import decode, encode
+from ot_kernel.wire import Channel, Message
+
+
+class ToolError(Exception):
+    """A call to a tool that failed; it is also the builtin exception that it was, so either can be caught."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def build_error(kind: str, message: str) -> ToolError:
+    """The exception for a failed call: `kind` names a builtin, and any other word is a plain ToolError."""
+    builtin = getattr(builtins, kind, None)
+    if not (isinstance(builtin, type) and issubclass(builtin, Exception)):
+        return ToolError(message)
+    try:
+        error: ToolError = type(kind, (ToolError, builtin), {"__module__": "builtins"})(message)
+    except TypeError:  # a builtin whose constructor wants more, such as UnicodeDecodeError
+        return ToolError(message)
+    return error
+
+
+class Tools:
+    """The kernel's side of every question about tools."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Carry out one call and give its value; raises ToolError."""
+        message: Message = {
+            "op": "call",
+            "tool": name,
+            "args": [encode(value, where=f"argument {i + 1} of {name}()") for i, value in enumerate(args)],
+            "kwargs": {key: encode(value, where=f"argument {key} of {name}()") for key, value in kwargs.items()},
+        }
+        return self._value(message)
+
+    def attribute(self, pack: str, name: str) -> Any:
+        """What stands behind `pack.name`: None for a tool, else a value; raises AttributeError."""
+        return self._value({"op": "attribute", "pack": pack, "name": name})
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """Documentation of a pack (`doc`, `names`) or of a tool (`doc`, `signature`)."""
+        description: dict[str, Any] = self._value({"op": "describe", "name": name})
+        return description
+
+    def _value(self, message: Message) -> Any:
+        answer = self._channel.ask(message)
+        error = answer.get("error")
+        if error is not None:
+            raise build_error(error["kind"], error["message"])
+        return decode(answer.get("value"))
+
+
+class ToolProxy:
+    # One tool, callable as a function is; its documentation is asked for when somebody reads it.
+    __doc__: Any = property(lambda self: self._tools.describe(self.__qualname__)["doc"])
+
+    def __init__(self, name: str, tools: Tools) -> None:
+        self._tools = tools
+        self.__name__ = name.partition(".")[2]
+        self.__qualname__ = name
+        self.__module__ = name.partition(".")[0]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._tools.call(self.__qualname__, args, kwargs)
+
+    @property
+    def __signature__(self) -> Any:
+        import inspect  # noqa: PLC0415 - only for code that looks: what is loaded ahead makes every fork dearer
+
+        text = self._tools.describe(self.__qualname__)["signature"].partition(".")[2]
+        scope: dict[str, Any] = {}
+        exec(f"from __future__ import annotations\ndef {text}: ...", scope)
+        return inspect.signature(scope[self.__name__])
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self.__qualname__} is a tool and has no attribute {name!r}; call it")
+
+    def __repr__(self) -> str:
+        return f"<tool {self.__qualname__}>"
+
+
+class PackProxy(ModuleType):
+    # One pack. Tools that preflight has seen are known; any other attribute is the server's to answer.
+    __doc__: Any = property(lambda self: self._tools.describe(self.__name__)["doc"])
+
+    def __init__(self, name: str, tools: Tools) -> None:
+        super().__init__(name)
+        self.__dict__.pop("__doc__")
+        self._tools = tools
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"pack {self.__name__!r} has no attribute {name!r}")
+        value = self._tools.attribute(self.__name__, name)
+        return self.know(name) if value is None else value
+
+    def know(self, tool: str) -> ToolProxy:
+        """Remember that the pack has this tool."""
+        proxy = ToolProxy(f"{self.__name__}.{tool}", self._tools)
+        self.__dict__[tool] = proxy
+        return proxy
+
+    def __dir__(self) -> list[str]:
+        names: list[str] = self._tools.describe(self.__name__)["names"]
+        return names
+
+    def __repr__(self) -> str:
+        return f"<pack {self.__name__}>"
+
+
+class PackFinder:
+    """`import pack` gives the pack, unless the standard library has that name.
+
+    Finder and loader by shape: importlib.abc would bring half of the standard library into every kernel.
+    """
+
+    def __init__(self, packs: dict[str, PackProxy]) -> None:
+        self._packs = packs
+
+    def find_spec(
+        self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name in self._packs and name not in sys.stdlib_module_names:
+            loader: Any = self
+            return importlib.machinery.ModuleSpec(name, loader)
+        return None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return self._packs[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """A pack has nothing to execute here."""
+
+
+def build_namespace(channel: Channel, pack_names: Iterable[str], aliases: dict[str, str]) -> dict[str, Any]:
+    """Packs by name and aliases by theirs; also makes packs importable."""
+    tools = Tools(channel)
+    packs = {name: PackProxy(name, tools) for name in pack_names}
+    if "ot" in packs:
+        packs["ot"].__dict__["parallel"] = parallel
+    sys.meta_path.insert(0, PackFinder(packs))
+    names: dict[str, Any] = {**packs, "ToolError": ToolError}
+    for alias, target in aliases.items():
+        pack, _, tool = target.partition(".")
+        if pack in packs:
+            names[alias] = packs[pack].know(tool)
+    return names

@@ -1,0 +1,61 @@
+"""`ot.parallel`: several calls of one run at once. It lives here because functions cannot cross to the server."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+MAX_PARALLEL = 16
+
+Step = Callable[[], Any]
+
+
+def parallel(*calls: Step | Iterable[Step]) -> list[Any]:
+    """Make several calls at once and give their values in order; the first failure is raised when all have ended.
+
+    Example:
+        ot.parallel(lambda: demo.upper(text="a"), lambda: demo.upper(text="b"))
+        ot.parallel([lambda t=t: demo.upper(text=t) for t in texts])
+    """
+    outcomes = _run_all(_collect(calls))
+    for _, failure in outcomes:
+        if failure is not None:
+            raise failure
+    return [value for value, _ in outcomes]
+
+
+def _collect(calls: tuple[Step | Iterable[Step], ...]) -> list[Step]:
+    steps: list[Step] = []
+    for call in calls:
+        steps.extend([call] if callable(call) else call)
+    for step in steps:
+        if not callable(step):
+            raise TypeError(
+                f"ot.parallel takes functions, not {type(step).__name__}: write lambda: demo.upper(text=...)"
+            )
+    return steps
+
+
+def _run_all(steps: list[Step]) -> list[tuple[Any, BaseException | None]]:
+    outcomes: list[tuple[Any, BaseException | None]] = [(None, None)] * len(steps)
+    waiting = iter(range(len(steps)))
+    taking = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with taking:
+                index = next(waiting, None)
+            if index is None:
+                return
+            try:
+                outcomes[index] = (steps[index](), None)
+            except BaseException as error:  # noqa: BLE001 - handed to the thread that asked
+                outcomes[index] = (None, error)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(MAX_PARALLEL, len(steps)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes

@@ -1,0 +1,226 @@
+"""One program, from text to reply: compile, ask whether its references hold, execute, report."""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import linecache
+import signal
+import sys
+from collections.abc import Coroutine
+from types import CodeType, FrameType, ModuleType, TracebackType
+from typing import Any
+
+from ot_kernel.aliases import AliasCycle
+from ot_kernel.compiler import AWAIT, Program, compile_program
+from ot_kernel.indentation import FILENAME
+from ot_kernel.large_results import take_head
+from ot_kernel.namespace import PackProxy, ToolError, build_namespace
+from ot_kernel.top_level_return import ENTRY, IMPORT_STAR
+from ot_kernel.values import UnsupportedValueError, encode
+from ot_kernel.wire import Channel, Message
+
+INTERRUPT = signal.SIGUSR1
+MAX_FRAMES = 20
+MAX_TEXT = 4_000
+_NOTHING = object()
+_INSPECT_COROUTINE = 0x80  # inspect.CO_COROUTINE
+
+
+class RunInterrupted(BaseException):
+    """The server's clock ran out. No Exception: it must pass every `except Exception` of the code."""
+
+
+def interrupt(_signum: int, _frame: FrameType | None) -> None:
+    """What INTERRUPT does: stop the code wherever it is."""
+    raise RunInterrupted
+
+
+class ProgramRun:
+    """A request of the server, and what came of it as a message."""
+
+    def __init__(self, channel: Channel, request: Message) -> None:
+        self._channel = channel
+        self._request = request
+        self._source: str = request["code"]
+
+    def reply(self) -> Message:
+        """Run the program; every way in which it can end has its message."""
+        try:
+            return self._reply_to(self._run())
+        except BaseException as error:  # noqa: BLE001 - the edge: whatever the code raised is its outcome
+            return self._describe(error)
+
+    def _run(self) -> Any:
+        linecache.cache[FILENAME] = (len(self._source), None, self._source.splitlines(keepends=True), FILENAME)
+        request = self._request
+        program = compile_program(
+            self._source, packs=request["packs"], aliases=request["aliases"], values=request["values"]
+        )
+        if program.references:
+            self._channel.send({"op": "references", "references": program.references})
+            self._channel.receive()  # "go on"; a program that may not is killed instead
+        return self._execute(program, self._build_module(program))
+
+    def _build_module(self, program: Program) -> dict[str, Any]:
+        """The globals of a plain `__main__`, with the packs in it."""
+        module = ModuleType("__main__")
+        sys.modules["__main__"] = module
+        scope = module.__dict__
+        names = build_namespace(self._channel, self._request["packs"], program.aliases)
+        for reference in program.references:
+            pack = names[reference["pack"]]
+            if isinstance(pack, PackProxy) and reference["tool"] not in pack.__dict__:
+                pack.know(reference["tool"])
+        scope.update(names)
+        scope["__builtins__"] = builtins
+        scope[AWAIT] = _await_value
+        scope[IMPORT_STAR] = lambda name: exec(f"from {name} import *", scope)
+        return scope
+
+    def _execute(self, program: Program, scope: dict[str, Any]) -> Any:
+        if "asyncio" in self._source:
+            _accept_plain_values()
+        codes = [program.body, program.last] if program.last is not None else [program.body]
+        if program.entry:
+            exec(program.body, scope)
+            function = scope.pop(ENTRY)
+            codes = [function.__code__]
+        if any(code.co_flags & _INSPECT_COROUTINE for code in codes):
+            waiting = _run_each(codes, scope)
+            return _run_in_loop(waiting) if "import" in self._source else _run_without_loop(waiting)
+        value = _NOTHING
+        for code in codes:
+            value = eval(code, scope)
+        return value if program.last is not None or program.entry else _NOTHING
+
+    def _reply_to(self, value: Any) -> Message:
+        if value is _NOTHING:
+            return {"op": "nothing"}
+        try:
+            encoded = encode(value, where="the result")
+        except (UnsupportedValueError, RecursionError):
+            encoded = encode(repr(value))
+        return take_head(encoded) or {"op": "value", "value": encoded}
+
+    def _describe(self, error: BaseException) -> Message:
+        if isinstance(error, AliasCycle):
+            return {"op": "alias_cycle", "names": error.names}
+        if isinstance(error, RunInterrupted):
+            return {"op": "interrupted", "frames": self._frames(error.__traceback__)}
+        if isinstance(error, SystemExit) and error.code in (None, 0):
+            return {"op": "nothing"}
+        frames = self._frames(error.__traceback__)
+        if isinstance(error, SyntaxError) and error.filename == FILENAME and error.lineno:
+            frames.append(self._frame(error.lineno, "<module>"))
+        return {
+            "op": "error",
+            "type": type(error).__name__,
+            "message": _message_of(error),
+            "frames": frames[-MAX_FRAMES:],
+            "names": [error.name] if isinstance(error, NameError) and isinstance(error.name, str) else [],
+            "notes": _notes_of(error),
+        }
+
+    def _frames(self, traceback: TracebackType | None) -> list[Any]:
+        frames = []
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            if code.co_filename == FILENAME:
+                name = "<module>" if code.co_name == ENTRY else code.co_name
+                frames.append(self._frame(traceback.tb_lineno, name))
+            traceback = traceback.tb_next
+        return frames
+
+    def _frame(self, line: int, function: str) -> list[Any]:
+        return [line, function, linecache.getline(FILENAME, line).strip()[:200]]
+
+
+async def _await_value(value: Any) -> Any:
+    """`await` on anything: what can be awaited is, and a plain value comes back as it is."""
+    return await value if hasattr(type(value), "__await__") or _is_awaitable_generator(value) else value
+
+
+def _is_awaitable_generator(value: Any) -> bool:
+    return bool(getattr(getattr(value, "gi_code", None), "co_flags", 0) & 0x100)  # inspect.CO_ITERABLE_COROUTINE
+
+
+async def _run_each(codes: list[CodeType], scope: dict[str, Any]) -> Any:
+    value: Any = _NOTHING
+    for code in codes:
+        value = eval(code, scope)
+        if code.co_flags & _INSPECT_COROUTINE:
+            value = await value
+    return value
+
+
+def _run_without_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Code that imports nothing has nothing to wait for but tools, and those answer at once."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("the code waits for something that needs an event loop: import asyncio")
+
+
+def _run_in_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    import asyncio  # noqa: PLC0415 - large, and most programs never wait
+
+    return asyncio.run(coroutine)
+
+
+def _accept_plain_values() -> None:
+    """Let asyncio's functions take what a tool gave at once as if it were still to come."""
+    import asyncio  # noqa: PLC0415 - only for a program that names it
+
+    async def ready(value: Any) -> Any:
+        return value
+
+    def wrap(value: Any) -> Any:
+        return value if asyncio.isfuture(value) or hasattr(type(value), "__await__") else ready(value)
+
+    def accepting(function: Any, *, several: bool) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            values = [wrap(value) for value in args] if several else [wrap(args[0]), *args[1:]]
+            return function(*values, **kwargs)
+
+        return call
+
+    for name, several in (("gather", True), ("create_task", False), ("ensure_future", False), ("wait_for", False)):
+        setattr(asyncio, name, accepting(getattr(asyncio, name), several=several))
+
+
+def _message_of(error: BaseException) -> str:
+    """What the exception says of itself; its own code may fail at that."""
+    try:
+        if isinstance(error, SyntaxError):
+            text = error.msg
+        elif isinstance(error, SystemExit):
+            text = f"the code ended itself with sys.exit({error.code!r})"
+        else:
+            text = str(error)
+    except BaseException as inner:  # noqa: BLE001 - a broken __str__ must not hide the error itself
+        text = f"(its text could not be read: {type(inner).__name__})"
+    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
+
+
+def _notes_of(error: BaseException) -> list[str]:
+    notes = [str(note)[:MAX_TEXT] for note in getattr(error, "__notes__", ())]
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        notes.append("A file of a run, and what it prints, may be 64 MB at most.")
+    elif isinstance(error, PermissionError) and not isinstance(error, ToolError):
+        notes.append(_REFUSED)
+    elif isinstance(error, EOFError):
+        notes.append("A run has no input to read from.")
+    elif isinstance(error, MemoryError):
+        notes.append("The memory limit of a run is execution.memory in the configuration.")
+    cause = error.__cause__
+    if cause is not None:
+        notes.append(f"caused by {type(cause).__name__}: {_message_of(cause)}")
+    return notes
+
+
+_REFUSED = (
+    "A run can only touch its own scratch folder, and starts no processes and opens no connections; "
+    "files, commands and the network are reached through packs: ot.packs() lists them."
+)

@@ -1,0 +1,118 @@
+"""What a program refers to: the names it binds itself, and the tools it is certain to call."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Collection
+from typing import Any
+
+Reference = dict[str, Any]
+
+_GIVEN = {*dir(builtins), "__annotations__", "__builtins__", "__file__", "ToolError"}
+
+
+class Survey(ast.NodeVisitor):
+    """One walk over the tree: `used` are the names it reads, `bound` those it binds anywhere, in whatever scope."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.bound: set[str] = set()
+        self.used: set[str] = set()
+        self.has_star_import = False
+        self.has_await = False
+        self._calls: list[tuple[ast.Call, bool]] = []
+        self._tries = 0
+        for statement in tree.body:
+            self.visit(statement)
+
+    def references(self, packs: Collection[str], aliases: dict[str, str]) -> list[Reference]:
+        """Calls of `name.tool(...)`, or of an alias, where neither the program nor Python defines the name."""
+        if self.has_star_import:
+            return []
+        defined = self.bound | (_GIVEN - set(packs))
+        found = []
+        for call, guarded in self._calls:
+            target = _target(call.func, defined, aliases)
+            if target is not None and not guarded:
+                found.append(_describe(call, *target))
+        return found
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Attribute | ast.Name):
+            self._calls.append((node, self._tries > 0))
+        self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        (self.used if isinstance(node.ctx, ast.Load) else self.bound).add(node.id)
+
+    def _visit_definition(self, node: Any) -> None:
+        self.bound.add(node.name)
+        self.generic_visit(node)
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _visit_definition
+
+    def visit_arg(self, node: ast.arg) -> None:
+        self.bound.add(node.arg)
+        self.generic_visit(node)
+
+    def visit_alias(self, node: ast.alias) -> None:
+        if node.name == "*":
+            self.has_star_import = True
+        else:
+            self.bound.add(node.asname or node.name.partition(".")[0])
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        if node.name:
+            self.bound.add(node.name)
+        self.generic_visit(node)
+
+    def _visit_capture(self, node: Any) -> None:
+        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
+        if name:
+            self.bound.add(name)
+        self.generic_visit(node)
+
+    visit_MatchAs = visit_MatchStar = visit_MatchMapping = _visit_capture
+
+    def visit_Global(self, node: ast.Global) -> None:
+        self.bound.update(node.names)
+
+    def visit_Await(self, node: ast.Await) -> None:
+        self.has_await = True
+        self.generic_visit(node)
+
+    def _visit_try(self, node: Any) -> None:
+        """Inside the guarded part a call may be meant to fail; handlers and the rest are ordinary code."""
+        self._tries += 1
+        for statement in node.body:
+            self.visit(statement)
+        self._tries -= 1
+        for part in (node.handlers, node.orelse, node.finalbody):
+            for statement in part:
+                self.visit(statement)
+
+    visit_Try = visit_TryStar = _visit_try
+
+
+def _target(function: ast.expr, defined: set[str], aliases: dict[str, str]) -> tuple[str, str] | None:
+    """Pack and tool that a call names, if it names them outright."""
+    match function:
+        case ast.Attribute(value=ast.Name(id=pack), attr=tool) if pack not in defined:
+            return pack, tool
+        case ast.Name(id=name) if name in aliases and name not in defined:
+            pack, _, tool = aliases[name].partition(".")
+            return pack, tool
+    return None
+
+
+def _describe(call: ast.Call, pack: str, tool: str) -> Reference:
+    keywords = [keyword.arg for keyword in call.keywords if keyword.arg is not None]
+    is_open = len(keywords) != len(call.keywords) or any(isinstance(arg, ast.Starred) for arg in call.args)
+    return {
+        "pack": pack,
+        "tool": tool,
+        "keywords": keywords,
+        "positional": len(call.args),
+        "open": is_open,
+        "line": call.lineno,
+    }

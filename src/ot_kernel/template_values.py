@@ -1,0 +1,63 @@
+"""A snippet's values, put into the tree as data: whatever a value holds, it cannot become code."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import Any
+
+
+class TemplateValueError(ValueError):
+    """A value stands where only code can: inside a name."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(f"line {line}: a template value stands inside a name; values can only be literals or text")
+        self.line = line
+
+
+def insert_values(tree: ast.Module, values: dict[str, str]) -> None:
+    """Replace every placeholder: inside a string, in the string; bare, as a literal."""
+    _Insertion(values).visit(tree)
+
+
+def as_literal(text: str) -> Any:
+    """A number, true, false or null if the text is one; else the text itself."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return text if isinstance(value, list | dict | str) else value
+
+
+class _Insertion(ast.NodeTransformer):
+    def __init__(self, values: dict[str, str]) -> None:
+        self._values = values
+
+    def visit(self, node: ast.AST) -> Any:
+        match node:
+            case ast.Name(id=name) if name in self._values and isinstance(node.ctx, ast.Load):
+                return ast.copy_location(ast.Constant(as_literal(self._values[name])), node)
+            case ast.Constant(value=str(text)):
+                node.value = self._fill(text)
+                return node
+            case ast.Constant(value=bytes(data)):
+                for placeholder, value in self._values.items():
+                    data = data.replace(placeholder.encode(), value.encode("utf-8", "surrogatepass"))
+                node.value = data
+                return node
+        self._refuse_in_names(node)
+        return self.generic_visit(node)
+
+    def _fill(self, text: str) -> str:
+        for placeholder, value in self._values.items():
+            if placeholder in text:
+                text = text.replace(placeholder, value)
+        return text
+
+    def _refuse_in_names(self, node: ast.AST) -> None:
+        for field in node._fields:
+            value = getattr(node, field, None)
+            texts = value if isinstance(value, list) else [value]
+            for text in texts:
+                if isinstance(text, str) and any(placeholder in text for placeholder in self._values):
+                    raise TemplateValueError(getattr(node, "lineno", 1))

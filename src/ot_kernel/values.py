@@ -1,0 +1,374 @@
+"""The closed vocabulary of values that cross between code and tools, as tagged JSON.
+
+JSON's own types stand for themselves. Everything else is an object whose key `$` names its kind and whose key
+`v` holds its content; a dict that has a `$` key of its own, or keys that are not strings, is tagged as well, so
+no caller's data can pose as a tag. There is no pickle: decoding creates only the types named here.
+
+Types of the standard library are found by name, so that nothing is imported for a kind nobody uses: a kernel is
+forked, and every module loaded here is paid for by every fork.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+MAX_DEPTH = 100
+MAX_DRAINED = 10_000
+MAX_COLLISIONS = 1_000
+# json refuses integers beyond sys.get_int_max_str_digits(); hexadecimal has no such limit.
+_PLAIN_INT = 10**18
+
+
+class UnsupportedValueError(TypeError):
+    """A value outside the vocabulary: what is wrong with it, and where in the whole it sits."""
+
+    def __init__(self, reason: str, where: str) -> None:
+        super().__init__(f"{where}: {reason}" if where else reason)
+        self.reason = reason
+        self.where = where
+
+
+class Record(dict[str, Any]):
+    """A dataclass, pydantic model or named tuple, on the other side: fields by attribute and by key."""
+
+    __slots__ = ("record_name",)
+
+    def __init__(self, name: str, fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        super().__init__(fields)
+        self.record_name = name
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(
+                f"{self.record_name} has no field {name!r}; it has {', '.join(map(str, self))}"
+            ) from None
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
+        """A named tuple or frozen dataclass may be a key or a member of a set, and so may what it becomes."""
+        return hash(frozenset(self.items()))
+
+    def __repr__(self) -> str:
+        return f"{self.record_name}({', '.join(f'{key}={value!r}' for key, value in self.items())})"
+
+
+class Attachment:
+    """Bytes that a client shows by themselves, with their MIME type."""
+
+    __slots__ = ("data", "mime_type")
+    default_type = "application/octet-stream"
+
+    def __init__(self, data: bytes, mime_type: str | None = None) -> None:
+        self.data = data
+        self.mime_type = mime_type or self.default_type
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.mime_type}, {len(self.data)} bytes)"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Attachment) or type(self) is not type(other):
+            return NotImplemented
+        return (self.data, self.mime_type) == (other.data, other.mime_type)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.data, self.mime_type))
+
+
+class Image(Attachment):
+    """A picture; returned from a run, it reaches the client as an image."""
+
+    __slots__ = ()
+    default_type = "image/png"
+
+
+class Audio(Attachment):
+    """A sound; returned from a run, it reaches the client as audio."""
+
+    __slots__ = ()
+    default_type = "audio/wav"
+
+
+class Resource:
+    """What an MCP server calls a resource: an address, and its text or bytes where they came along."""
+
+    __slots__ = ("data", "mime_type", "name", "text", "uri")
+
+    def __init__(
+        self,
+        uri: str,
+        *,
+        text: str | None = None,
+        data: bytes | None = None,
+        mime_type: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.uri = uri
+        self.text = text
+        self.data = data
+        self.mime_type = mime_type
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"Resource({self.uri!r})"
+
+
+def dumps(value: Any, *, where: str = "") -> str:
+    """Write a value as tagged JSON, in ASCII, so that lone surrogates survive as escapes."""
+    return json.dumps(encode(value, where=where), separators=(",", ":"))
+
+
+def loads(text: str | bytes) -> Any:
+    """Read tagged JSON back; raises ValueError for anything else."""
+    try:
+        return decode(json.loads(text))
+    except RecursionError as error:
+        raise ValueError("not a tagged value: nested too deeply") from error
+
+
+def encode(value: Any, *, where: str = "") -> Any:
+    """Turn a value into JSON's types; raises UnsupportedValueError at the place that has no form."""
+    return _encode(value, where, ())
+
+
+def _encode(value: Any, where: str, parents: tuple[int, ...]) -> Any:
+    kind = type(value)
+    if (
+        kind is str
+        or value is None
+        or kind is bool
+        or (kind is int and -_PLAIN_INT < value < _PLAIN_INT)
+        or (kind is float and isfinite(value))
+    ):
+        return value
+    if id(value) in parents:
+        raise UnsupportedValueError("the value refers to itself", where)
+    if len(parents) > MAX_DEPTH:
+        raise UnsupportedValueError(f"nested deeper than {MAX_DEPTH} levels", where[:80])
+    parents = (*parents, id(value))
+    if kind is list:
+        return [_encode(item, f"{where}[{i}]", parents) for i, item in enumerate(value)]
+    if kind is dict:
+        return _encode_dict(value, where, parents)
+    tag, content = _tag(value, where)
+    if tag == "enum":
+        return _encode(content, where, parents)
+    if tag == "dict":
+        return _encode_dict(content, where, parents)
+    if tag in _CONTAINERS:
+        content = [_encode(item, f"{where}[{i}]", parents) for i, item in enumerate(content)]
+        return content if tag == "list" else {"$": tag, "v": content}
+    return {"$": tag, "v": content}
+
+
+def _encode_dict(value: Mapping[Any, Any], where: str, parents: tuple[int, ...]) -> Any:
+    if "$" not in value and all(type(key) is str for key in value):
+        return {key: _encode(item, f"{where}[{key!r}]", parents) for key, item in value.items()}
+    pairs = [
+        [_encode(key, f"{where} key", parents), _encode(item, f"{where}[{key!r}]", parents)]
+        for key, item in value.items()
+    ]
+    return {"$": "dict", "v": pairs}
+
+
+def _tag(value: Any, where: str) -> tuple[str, Any]:
+    """The kind of a value that is not JSON's own, and its content one level down."""
+    base: Any  # of any type at all: its own attributes tell what it is
+    for base in type(value).__mro__:
+        encoder = _ENCODERS.get((base.__module__, base.__qualname__))
+        if encoder is not None:
+            return encoder(value)
+        if "__dataclass_fields__" in base.__dict__:
+            names = [field.name for field in importlib.import_module("dataclasses").fields(base)]
+            return _record(value, {name: getattr(value, name) for name in names if hasattr(value, name)})
+        if "__pydantic_fields__" in base.__dict__:
+            fields = {name: getattr(value, name) for name in base.__pydantic_fields__}
+            return _record(value, fields | (getattr(value, "__pydantic_extra__", None) or {}))
+        if base is tuple and hasattr(value, "_fields"):
+            return _record(value, dict(zip(value._fields, value, strict=True)))
+        if base is range:
+            return "list", _drain(iter(value), where)
+        if base in _PLAIN_BASES:
+            return _PLAIN_BASES[base](value)
+    if isinstance(value, Mapping):
+        return "dict", value
+    if isinstance(value, Iterator) and not hasattr(value, "fileno"):
+        return "list", _drain(value, where)
+    raise UnsupportedValueError(f"a value of type {type(value).__name__} cannot cross between code and tools", where)
+
+
+def _record(value: Any, fields: dict[str, Any]) -> tuple[str, Any]:
+    return "record", [type(value).__qualname__, fields]
+
+
+def _drain(iterator: Iterator[Any], where: str) -> list[Any]:
+    items: list[Any] = []
+    for item in iterator:
+        if len(items) == MAX_DRAINED:
+            raise UnsupportedValueError(f"an iterator of more than {MAX_DRAINED:,} items; take a part of it", where)
+        items.append(item)
+    return items
+
+
+def _text64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _encode_int(value: int) -> tuple[str, Any]:
+    return "int", hex(value)
+
+
+def _encode_float(value: float) -> tuple[str, Any]:
+    return "float", repr(float(value))
+
+
+# Bases that are matched by identity, after records: subclasses such as enums and named tuples come by here.
+_PLAIN_BASES: dict[type, Callable[[Any], tuple[str, Any]]] = {
+    str: lambda v: ("str", str.__str__(v)),
+    int: lambda v: _encode_int(int(v)),
+    float: _encode_float,
+    complex: lambda v: ("complex", [repr(v.real), repr(v.imag)]),
+    bytes: lambda v: ("bytes", _text64(v)),
+    bytearray: lambda v: ("bytes", _text64(bytes(v))),
+    memoryview: lambda v: ("bytes", _text64(v.tobytes())),
+    tuple: lambda v: ("tuple", v),
+    set: lambda v: ("set", v),
+    frozenset: lambda v: ("frozenset", v),
+    list: lambda v: ("list", v),
+    dict: lambda v: ("dict", v),
+    Record: lambda v: ("record", [v.record_name, dict(v)]),
+    Image: lambda v: ("image", [_text64(v.data), v.mime_type]),
+    Audio: lambda v: ("audio", [_text64(v.data), v.mime_type]),
+    Resource: lambda v: (
+        "resource",
+        [v.uri, v.text, None if v.data is None else _text64(v.data), v.mime_type, v.name],
+    ),
+}
+
+_ENCODERS: dict[tuple[str, str], Callable[[Any], tuple[str, Any]]] = {
+    ("datetime", "datetime"): lambda v: ("datetime", v.isoformat()),
+    ("datetime", "date"): lambda v: ("date", v.isoformat()),
+    ("datetime", "time"): lambda v: ("time", v.isoformat()),
+    ("datetime", "timedelta"): lambda v: ("timedelta", [v.days, v.seconds, v.microseconds]),
+    ("decimal", "Decimal"): lambda v: ("decimal", str(v)),
+    ("enum", "Enum"): lambda v: ("enum", v.value),
+    ("fractions", "Fraction"): lambda v: ("fraction", [hex(v.numerator), hex(v.denominator)]),
+    ("uuid", "UUID"): lambda v: ("uuid", str(v)),
+    ("pathlib", "PurePath"): lambda v: ("path", str(v)),
+    ("pathlib._local", "PurePath"): lambda v: ("path", str(v)),
+    ("ot_kernel.project_path", "ProjectPath"): lambda v: ("project_path", [v.project, str(v), v.attrs]),
+}
+
+_CONTAINERS = frozenset({"tuple", "set", "frozenset", "list", "record", "project_path"})
+
+
+def decode(value: Any) -> Any:
+    """Build the value that its JSON form stands for; raises ValueError for a broken form, whatever is wrong with it."""
+    try:
+        return _decode(value)
+    except (KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise ValueError(f"not a tagged value: {error}") from error
+
+
+def _decode(value: Any) -> Any:
+    kind = type(value)
+    if kind is list:
+        return [_decode(item) for item in value]
+    if kind is not dict:
+        return value
+    if "$" not in value:
+        return {key: _decode(item) for key, item in value.items()}
+    return _DECODERS[value["$"]](value["v"])
+
+
+def _decode_members(content: Any) -> list[Any]:
+    """What is to be hashed. Numbers can be chosen to share one hash, and enough of those stop whoever collects them."""
+    members = [_decode(item) for item in content]
+    if len(members) - len({hash(member) for member in members}) > MAX_COLLISIONS:
+        raise ValueError("not a tagged value: too many members share a hash")
+    return members
+
+
+def _decode_dict(pairs: Any) -> dict[Any, Any]:
+    keys = _decode_members(key for key, _ in pairs)
+    return dict(zip(keys, (_decode(item) for _, item in pairs), strict=True))
+
+
+def _decode_record(content: Any) -> Record:
+    name, fields = content
+    return Record(_text(name), _decode(fields).items())
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError(f"{type(value).__name__} where text should be")
+    return value
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _library_type(module: str, name: str) -> Callable[[Any], Any]:
+    """A decoder that imports its type when the first such value arrives."""
+    return lambda text: getattr(importlib.import_module(module), name)(text)
+
+
+def _from_iso(name: str) -> Callable[[Any], Any]:
+    return lambda text: getattr(importlib.import_module("datetime"), name).fromisoformat(text)
+
+
+def _decode_fraction(content: Any) -> Any:
+    numerator, denominator = content
+    return importlib.import_module("fractions").Fraction(int(numerator, 16), int(denominator, 16))
+
+
+def _decode_project_path(content: Any) -> Any:
+    project, path, attrs = _decode(content)
+    return importlib.import_module("ot_kernel.project_path").ProjectPath(_text(project), _text(path), attrs)
+
+
+def _decode_attachment(kind: type[Attachment]) -> Callable[[Any], Attachment]:
+    return lambda content: kind(base64.b64decode(content[0]), _text(content[1]))
+
+
+def _decode_resource(content: Any) -> Resource:
+    uri, text, data, mime_type, name = content
+    return Resource(
+        _text(uri),
+        text=_text_or_none(text),
+        data=None if data is None else base64.b64decode(data),
+        mime_type=_text_or_none(mime_type),
+        name=_text_or_none(name),
+    )
+
+
+_DECODERS: dict[str, Callable[[Any], Any]] = {
+    "int": lambda v: int(v, 16),
+    "float": float,
+    "str": _text,
+    "complex": lambda v: complex(float(v[0]), float(v[1])),
+    "bytes": base64.b64decode,
+    "tuple": lambda v: tuple(_decode(item) for item in v),
+    "set": lambda v: set(_decode_members(v)),
+    "frozenset": lambda v: frozenset(_decode_members(v)),
+    "dict": _decode_dict,
+    "record": _decode_record,
+    "image": _decode_attachment(Image),
+    "audio": _decode_attachment(Audio),
+    "resource": _decode_resource,
+    "datetime": _from_iso("datetime"),
+    "date": _from_iso("date"),
+    "time": _from_iso("time"),
+    "timedelta": lambda v: importlib.import_module("datetime").timedelta(*v),
+    "decimal": _library_type("decimal", "Decimal"),
+    "fraction": _decode_fraction,
+    "uuid": _library_type("uuid", "UUID"),
+    "path": _library_type("pathlib", "Path"),
+    "project_path": _decode_project_path,
+}

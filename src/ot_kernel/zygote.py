@@ -1,0 +1,119 @@
+"""The zygote: a small process with everything loaded, which forks a kernel whenever the server asks.
+
+It is exec'ed with an empty environment and one descriptor to the server. A request is `{"fork": n}`; a kernel is
+announced with four descriptors (its socket, a pidfd, its output, its crash dump), and its end with its status.
+It has one thread, because a fork copies only one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import importlib
+import json
+import os
+import select
+import socket
+import sys
+from typing import Any
+
+from ot_kernel import child
+from ot_kernel.confine import Confinement
+
+MAX_REQUEST = 64 * 1024
+FIRST_FREE_FD = child.SERVER_FD + 1
+
+
+class Zygote:
+    """Forks kernels and reaps them until the server goes away."""
+
+    def __init__(self, control: socket.socket, scratch_root: str, confinement: Confinement) -> None:
+        self._control = control
+        self._scratch_root = scratch_root
+        self._confinement = confinement
+        self._kernels: dict[int, tuple[int, int]] = {}  # pidfd: (kernel's number, pid)
+        self._count = 0
+        self._poll = select.poll()
+        self._poll.register(control, select.POLLIN)
+
+    def serve(self) -> None:
+        """Answer requests until the server closes its end."""
+        while True:
+            for fd, _ in self._poll.poll():
+                if fd != self._control.fileno():
+                    self._reap(fd)
+                    continue
+                request = self._control.recv(MAX_REQUEST)
+                if not request:
+                    return
+                for _ in range(json.loads(request)["fork"]):
+                    self._fork()
+
+    def _fork(self) -> None:
+        self._count += 1
+        number = self._count
+        scratch = os.path.join(self._scratch_root, str(number))
+        os.mkdir(scratch, 0o700)
+        ours, theirs = socket.socketpair()
+        output, dump = os.memfd_create("output"), os.memfd_create("dump")
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                child.run_kernel(theirs.fileno(), output, dump, scratch, self._confinement, parent)
+            finally:
+                os._exit(70)
+        pidfd = os.pidfd_open(pid)
+        self._kernels[pidfd] = (number, pid)
+        self._poll.register(pidfd, select.POLLIN)
+        self._tell({"kernel": number, "pid": pid}, [ours.fileno(), pidfd, output, dump])
+        for end in (ours, theirs):
+            end.close()
+        os.close(output)
+        os.close(dump)
+
+    def _reap(self, pidfd: int) -> None:
+        number, pid = self._kernels.pop(pidfd)
+        self._poll.unregister(pidfd)
+        os.close(pidfd)
+        status = os.waitpid(pid, 0)[1]
+        self._tell({"ended": number, "status": status}, [])
+
+    def _tell(self, message: dict[str, Any], fds: list[int]) -> None:
+        socket.send_fds(self._control, [json.dumps(message).encode()], fds)
+
+
+def main(control_fd: int, settings: dict[str, Any]) -> None:
+    """Run as the whole program of the zygote's process."""
+    control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE_FD))
+    _reserve_kernel_descriptors(control_fd)
+    sys.path[:] = [*sys.path, *settings["path"]]
+    for name in settings["preload"]:
+        importlib.import_module(name)
+    confinement = Confinement(
+        enabled=settings["sandbox"] != "off",
+        readable=settings["readable"],
+        writable=settings["writable"],
+        memory=settings["memory"],
+    )
+    confinement.share()
+    child.prepare_process()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    socket.send_fds(control, [json.dumps({"missing": confinement.missing}).encode()], [])
+    try:
+        Zygote(control, settings["scratch"], confinement).serve()
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # the server died; its scratch folders are ours to clear
+    import shutil  # noqa: PLC0415 - only now: it would be copied into every kernel
+
+    shutil.rmtree(settings["scratch"], ignore_errors=True)
+
+
+def _reserve_kernel_descriptors(control_fd: int) -> None:
+    """Keep the low numbers for what each kernel puts there, so that nothing of ours is overwritten in it."""
+    os.close(control_fd)
+    while (fd := os.open(os.devnull, os.O_RDONLY)) < FIRST_FREE_FD:
+        pass
+    os.close(fd)
