@@ -1,0 +1,85 @@
+"""The one place where parts are built: each once, in order, and closed in reverse."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ot.config.loader import LoadedConfig
+from ot.config.models import Config
+from ot.errors import PackLoadError
+from ot.execution.tool_executor import ToolExecutor
+from ot.isolate import IsolateHost
+from ot.kernel.supply import KernelSupply, open_supply
+from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
+from ot.registry.registry import ToolRegistry
+from ot.registry.tool_loader import ToolLoader
+from ot.registry.tool_threads import ToolThreads
+from ot.run.pack_proxy import Namespace
+from ot.run.runner import Runner
+from ot.run.snippets import Snippets
+
+BUILT_IN_PACKS = "ot_tools"
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """Everything a front door needs."""
+
+    config: Config
+    registry: ToolRegistry
+    executor: ToolExecutor
+    supply: KernelSupply
+    runner: Runner
+
+    @property
+    def problems(self) -> list[PackLoadError]:
+        """Packs that could not be loaded, and why."""
+        return self.registry.problems
+
+
+def launch(loaded: LoadedConfig) -> ZygoteProcess:
+    """Start the zygote. Cheap, and worth doing before heavy imports: kernels are then warm when the first run comes."""
+    return launch_zygote(loaded.config.execution)
+
+
+@asynccontextmanager
+async def open_app(loaded: LoadedConfig, *, launched: ZygoteProcess | None = None) -> AsyncIterator[App]:
+    """Build the engine on a loaded configuration."""
+    config = loaded.config
+    async with AsyncExitStack() as stack:
+        supply = await stack.enter_async_context(open_supply(launched or launch(loaded)))
+        isolates = await stack.enter_async_context(IsolateHost())
+        threads = ToolThreads()
+        registry = load_registry(isolates, threads)
+        executor = ToolExecutor(
+            registry, config=config, secrets=loaded.secrets, project=loaded.project, threads=threads
+        )
+        runner = Runner(
+            registry,
+            executor,
+            supply,
+            Namespace(registry, config.aliases, config.projects),
+            Snippets(config.snippets),
+            settings=config.execution,
+            inline_limit=config.results.inline_limit,
+        )
+        yield App(config, registry, executor, supply, runner)
+
+
+def load_registry(isolates: IsolateHost, threads: ToolThreads) -> ToolRegistry:
+    """Every tool there is, read from its source: no pack is imported."""
+    registry = ToolRegistry()
+    loader = ToolLoader(registry, isolate=isolates, threads=threads)
+    for folder in _built_in_folders():
+        loader.load_folder(folder)
+    return registry
+
+
+def _built_in_folders() -> list[Path]:
+    """Built-in packs are found on disk, as extensions are; the engine does not import them."""
+    spec = importlib.util.find_spec(BUILT_IN_PACKS)
+    return [Path(place) for place in (spec.submodule_search_locations if spec is not None else None) or ()]

@@ -1,0 +1,212 @@
+"""From the command to its code: the prefix and the fences around it are taken off, and nothing else is changed.
+
+All of it is text. A backtick is no part of Python outside strings and comments, so three of them are a fence unless
+they stand in one; a command that is valid code therefore passes unchanged, whatever its strings hold. Of a fenced
+command only what stands between the fences is code. Several fences are one program, in their order: the lines between
+them become empty lines, so that line numbers count from the first line inside the first fence. Beside Python fences
+those of another language are left out.
+
+Hostile text costs linear time: loops are possessive, and the scan only ever goes forward.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import string
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ot.errors import CommandTooLargeError
+from ot.run.prefixes import INVISIBLE, ODD_SPACES, strip_prefix
+
+__all__ = ["MAX_COMMAND", "read_command", "strip_fences", "strip_prefix"]
+
+MAX_COMMAND = 2 * 1024 * 1024  # bytes
+_MOST_FENCES = 1000  # text with more is no program
+
+_BLANK = string.whitespace + ODD_SPACES + INVISIBLE
+_PYTHON = frozenset({"python", "py", "python3", "py3", "ipython", "pycon"})
+
+_TOKEN = re.compile(
+    rf"""
+      (?P<literal>
+          \\.                                        # outside a string too: an escaped quote opens nothing
+        | \#[^\n]*+
+        | \"\"\"(?:[^"\\]++|\\.|"(?!""))*+\"\"\"
+        | '''(?:[^'\\]++|\\.|'(?!''))*+'''
+        | "(?:[^"\\\n]++|\\.)*+"
+        | '(?:[^'\\\n]++|\\.)*+'
+      )
+    | (?P<fence> ^[ \t]*+(?:`{{3,}}+|~{{3,}}+) | `{{3,}}+ )
+    | (?P<odd> [{ODD_SPACES}{INVISIBLE}] )
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_REST_OF_LINE = re.compile(r"[ \t]*+(?P<word>\w*+)[ \t\r]*+(?P<end>\n|\Z)?+")
+_INFO_WORD = re.compile(r"[A-Za-z][\w+-]*+")
+_ATTRIBUTES = re.compile(r"\{[^{}]*+\}")
+
+
+class _Fence(NamedTuple):
+    """One fenced block: its code begins on the line of character `start`; the scan goes on at `end`."""
+
+    code: str
+    tag: str
+    start: int
+    end: int
+
+
+def read_command(command: str) -> str:
+    """The code (or `$snippet`) of a command; raises CommandTooLargeError or LegacyPrefixError."""
+    if len(command) * 4 > MAX_COMMAND:
+        size = len(command.encode("utf-8", "surrogatepass"))
+        if size > MAX_COMMAND:
+            raise CommandTooLargeError(size, MAX_COMMAND)
+    # The prefix may stand in front of the fence or inside it.
+    return _repair_spaces(strip_prefix(strip_fences(strip_prefix(command))))
+
+
+def strip_fences(command: str) -> str:
+    """What stands inside the command's fences; a command without fences comes back unchanged."""
+    if "```" in command or "~~~" in command:
+        fences = list(itertools.islice(_find_fences(command), _MOST_FENCES + 1))
+        code = _join(command, fences)
+        if len(fences) <= _MOST_FENCES and (code.strip() or (fences and _is_only_fence(command))):
+            return code
+    return _strip_inline(command)
+
+
+def _find_fences(text: str) -> Iterator[_Fence]:
+    position = 0
+    while (opening := _next_fence(text, position)) is not None:
+        fence = _read_fence(text, opening)
+        if fence is None:  # tildes that are Python's operator; looking on would cost a scan for each of them
+            return
+        yield fence
+        position = fence.end
+
+
+def _next_fence(text: str, position: int, marker: str = "") -> re.Match[str] | None:
+    """The next fence outside strings and comments; with a marker, the next one that closes it."""
+    for token in _TOKEN.finditer(text, position):
+        if token.lastgroup != "fence" or not token[0].lstrip().startswith(marker):
+            continue
+        if marker.startswith("~") and not _is_bare(text, token):
+            continue
+        return token
+    return None
+
+
+def _is_bare(text: str, token: re.Match[str]) -> bool:
+    """Whether nothing stands behind a fence on its line."""
+    rest = _REST_OF_LINE.match(text, token.end())
+    return rest is not None and not rest["word"] and rest["end"] is not None
+
+
+def _read_fence(text: str, opening: re.Match[str]) -> _Fence | None:
+    marker = opening[0].lstrip()
+    margin = opening[0][: -len(marker)]
+    if marker[0] == "~" and (one_line := _one_line_of_tildes(text, opening, marker)):
+        return one_line
+    closing = _next_fence(text, opening.end(), marker)
+    stop = len(text) if closing is None else closing.start()
+    end = _resume_after(text, closing)
+    first, newline, rest = text[opening.end() : stop].partition("\n")
+    if marker[0] == "~" and closing is None and not _opens_by_itself(first, rest):
+        return None
+    if not newline:
+        return _Fence(*_split_language(first.strip(_BLANK)), opening.end(), end)
+    tag, code = _read_opening_line(first.strip(_BLANK), rest)
+    if code:
+        return _Fence(_trim(f"{code}\n{_dedent(rest, margin)}"), tag, opening.end(), end)
+    return _Fence(_trim(_dedent(rest, margin)), tag, opening.end() + len(first) + 1, end)
+
+
+def _one_line_of_tildes(text: str, opening: re.Match[str], marker: str) -> _Fence | None:
+    """`~~~ code ~~~`: tildes inside a line are no fence of their own, for they are also an operator."""
+    newline = text.find("\n", opening.end())
+    stop = len(text) if newline < 0 else newline
+    line = text[opening.end() : stop].strip()
+    if not line.endswith(marker):
+        return None
+    return _Fence(*_split_language(line.removesuffix(marker).strip()), opening.end(), stop)
+
+
+def _opens_by_itself(first: str, rest: str) -> bool:
+    """Whether tildes without an end are a fence: `~~~x` alone is an expression."""
+    return first.strip(_BLANK).lower() in ("", *_PYTHON) and bool(rest.strip())
+
+
+def _resume_after(text: str, closing: re.Match[str] | None) -> int:
+    """Where to look for the next fence; one that names Python where an end was due opens the next block."""
+    if closing is None:
+        return len(text)
+    rest = _REST_OF_LINE.match(text, closing.end())
+    at_line_start = closing.start() == 0 or text[closing.start() - 1] == "\n"
+    reopens = rest is not None and rest["end"] is not None and rest["word"].lower() in _PYTHON
+    return closing.start() if at_line_start and reopens else closing.end()
+
+
+def _split_language(text: str) -> tuple[str, str]:
+    """The code of a one-line fence, and its language if that is Python."""
+    word, _, code = text.partition(" ")
+    return (code.strip(), "python") if word.lower() in _PYTHON else (text, "")
+
+
+def _read_opening_line(first: str, rest: str) -> tuple[str, str]:
+    """The language that the line of an opening fence names, and the code that already stands on it."""
+    if _ATTRIBUTES.fullmatch(first) and rest.strip():
+        words = first.strip("{} .").split()
+        return (words[0].lower() if words else ""), ""
+    if _INFO_WORD.fullmatch(first) and (rest.strip() or first.lower() in _PYTHON):
+        return first.lower(), ""
+    code, tag = _split_language(first)
+    return tag, "" if tag and _ATTRIBUTES.fullmatch(code) else code
+
+
+def _trim(code: str) -> str:
+    """Without the line end in front of the closing fence."""
+    return code.rstrip(" \t").removesuffix("\n").removesuffix("\r")
+
+
+def _dedent(code: str, margin: str) -> str:
+    """Every line without the indentation of the fence itself, and no more."""
+    return re.sub(rf"^[ \t]{{1,{len(margin)}}}+", "", code, flags=re.MULTILINE) if margin else code
+
+
+def _join(command: str, fences: list[_Fence]) -> str:
+    chosen = [fence for fence in fences if fence.tag in _PYTHON or not fence.tag] or fences
+    parts: list[str] = []
+    line = position = 0
+    for fence in chosen:
+        gap = command.count("\n", position, fence.start) - line
+        parts.append("\n" * max(gap, 1) if parts else "")
+        parts.append(fence.code)
+        line, position = fence.code.count("\n"), fence.start
+    return "".join(parts)
+
+
+def _is_only_fence(command: str) -> bool:
+    return command.lstrip().startswith(("```", "~~~"))
+
+
+def _strip_inline(command: str) -> str:
+    """The code between single (or double) backticks that enclose the whole command."""
+    text = command.strip()
+    marker = "``" if text.startswith("``") else "`"
+    inner = text[len(marker) : -len(marker)]
+    if not (text.startswith(marker) and text.endswith(marker) and inner.strip()):
+        return command
+    return command if "`" in _TOKEN.sub("", inner) else inner.strip()
+
+
+def _repair_spaces(code: str) -> str:
+    """Odd spaces outside strings, where Python refuses them, become what they look like."""
+    if code.isascii() or code.lstrip().startswith("$"):
+        return code
+    return _TOKEN.sub(lambda token: _ordinary(token[0]) if token.lastgroup == "odd" else token[0], code)
+
+
+def _ordinary(odd: str) -> str:
+    return " " if odd in ODD_SPACES else ""

@@ -1,0 +1,77 @@
+"""What a run came to, before it is text; and the answer, when it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ot.errors import OneToolError
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One line of the author's code on the way to an error."""
+
+    line: int
+    function: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeError:
+    """An exception that the code itself raised, or that compiling it did."""
+
+    type: str
+    message: str
+    frames: tuple[Frame, ...] = ()
+    names: tuple[str, ...] = ()  # for a NameError: the name that nobody defined
+    notes: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> int | None:
+        """Where the author should look first: the innermost of their own lines."""
+        return self.frames[-1].line if self.frames else None
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What the code wrote to stdout and stderr, in the order it wrote it; `dropped` bytes were not kept."""
+
+    text: str = ""
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The run gave a value (None included); with `total`, only the first of so many items or characters crossed."""
+
+    value: Any
+    printed: Printed = field(default_factory=Printed)
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """The run ended well and its last statement was not an expression."""
+
+    printed: Printed = field(default_factory=Printed)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The run failed, in the code or around it."""
+
+    error: CodeError | OneToolError
+    printed: Printed = field(default_factory=Printed)
+
+
+Outcome = Value | Nothing | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the caller of run() gets: text, and images, audio or resources beside it."""
+
+    text: str
+    is_error: bool = False
+    attachments: tuple[Any, ...] = ()

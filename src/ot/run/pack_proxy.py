@@ -1,0 +1,56 @@
+"""The namespace of a run, described for its kernel: names only, the rest is asked for when code looks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ot.config.models import ProjectSettings
+from ot.errors import UnknownProjectError, UnknownToolError
+from ot.registry.registry import ToolRegistry
+from ot_kernel.project_path import ProjectPath
+
+PROJECTS = "proj"
+
+
+class Namespace:
+    """What a kernel may ask about packs. One for the whole server: it follows the registry."""
+
+    def __init__(
+        self, registry: ToolRegistry, aliases: Mapping[str, str], projects: Mapping[str, ProjectSettings]
+    ) -> None:
+        self.registry = registry
+        self._aliases = dict(aliases)
+        self._projects = projects
+
+    def request(self, code: str, values: Mapping[str, str]) -> bytes:
+        """The message that starts a run."""
+        packs = [pack.name for pack in self.registry.packs()]
+        message = {"code": code, "values": values, "packs": packs, "aliases": self._aliases}
+        return json.dumps(message, separators=(",", ":")).encode("ascii")
+
+    def attribute(self, pack: str, name: str) -> Any:
+        """None where `pack.name` is a tool; a project's path; else raises UnknownToolError."""
+        tools = self.registry.pack(pack).tools
+        if name in tools:
+            return None
+        if pack == PROJECTS:
+            return self._project(name, list(tools))
+        raise UnknownToolError(f"{pack}.{name}", pack=pack, available=list(tools))
+
+    def _project(self, name: str, functions: list[str]) -> ProjectPath:
+        project = self._projects.get(name)
+        if project is None:
+            raise UnknownProjectError(name, functions=functions, projects=list(self._projects))
+        return ProjectPath(name, project.path, project.attrs)
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """Documentation for `help()`, `dir()` and `inspect`: of a pack, or of one of its tools."""
+        pack_name, _, tool = name.partition(".")
+        if tool:
+            definition = self.registry.get(name)
+            return {"doc": definition.description, "signature": definition.signature}
+        pack = self.registry.pack(pack_name)
+        names = [*pack.tools, *(self._projects if pack_name == PROJECTS else ())]
+        return {"doc": pack.description, "names": sorted(names)}

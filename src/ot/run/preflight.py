@@ -1,0 +1,80 @@
+"""Preflight: what a program is certain to call, judged against the registry before any of it runs.
+
+Only what cannot succeed is reported, and all of it at once: packs and tools that do not exist, arguments that a
+tool does not take, and arguments that it needs and does not get. Values are known only when the call is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ot.errors import CallError, PreflightError, ToolArgumentError, UnknownPackError, UnknownToolError
+from ot.registry.definitions import Cancellation, ToolDefinition
+from ot.registry.registry import ToolRegistry
+from ot.run.pack_proxy import PROJECTS
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One literal call `pack.tool(...)`; `open` if it also unpacks arguments, so that more may come."""
+
+    pack: str
+    tool: str
+    keywords: tuple[str, ...]
+    positional: int
+    open: bool
+    line: int
+
+
+def judge(references: Iterable[Reference], registry: ToolRegistry) -> None:
+    """Raise PreflightError with everything that is certain to fail; the same mistake is named on its first line."""
+    problems: dict[tuple[Any, ...], tuple[int, CallError]] = {}
+    for reference in references:
+        problem = _find_problem(reference, registry)
+        if problem is not None:
+            problems.setdefault((type(problem), *problem.args), (reference.line, problem))
+    if problems:
+        raise PreflightError(sorted(problems.values(), key=lambda found: found[0]))
+
+
+def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | None:
+    try:
+        definition = registry.get(f"{reference.pack}.{reference.tool}")
+    except UnknownPackError as error:
+        return error
+    except UnknownToolError as error:
+        # A project is an attribute of this pack, and whether there is one is seen when it is read.
+        return None if reference.pack == PROJECTS else error
+    if definition.cancellation is Cancellation.KERNEL:
+        return None  # the kernel's own function, with a signature no schema can tell
+    phrases = list(_argument_problems(reference, definition))
+    return ToolArgumentError(definition.name, phrases, definition.signature) if phrases else None
+
+
+def _argument_problems(reference: Reference, definition: ToolDefinition) -> Iterator[str]:
+    schema = definition.parameters
+    if "$ref" in schema:
+        return
+    names = schema.get("properties", {})
+    if not reference.open:
+        yield from _binding_problems(reference, definition, list(names))
+    if _is_closed(schema):
+        yield from (f"{name} is not a parameter" for name in reference.keywords if name not in names)
+
+
+def _binding_problems(reference: Reference, definition: ToolDefinition, names: list[str]) -> Iterator[str]:
+    """What is wrong with a call whose arguments are all written out."""
+    count = 0 if definition.variadic else reference.positional
+    if count > len(names):
+        yield f"{count} positional arguments given, it takes at most {len(names)}"
+    by_position = names[:count]
+    yield from (f"{name} is given twice" for name in by_position if name in reference.keywords)
+    given = {*by_position, *reference.keywords}
+    yield from (f"{name} is missing" for name in definition.parameters.get("required", ()) if name not in given)
+
+
+def _is_closed(schema: dict[str, Any]) -> bool:
+    """Whether a name outside the properties is certain to be refused."""
+    return schema.get("additionalProperties") is False and "patternProperties" not in schema

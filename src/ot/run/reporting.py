@@ -1,0 +1,129 @@
+"""Outcomes as answers: what the code printed, then its value, or what went wrong, where, and what to do about it.
+
+The reader is a model that has nothing but this text, and pays for every word of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from ot.errors import CallError, OneToolError, PreflightError, UnknownPackError
+from ot.execution.wording import word_error
+from ot.output import Rendered, escape_surrogates, render
+from ot.registry.registry import ToolRegistry
+from ot.run.outcome import Answer, CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
+from ot.run.suggestions import STARTS_FRESH, is_module, is_near, suggest
+
+NO_VALUE = "Done: no value returned."
+
+_MOST_PLACES = 6
+_MOST_PROBLEMS = 10
+_MOST_MESSAGE = 4000
+_RETURN_LESS = "Return less: slice, filter or aggregate in the code."
+_NO_MODULE = "It is not installed where code runs; what packages do elsewhere, packs do here: ot.packs() lists them."
+
+
+def render_answer(outcome: Outcome, *, inline_limit: int, registry: ToolRegistry) -> Answer:
+    """Word an outcome in about `inline_limit` characters."""
+    match outcome:
+        case Value():
+            return _render_value(outcome, inline_limit)
+        case Nothing():
+            return Answer(_below(outcome.printed, NO_VALUE, inline_limit))
+        case Failure():
+            text = _word_failure(outcome.error, registry)
+            return Answer(_below(outcome.printed, text, inline_limit), is_error=True)
+
+
+def _render_value(outcome: Value, limit: int) -> Answer:
+    rendered = render(outcome.value, limit=max(limit - len(outcome.printed.text), limit // 2))
+    text = rendered.text if rendered.text or rendered.cut else "''"
+    if rendered.cut or outcome.total is not None:
+        text += f"\n[{_how_much(rendered, outcome.total)}. {_RETURN_LESS}]"
+    return Answer(_below(outcome.printed, text, limit), attachments=rendered.attachments)
+
+
+def _how_much(rendered: Rendered, total: int | None) -> str:
+    if rendered.shown:
+        return f"{rendered.shown:,} of {total or rendered.items:,} items shown"
+    whole = total or rendered.total
+    return f"The first {len(rendered.text):,}{f' of {whole:,}' if whole else ''} characters shown"
+
+
+def _below(printed: Printed, text: str, limit: int) -> str:
+    """What the code printed, in the room that the rest of the answer leaves, and the rest on lines of its own."""
+    above = _shorten(printed, max(limit - len(text), limit // 2))
+    if above and not above.endswith("\n"):
+        above += "\n"
+    return escape_surrogates(above + text)
+
+
+def _shorten(printed: Printed, room: int) -> str:
+    """Beginning and end of what was printed: a program says last what matters most."""
+    text = printed.text
+    if len(text) > room:
+        head, tail = text[: room // 2], text[len(text) - room // 2 :]
+        left_out = len(text) - len(head) - len(tail)
+        text = f"{head}\n[{left_out:,} of {len(text):,} printed characters left out. Print less.]\n{tail}"
+    if printed.dropped:
+        text += f"\n[{printed.dropped:,} more printed bytes were not kept. Print less.]\n"
+    return text
+
+
+def _word_failure(error: CodeError | OneToolError, registry: ToolRegistry) -> str:
+    match error:
+        case CodeError():
+            parts = [_headline(error), *_places(error.frames), *error.notes, *_way_out(error, registry)]
+            return "\n".join(parts)
+        case PreflightError():
+            return _word_preflight(error)
+    return word_error(error)
+
+
+def _headline(error: CodeError) -> str:
+    message = error.message if len(error.message) <= _MOST_MESSAGE else f"{error.message[:_MOST_MESSAGE]}..."
+    return f"{error.type}: {message}" if message else error.type
+
+
+def _places(frames: tuple[Frame, ...]) -> list[str]:
+    """The author's lines from the outermost to the one that failed; a recursion is one of them."""
+    places = []
+    for frame, same in itertools.groupby(frames):
+        count = sum(1 for _ in same)
+        function = "" if frame.function == "<module>" else f", in {frame.function}"
+        source = f": {frame.source.strip()}" if frame.source.strip() else ""
+        times = f"  ({count} times)" if count > 1 else ""
+        places.append(f"  line {frame.line}{function}{source}{times}")
+    if len(places) > _MOST_PLACES:
+        half = _MOST_PLACES // 2
+        places[half:-half] = [f"  ... {len(places) - 2 * half} more"]
+    return places
+
+
+def _way_out(error: CodeError, registry: ToolRegistry) -> list[str]:
+    if error.type == "NameError" and error.names:
+        return [suggest(error.names[0], registry)]
+    return [_NO_MODULE] if error.type == "ModuleNotFoundError" else []
+
+
+def _word_preflight(error: PreflightError) -> str:
+    lines = ["Nothing was executed."]
+    lines += [f"line {line}: {_word_problem(problem)}" for line, problem in error.problems[:_MOST_PROBLEMS]]
+    if len(error.problems) > _MOST_PROBLEMS:
+        lines.append(f"... and {len(error.problems) - _MOST_PROBLEMS} more problems.")
+    if any(_may_be_a_variable(problem) for _, problem in error.problems):
+        lines.append(STARTS_FRESH)
+    return "\n".join(lines)
+
+
+def _word_problem(problem: CallError) -> str:
+    if isinstance(problem, UnknownPackError) and is_module(problem.pack):
+        return f"{problem.pack} is not defined. Add `import {problem.pack}`."
+    return word_error(problem)
+
+
+def _may_be_a_variable(problem: CallError) -> bool:
+    """Whether an unknown pack looks like neither a module nor a pack with a typing mistake."""
+    if not isinstance(problem, UnknownPackError) or is_module(problem.pack):
+        return False
+    return not is_near(problem.pack, problem.available)

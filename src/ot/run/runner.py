@@ -1,0 +1,62 @@
+"""The runner: a command in, one answer out. The steps, and nothing else."""
+
+from __future__ import annotations
+
+from ot.config.models import ExecutionSettings
+from ot.errors import OneToolError
+from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
+from ot.kernel.supply import KernelSupply
+from ot.logs import LogSpan
+from ot.registry.registry import ToolRegistry
+from ot.run.fence_processor import read_command
+from ot.run.outcome import Answer, Failure, Outcome
+from ot.run.pack_proxy import Namespace
+from ot.run.reporting import render_answer
+from ot.run.session import Session
+from ot.run.snippets import Snippets
+
+
+class Runner:
+    """Executes commands; each in a kernel of its own."""
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        executor: ToolExecutor,
+        supply: KernelSupply,
+        namespace: Namespace,
+        snippets: Snippets,
+        *,
+        settings: ExecutionSettings,
+        inline_limit: int,
+    ) -> None:
+        self._registry = registry
+        self._executor = executor
+        self._supply = supply
+        self._namespace = namespace
+        self._snippets = snippets
+        self._settings = settings
+        self._inline_limit = inline_limit
+
+    async def run(self, command: str, *, caller: Caller = NOBODY) -> Answer:
+        """Run one command and word what came of it; only cancellation is raised."""
+        with LogSpan("run.command", size=len(command)) as span:
+            try:
+                outcome = await self._execute(command, caller)
+            except OneToolError as error:
+                outcome = Failure(error)
+            span.add(outcome=type(outcome).__name__)
+        return render_answer(outcome, inline_limit=self._inline_limit, registry=self._registry)
+
+    async def _execute(self, command: str, caller: Caller) -> Outcome:
+        expanded = self._snippets.expand(read_command(command))
+        async with self._supply.take() as kernel:
+            session = Session(
+                kernel,
+                self._executor,
+                self._namespace,
+                limit=self._settings.timeout,
+                memory=self._settings.memory,
+                caller=caller,
+            )
+            return await session.run(self._namespace.request(expanded.code, expanded.values))

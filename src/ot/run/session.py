@@ -1,0 +1,248 @@
+"""One run's conversation with its kernel: references, calls, and the way it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from ot.errors import (
+    AliasCycleError,
+    CallError,
+    OneToolError,
+    RunCrashedError,
+    RunLimitError,
+    RunRefusedError,
+    RunTimeoutError,
+    ToolStoppedError,
+)
+from ot.execution.tool_executor import Caller, ToolExecutor
+from ot.execution.wording import builtin_kind, word_error
+from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
+from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
+from ot.run.pack_proxy import Namespace
+from ot.run.preflight import Reference, judge
+from ot_kernel.values import UnsupportedValueError, decode, encode
+from ot_kernel.wire import Message
+
+MAX_CALLS = 16
+GRACE = 0.5  # seconds for interrupted code to unwind before it is killed
+DUMP_WAIT = 0.1
+STATUS_WAIT = 2.0
+
+
+class Session:
+    """Answers what the kernel asks until it has an outcome. Its calls live in a task group that ends with it."""
+
+    def __init__(
+        self, kernel: Kernel, executor: ToolExecutor, namespace: Namespace, *, limit: float, memory: int, caller: Caller
+    ) -> None:
+        self._kernel = kernel
+        self._executor = executor
+        self._namespace = namespace
+        self._limit = limit
+        self._memory = memory
+        self._deadline = time.monotonic() + limit
+        self._caller = Caller(
+            remaining=self._remaining, timeout=caller.timeout, progress=caller.progress, ask=caller.ask
+        )
+        self._calls = anyio.Semaphore(MAX_CALLS)
+        self._made = 0
+        self._ended = anyio.Event()
+        self._ending: Callable[[], Outcome] | None = None
+        self._timed_out = False
+        self._tasks: TaskGroup | None = None
+        self._handlers: dict[str, Callable[[Message], None]] = {
+            "call": self._on_call,
+            "attribute": self._on_attribute,
+            "describe": self._on_describe,
+            "references": self._on_references,
+            "file": self._on_file,
+            "value": lambda m: self._end(lambda: self._value(decode(m["value"]), m)),
+            "nothing": lambda _: self._end(lambda: Nothing(self._printed())),
+            "error": lambda m: self._end(lambda: self._fail(_code_error(m))),
+            "alias_cycle": lambda m: self._end(lambda: self._fail(AliasCycleError([str(n) for n in m["names"]]))),
+            "interrupted": lambda m: self._end(lambda: self._fail(RunTimeoutError(self._limit, _last_line(m)))),
+        }
+
+    def _remaining(self) -> float:
+        return self._deadline - time.monotonic()
+
+    async def run(self, request: bytes) -> Outcome:
+        """Start the program and stay with it to its end."""
+        self._kernel.on_message = self._on_message
+        self._kernel.on_lost = self._on_lost
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            self._kernel.send_payload(request)
+            with anyio.move_on_after(self._limit) as clock:
+                await self._ended.wait()
+            if clock.cancelled_caught:
+                self._timed_out = True
+                await self._interrupt()
+            outcome = await self._finish()
+            self._tasks = None
+            tasks.cancel_scope.cancel()
+        return outcome
+
+    # -- endings
+
+    def _end(self, ending: Callable[[], Outcome]) -> None:
+        if self._ending is None:
+            self._ending = ending
+            self._ended.set()
+
+    async def _finish(self) -> Outcome:
+        if self._ending is None:
+            return self._fail(RunTimeoutError(self._limit, self._kernel.dumped_line()))
+        try:
+            return self._ending()
+        except _LostKernel:
+            return await self._post_mortem()
+        except (KeyError, TypeError, ValueError, RecursionError, AttributeError, IndexError) as error:
+            return self._fail(RunRefusedError(f"the kernel's answer could not be read: {error}"))
+
+    async def _interrupt(self) -> None:
+        """Ask the code to stop; if it does not, find out where it is before it is killed."""
+        self._kernel.signal(INTERRUPT)
+        with anyio.move_on_after(GRACE):
+            await self._ended.wait()
+            return
+        self._kernel.signal(DUMP)
+        with anyio.move_on_after(DUMP_WAIT):
+            while self._kernel.dumped_line() is None:  # noqa: ASYNC110 - a signal handler of another process writes it
+                await anyio.sleep(DUMP_WAIT / 10)
+
+    async def _post_mortem(self) -> Outcome:
+        """The kernel is gone without an answer: say how it died, and where if it could tell."""
+        with anyio.move_on_after(STATUS_WAIT):
+            await self._kernel.ended.wait()
+        line = self._kernel.dumped_line()
+        if self._timed_out:
+            return self._fail(RunTimeoutError(self._limit, line))
+        if self._kernel.overrun is not None:
+            return self._fail(RunLimitError(self._kernel.overrun, self._memory, line))
+        return self._fail(RunCrashedError(self._kernel.status, line))
+
+    def _printed(self) -> Printed:
+        return Printed(*self._kernel.printed())
+
+    def _value(self, value: Any, message: Message) -> Value:
+        total = message.get("total")
+        return Value(value, self._printed(), int(total) if total is not None else None)
+
+    def _fail(self, error: CodeError | OneToolError) -> Failure:
+        return Failure(error, self._printed())
+
+    # -- messages
+
+    def _on_message(self, message: Message) -> None:
+        handler = self._handlers.get(message.get("op", ""))
+        try:
+            if handler is None:
+                raise KeyError("no such message")
+            handler(message)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            self._refuse(f"the kernel sent a message that makes no sense: {error}")
+
+    def _on_lost(self, _: str) -> None:
+        def ending() -> Outcome:
+            raise _LostKernel
+
+        self._end(ending)
+
+    def _refuse(self, reason: str) -> None:
+        self._end(lambda: self._fail(RunRefusedError(reason)))
+
+    def _on_references(self, message: Message) -> None:
+        references = [Reference(**{**r, "keywords": tuple(r["keywords"])}) for r in message["references"]]
+        try:
+            judge(references, self._namespace.registry)
+        except OneToolError as error:
+            self._end(partial(self._fail, error))
+        else:
+            self._kernel.send({"op": "go"})
+
+    def _on_attribute(self, message: Message) -> None:
+        self._answer(message["id"], lambda: self._namespace.attribute(message["pack"], message["name"]))
+
+    def _on_describe(self, message: Message) -> None:
+        self._answer(message["id"], lambda: self._namespace.describe(message["name"]))
+
+    def _answer(self, number: int, question: Callable[[], Any]) -> None:
+        try:
+            self._kernel.send({"id": number, "value": encode(question())})
+        except CallError as error:
+            self._send_error(number, error)
+
+    def _on_file(self, message: Message) -> None:
+        if self._tasks is not None:
+            self._tasks.start_soon(self._read_file, message)
+
+    async def _read_file(self, message: Message) -> None:
+        try:
+            self._on_message(await anyio.to_thread.run_sync(self._kernel.read_spilled, message))
+        except RunRefusedError as error:
+            self._refuse(error.reason)
+
+    def _on_call(self, message: Message) -> None:
+        if self._tasks is None or self._ending is not None:
+            self._send_error(message["id"], ToolStoppedError(str(message["tool"])))
+        else:
+            self._tasks.start_soon(self._call, message)
+
+    async def _call(self, message: Message) -> None:
+        number, tool = message["id"], message["tool"]
+        try:
+            async with self._calls:
+                await self._tell_progress(tool)
+                value = await self._executor.call(
+                    tool,
+                    {key: decode(item) for key, item in message["kwargs"].items()},
+                    positional=[decode(item) for item in message["args"]],
+                    caller=self._caller,
+                )
+            self._kernel.send({"id": number, "value": encode(value, where=f"the result of {tool}")})
+        except CallError as error:
+            self._send_error(number, error)
+        except UnsupportedValueError as error:
+            self._kernel.send({"id": number, "error": {"kind": "TypeError", "message": str(error)}})
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self._refuse(f"the kernel sent a call that makes no sense: {error}")
+
+    async def _tell_progress(self, tool: str) -> None:
+        """One step for each call; who listens decides how often it wants to hear."""
+        self._made += 1
+        if self._caller.progress is not None:
+            await self._caller.progress(self._made, None, tool)
+
+    def _send_error(self, number: int, error: CallError) -> None:
+        self._kernel.send({"id": number, "error": {"kind": builtin_kind(error), "message": word_error(error)}})
+
+
+class _LostKernel(Exception):  # noqa: N818 - a turn in the story, not an error anybody sees
+    """The connection ended before an outcome came."""
+
+
+def _code_error(message: Message) -> CodeError:
+    return CodeError(
+        type=str(message["type"]),
+        message=str(message["message"]),
+        frames=tuple(_frames(message)),
+        names=tuple(str(name) for name in message["names"]),
+        notes=tuple(str(note) for note in message["notes"]),
+    )
+
+
+def _frames(message: Message) -> list[Frame]:
+    return [Frame(int(line), str(function), str(source)) for line, function, source in message["frames"]]
+
+
+def _last_line(message: Message) -> int | None:
+    frames = _frames(message)
+    return frames[-1].line if frames else None

@@ -1,0 +1,157 @@
+"""Snippets: `$name key=value` becomes the code of a template, with the values beside it.
+
+A value never becomes part of the code's text. Each output of the template (`{{ ... }}`) is written as a placeholder,
+an identifier that nobody can guess, and the kernel puts the value into the syntax tree in its place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ot.config.models import SnippetParameter, SnippetSettings
+from ot.errors import SnippetError, UnknownSnippetError
+
+_INVOCATION = re.compile(r"\s*+\$(?P<name>[^\W\d][\w-]*+)(?=\s|\Z)")
+_ARGUMENT = re.compile(
+    r"""
+      \s*+ (?P<key>[^\W\d][\w-]*+) =
+      (?: "(?P<double>(?:[^"\\]++|\\.)*+)" | '(?P<single>[^']*+)' | (?P<bare>[^\s"']\S*+)? )
+      (?=\s|\Z)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPED = re.compile(r'\\(["\\])')
+# What a template can do wrong at render time: arithmetic, lookups, wrong types and endless macros.
+_TEMPLATE_MISTAKES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """Code, and the text that each placeholder in it stands for."""
+
+    code: str
+    values: dict[str, str] = field(default_factory=dict)
+
+
+class Snippets:
+    """The configured snippets, by name."""
+
+    def __init__(self, settings: Mapping[str, SnippetSettings]) -> None:
+        self._settings = settings
+
+    def expand(self, text: str) -> Expanded:
+        """Expand `$name key=value ...`; other text comes back as it is. Raises UnknownSnippetError or SnippetError."""
+        invocation = _INVOCATION.match(text)
+        if invocation is None:
+            return Expanded(text)
+        name = invocation["name"]
+        snippet = self._settings.get(name)
+        if snippet is None:
+            raise UnknownSnippetError(name, sorted(self._settings))
+        usage = build_usage(name, snippet)
+        arguments = _parse_arguments(name, text[invocation.end() :], usage)
+        return _render(name, snippet.body, _complete(name, snippet.params, arguments, usage), usage)
+
+
+def build_usage(name: str, snippet: SnippetSettings) -> str:
+    """How the snippet is called: `$wsq q1=<First> q2=<Second> [p=Compare]`."""
+    return " ".join([f"${name}", *(_parameter_usage(key, param) for key, param in snippet.params.items())])
+
+
+def _parameter_usage(key: str, parameter: SnippetParameter) -> str:
+    if parameter.required:
+        return f"{key}=<{parameter.description or key}>"
+    default = _as_text(parameter.default)
+    return f"[{key}={default}]" if re.fullmatch(r"[^\s\"']+", default) else f"[{key}={json.dumps(default)}]"
+
+
+def _parse_arguments(name: str, text: str, usage: str) -> dict[str, str]:
+    """Read `key=value` pairs: a value with spaces stands in quotes; in double ones `\\"` and `\\\\` are escapes."""
+    arguments: dict[str, str] = {}
+    position = 0
+    while position < len(text.rstrip()):
+        argument = _ARGUMENT.match(text, position)
+        if argument is None:
+            raise SnippetError(name, _unreadable(text[position:].strip()), usage)
+        key = argument["key"]
+        if key in arguments:
+            raise SnippetError(name, f"{key} is given twice", usage)
+        arguments[key] = _argument_value(argument)
+        position = argument.end()
+    return arguments
+
+
+def _argument_value(argument: re.Match[str]) -> str:
+    if argument["double"] is not None:
+        return _ESCAPED.sub(r"\1", argument["double"])
+    return argument["single"] or argument["bare"] or ""
+
+
+def _unreadable(text: str) -> str:
+    shown = text if len(text) <= 40 else f"{text[:40]}..."
+    return f"cannot read {shown!r} as key=value; a value with spaces stands in quotes, and every quote is closed"
+
+
+def _complete(
+    name: str, params: Mapping[str, SnippetParameter], arguments: dict[str, str], usage: str
+) -> dict[str, Any]:
+    """The arguments with the defaults of those that were not given."""
+    unknown = [key for key in arguments if key not in params]
+    if unknown:
+        raise SnippetError(name, f"it has no parameter {', '.join(unknown)}", usage)
+    missing = [key for key, param in params.items() if param.required and key not in arguments]
+    if missing:
+        raise SnippetError(name, f"{', '.join(missing)} must be given", usage)
+    return {key: arguments.get(key, param.default) for key, param in params.items()}
+
+
+def _render(name: str, body: str, arguments: dict[str, Any], usage: str) -> Expanded:
+    # Start-up path: the template library is loaded by the first command that needs it.
+    from jinja2 import StrictUndefined, TemplateError, nodes  # noqa: PLC0415
+    from jinja2.sandbox import SandboxedEnvironment  # noqa: PLC0415
+
+    outputs = _Outputs()
+    environment = SandboxedEnvironment(finalize=outputs.add, undefined=StrictUndefined)
+    try:
+        tree = environment.parse(body)
+        # What these two write goes past `finalize`, so a value could get into the text of the code.
+        if tree.find(nodes.FilterBlock) or tree.find(nodes.CallBlock):
+            raise SnippetError(
+                name, "its template has a filter or call block; write {{ value | filter }} instead", usage
+            )
+        code = environment.from_string(tree).render(arguments)
+    except TemplateError as error:
+        raise SnippetError(name, f"its template fails: {error.message}", usage) from error
+    except _TEMPLATE_MISTAKES as error:
+        raise SnippetError(name, f"its template fails: {type(error).__name__}: {error}", usage) from error
+    return Expanded(code, outputs.values)
+
+
+class _Outputs:
+    """What the outputs of one rendering were; each is replaced by a placeholder."""
+
+    def __init__(self) -> None:
+        self._prefix = f"__ot_value_{secrets.token_hex(8)}_"
+        self._placeholder = re.compile(rf"{self._prefix}\d+__")
+        self.values: dict[str, str] = {}
+
+    def add(self, value: Any) -> str:
+        # The text of a macro or block that is put out again may hold placeholders: all of it is data now.
+        text = self._placeholder.sub(lambda found: self.values[found[0]], _as_text(value))
+        placeholder = f"{self._prefix}{len(self.values)}__"
+        self.values[placeholder] = text
+        return placeholder
+
+
+def _as_text(value: Any) -> str:
+    """A default of the configuration as the caller would have typed it."""
+    if isinstance(value, str):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | list | tuple | dict):
+        return json.dumps(value, default=str)
+    return str(value)

@@ -1,0 +1,53 @@
+"""What an author who used a name that nobody defined probably meant."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable
+
+from ot.execution.wording import list_names
+from ot.registry.registry import ToolRegistry
+from ot.registry.search import nearest
+
+STARTS_FRESH = "Each run starts fresh: names of an earlier run are gone."
+
+_NEAR = 0.7
+_MOST = 3
+
+
+def suggest(name: str, registry: ToolRegistry) -> str:
+    """One sentence that leads from an undefined name to code that works."""
+    if is_module(name):
+        return f"Add `import {name}`: modules of the standard library are imported as in any program."
+    same = [definition for definition in registry.definitions() if definition.tool == name]
+    if same:
+        return f"A tool is called with its pack: {' or '.join(tool.signature for tool in same[:_MOST])}"
+    near = _near_names(name, registry)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    packs = list_names(name, (pack.name for pack in registry.packs()))
+    return f"{STARTS_FRESH} Packs: {packs}; ot.tools() lists their tools."
+
+
+def is_near(name: str, names: Iterable[str]) -> bool:
+    """Whether one of the names may have been meant by this one."""
+    return any(_likeness(name, candidate) >= _NEAR for candidate in names)
+
+
+def is_module(name: str) -> bool:
+    """Whether the name is a module of the standard library, which code may have forgotten to import."""
+    return name in sys.stdlib_module_names and not name.startswith("_")
+
+
+def _near_names(name: str, registry: ToolRegistry) -> list[str]:
+    """Packs, and tools with their pack, whose name is nearly this one."""
+    meant = {pack.name: pack.name for pack in registry.packs()}
+    for definition in registry.definitions():
+        meant.setdefault(definition.tool, definition.name)
+    ranked = nearest(name, meant)[:_MOST]
+    return [meant[candidate] for candidate in ranked if is_near(name, [candidate])]
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()

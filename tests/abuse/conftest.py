@@ -1,0 +1,61 @@
+"""One real server for a whole file of abuse: what one test does to it, the next would notice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.types import TextContent
+
+from tests.real_server import connect_server
+
+CONFIG = """
+execution: {timeout: 2, memory: 300m}
+policy: {deny: ["demo.bar"]}
+projects: {onetool: ~/projects/onetool}
+log: {level: warning}
+"""
+SECRET = "hunter2-hunter2"
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the server answered."""
+
+    text: str
+    is_error: bool
+
+
+class Abused:
+    """A client of the server, and the question whether it is still well."""
+
+    def __init__(self, client: Client, home: Path) -> None:
+        self.client = client
+        self.home = home
+
+    async def run(self, command: str) -> Told:
+        with anyio.fail_after(30):
+            result = await self.client.call_tool("run", {"command": command})
+        text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
+        return Told(text, bool(result.is_error))
+
+    async def is_well(self) -> bool:
+        """It answers a ping and the next run gives the right answer."""
+        with anyio.fail_after(10):
+            await self.client.send_ping()
+        return await self.run("6 * 7") == Told("42", is_error=False)
+
+
+@pytest.fixture(scope="module")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Abused]:
+    home = tmp_path_factory.mktemp("home")
+    secrets = home / "secrets.yaml"
+    secrets.write_text(f"TOKEN: {SECRET}\n")
+    secrets.chmod(0o600)
+    (home / "diary.txt").write_text("private\n")
+    async with connect_server(home, config=CONFIG, mode="legacy") as client:
+        yield Abused(client, home)

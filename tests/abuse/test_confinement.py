@@ -1,0 +1,129 @@
+"""What code must not be able to do, tried from inside a run by the routes that an attacker would take."""
+
+from __future__ import annotations
+
+import os
+
+import anyio
+import pytest
+
+from tests.abuse.conftest import SECRET, Abused
+
+TRY = """
+def attempt(f):
+    try:
+        return "GOT IN: %r" % (f(),)
+    except BaseException as error:
+        return "refused: %s" % type(error).__name__
+import ctypes, os, signal, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def syscall(*arguments):
+    result = libc.syscall(*arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+    return result
+"""
+
+ROUTES = {
+    "reading the secrets file": "open({home!r} + '/secrets.yaml').read()",
+    "reading a file of the home folder": "open({home!r} + '/diary.txt').read()",
+    "listing the home folder": "os.listdir({home!r})",
+    "reading through a link": "(os.symlink({home!r} + '/diary.txt', 'link'), open('link').read())",
+    "reading through a hard link": "(os.link({home!r} + '/diary.txt', 'link'), open('link').read())",
+    "reading by the raw system call": "os.read(syscall(2, {home!r}.encode() + b'/diary.txt', 0), 10)",
+    "openat2": "syscall(437, -100, {home!r}.encode() + b'/diary.txt', bytes(24), 24)",
+    "writing outside the scratch folder": "open({home!r} + '/planted', 'w')",
+    "writing to the shared temporary folder": "open('/tmp/onetool-planted', 'w')",
+    "shared memory": "open('/dev/shm/planted', 'w')",
+    "removing a file": "os.unlink({home!r} + '/diary.txt')",
+    "changing a file's mode": "os.chmod({home!r} + '/diary.txt', 0o777)",
+    "changing a file's times": "os.utime({home!r} + '/diary.txt')",
+    "changing a file's owner": "os.chown({home!r} + '/diary.txt', 1, 1)",
+    "another run's scratch folder": "os.listdir(os.path.dirname(os.getcwd()))",
+    "a TCP connection": "socket.create_connection(('127.0.0.1', 9))",
+    "a UDP socket by the raw call": "syscall(41, 2, 2, 0)",
+    "a unix socket by the raw call": "syscall(41, 1, 1, 0)",
+    "a pair of datagram sockets": "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
+    "a netlink socket": "syscall(41, 16, 3, 0)",
+    "io_uring": "syscall(425, 8, ctypes.create_string_buffer(120))",
+    "starting a program": "os.execv('/bin/true', ['true'])",
+    "posix_spawn": "os.posix_spawn('/bin/true', ['true'], {{}})",
+    "vfork by the raw call": "syscall(58)",
+    "fork by the raw call": "syscall(57)",
+    "clone by the raw call": "syscall(56, 17, 0, 0, 0, 0)",
+    "a subprocess": "__import__('subprocess').check_output(['true'])",
+    "the list of processes": "os.listdir('/proc')",
+    "the server's command line": "open('/proc/%d/cmdline' % os.getppid()).read()",
+    "its own environment before us": "open('/proc/self/environ').read()",
+    "the parent's memory": "open('/proc/%d/mem' % os.getppid(), 'rb')",
+    "ptrace": "syscall(101, 16, os.getppid(), 0, 0)",
+    "process_vm_readv": "syscall(310, os.getppid(), 0, 0, 0, 0, 0)",
+    "pidfd_open": "syscall(434, os.getppid(), 0)",
+    "signalling the parent": "os.kill(os.getppid(), 0)",
+    "signalling everything": "os.kill(-1, 0)",
+    "signalling its group": "os.killpg(os.getpgrp(), 0)",
+    "limits of the parent": "syscall(302, os.getppid(), 7, 0, ctypes.create_string_buffer(16))",
+    "surviving the parent": "syscall(157, 1, 0, 0, 0, 0)",
+    "dumpable again": "syscall(157, 4, 1, 0, 0, 0)",
+    "a second look at seccomp": "syscall(157, 21, 0, 0, 0, 0)",
+    "an anonymous file": "os.memfd_create('x')",
+    "mounting": "libc.mount(b'none', b'.', b'tmpfs', 0, None) == 0 or 1 / 0",
+    "a new user namespace": "syscall(272, 0x10000000)",
+    "a key ring": "syscall(250, 0, -3, 0)",
+    "bpf": "syscall(321, 0, 0, 0)",
+    "perf": "syscall(298, 0, 0, -1, -1, 0)",
+    "raising its own memory limit": "__import__('resource').setrlimit(2, (2**34, 2**34))",
+    "changing root": "os.chroot('.')",
+    "becoming another user": "os.setuid(65534)",
+    "a terminal": "os.open('/dev/tty', os.O_RDWR)",
+    "making a device": "os.mknod('null', 0o666 | 0o020000, os.makedev(1, 3))",
+    "calling a tool past its policy": "demo.bar()",
+    "calling a tool past its policy, by name": "getattr(demo, 'bar')()",
+}
+
+
+@pytest.mark.parametrize("attempt", ROUTES.values(), ids=ROUTES.keys())
+async def test_from_inside_a_run_there_is_no_way_to(server: Abused, attempt: str) -> None:
+    if os.uname().machine != "x86_64" and "syscall(" in attempt:
+        pytest.skip("the numbers of these system calls are x86_64's")
+
+    told = await server.run(f"{TRY}\nattempt(lambda: {attempt.format(home=str(server.home))})")
+
+    assert told.text.startswith("refused"), told.text
+
+
+async def test_the_secret_is_in_nothing_that_code_can_see(server: Abused) -> None:
+    backwards = SECRET[::-1]
+
+    told = await server.run(
+        "import gc, os, sys\n"
+        "seen = [repr(os.environ), repr(sys.argv), repr(sys.orig_argv)]\n"
+        "seen += [repr(o) for o in gc.get_objects() if isinstance(o, (dict, list)) and len(o) < 1000]\n"
+        f"needle = {backwards!r}[::-1]\n"
+        "any(needle in text for text in seen)"
+    )
+
+    assert told.text.lower() == "false", told.text
+
+
+async def test_files_of_the_server_are_unharmed_after_all_attempts(server: Abused) -> None:
+    await server.run(
+        f"import os\nfor name in ('diary.txt', 'planted'): open(os.path.join({str(server.home)!r}, name), 'w')"
+    )
+
+    assert (server.home / "diary.txt").read_text() == "private\n"
+    assert not (server.home / "planted").exists()
+    assert not await anyio.Path("/tmp/onetool-planted").exists()
+
+
+async def test_the_scratch_folder_is_the_codes_own(server: Abused) -> None:
+    told = await server.run(
+        "import os, pathlib, tempfile\n"
+        "pathlib.Path('a/b').mkdir(parents=True)\n"
+        "pathlib.Path('a/b/c.txt').write_text('hello')\n"
+        "with tempfile.NamedTemporaryFile() as file: inside = file.name.startswith(os.getcwd())\n"
+        "[pathlib.Path('a/b/c.txt').read_text(), inside, pathlib.Path.home() == pathlib.Path.cwd()]"
+    )
+
+    assert "hello" in told.text
+    assert "false" not in told.text.lower()

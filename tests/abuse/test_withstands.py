@@ -1,0 +1,165 @@
+"""Code that misbehaves gets a clear answer, and the server goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from tests.abuse.conftest import Abused, Told
+
+ENDLESS = {
+    "an endless loop": "x = 1\nwhile True: pass",
+    "a long sleep": "import time\ntime.sleep(999)",
+    "a catastrophic regular expression": "import re\nre.match(r'(a+)+$', 'a' * 40 + 'b')",
+    "a number too large to finish": "x = 1\n10 ** 10 ** 8",
+    "an endless loop that catches everything": (
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+    ),
+    "a wait for a thread that never ends": "import threading\nthreading.Event().wait()",
+    "a signal handler in the way": ("import signal\nsignal.signal(signal.SIGUSR1, signal.SIG_IGN)\nwhile True: pass"),
+}
+
+
+@pytest.mark.parametrize("code", ENDLESS.values(), ids=ENDLESS.keys())
+async def test_code_without_end_is_stopped_at_its_limit_and_its_line_is_named(server: Abused, code: str) -> None:
+    told = await server.run(code)
+
+    assert told.is_error
+    assert "2 s" in told.text
+    assert "line" in told.text
+    assert await server.is_well()
+
+
+ERRORS = {
+    "a string of 3 GB": ("x = 'x' * (3 * 10**9)", "MemoryError"),
+    "sys.exit with a status": ("import sys\nsys.exit(3)", "SystemExit"),
+    "KeyboardInterrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+    "SystemExit with a text": ("raise SystemExit('enough')", "enough"),
+    "a BaseException of its own": ("class Mine(BaseException): pass\nraise Mine('own')", "Mine: own"),
+    "infinite recursion": ("def f(): return f()\nf()", "RecursionError"),
+    "20,000 nested parentheses": ("(" * 20_000 + ")" * 20_000, "too many nested parentheses"),
+    "a chain of 100,000 operators": ("+".join(["1"] * 100_000), "Error"),
+    "StopIteration": ("raise StopIteration", "StopIteration"),
+    "SIGINT to itself": ("import os, signal\nos.kill(os.getpid(), signal.SIGINT)", "KeyboardInterrupt"),
+    "a fork bomb": ("import os\nwhile True: os.fork()", "cannot start processes"),
+    "threads without end": (
+        "import threading, time\nwhile True: threading.Thread(target=time.sleep, args=(60,)).start()",
+        "Error",
+    ),
+    "an exception whose text cannot be read": (
+        "class E(Exception):\n    def __str__(self): raise RuntimeError\nraise E",
+        "E",
+    ),
+    "a null byte": ("x = 1\0", "null"),
+    "a file without end": ("f = open('x', 'wb')\nwhile True: f.write(b'x' * 10**6)", "64 MB"),
+    "printing without end": ("while True: print('x' * 1000)", "64 MB"),
+}
+
+
+@pytest.mark.parametrize(("code", "clue"), ERRORS.values(), ids=ERRORS.keys())
+async def test_code_that_breaks_itself_is_told_how(server: Abused, code: str, clue: str) -> None:
+    told = await server.run(code)
+
+    assert told.is_error
+    assert clue in told.text
+    assert await server.is_well()
+
+
+ENDS = {
+    "os._exit": ("import os\nos._exit(1)", "status 1"),
+    "kill -9 of itself": ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "SIGKILL"),
+    "a crash in C": ("import ctypes\nx = 1\nctypes.string_at(0)", "line 3"),
+    "closing its connection": ("import os\nos.close(4)\nimport time\ntime.sleep(60)", "ended"),
+    "a forged frame": ("import os, time\nos.write(4, b'\\xff' * 64)\ntime.sleep(60)", "ended"),
+    "many small files": (
+        "import os\nfor i in range(30_000): open(str(i), 'w').close()\nimport time\ntime.sleep(60)",
+        "scratch",
+    ),
+    "memory that is not counted as data": (
+        "import mmap, time\nm = mmap.mmap(-1, 700 * 2**20)\nfor i in range(0, len(m), 4096): m[i] = 1\ntime.sleep(60)",
+        "memory",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "clue"), ENDS.values(), ids=ENDS.keys())
+async def test_code_that_ends_its_own_process_is_told_how_it_ended(server: Abused, code: str, clue: str) -> None:
+    told = await server.run(code)
+
+    assert told.is_error
+    assert clue in told.text
+    assert await server.is_well()
+
+
+CHATTER = """
+import threading
+def chatter():
+    while True: print('{"jsonrpc": "2.0"}')
+threading.Thread(target=chatter).start()
+42
+"""
+
+HARMLESS = {
+    "sys.exit without a status": ("import sys\nprint('before')\nsys.exit()", "before"),
+    "closing fd 1": ("import os\nos.close(1)\n41 + 1", "42"),
+    "writing to fd 1": ("import os\nos.write(1, b'raw\\n')\n42", "raw"),
+    "writing to sys.__stdout__": ("import sys\nprint('dunder', file=sys.__stdout__)\n42", "dunder"),
+    "writing from a thread left running": (CHATTER, "42"),
+    "a late __del__": (
+        'class Late:\n    def __del__(self): print(\'{"jsonrpc": "2.0"}\')\nkept = Late()\n42',
+        "42",
+    ),
+    "an answer of the protocol's as output": ('print(\'{"jsonrpc":"2.0","id":1,"result":{}}\')\n42', "42"),
+    "NaN": ("float('nan')", "nan"),
+    "lone surrogates": ("'\\ud800 ok'", "ok"),
+    "a self-referencing value": ("a = [1]\na.append(a)\na", "[1, [...]]"),
+    "a generator": ("(i * i for i in range(4))", "9"),
+    "bytes": ("b'\\x00\\xff'", "xff"),
+    "a value of a class of its own": ("class C:\n    def __repr__(self): return 'a C'\nC()", "a C"),
+    "a function": ("lambda: 1", "<function"),
+    "ten thousand lines": ("x = 0\n" + "x += 1\n" * 10_000 + "x", "10000"),
+}
+
+
+@pytest.mark.parametrize(("code", "clue"), HARMLESS.values(), ids=HARMLESS.keys())
+async def test_code_that_only_looks_dangerous_gets_its_answer(server: Abused, code: str, clue: str) -> None:
+    told = await server.run(code)
+
+    assert not told.is_error, told.text
+    assert clue in told.text
+    assert await server.is_well()
+
+
+async def test_sixteen_runs_at_once_see_only_their_own_output(server: Abused) -> None:
+    told: dict[int, Told] = {}
+
+    async def run(number: int) -> None:
+        told[number] = await server.run(f"for i in range(20): print('run-{number:02}')\n{number}")
+
+    async with anyio.create_task_group() as runs:
+        for number in range(16):
+            runs.start_soon(run, number)
+
+    for number in range(16):
+        assert told[number].text == f"run-{number:02}\n" * 20 + str(number)
+    assert await server.is_well()
+
+
+async def test_what_one_run_leaves_the_next_does_not_find(server: Abused) -> None:
+    await server.run(
+        "import builtins, json, os, sys\n"
+        "builtins.leak = json.leak = sys.leak = leak = 1\n"
+        "os.environ['LEAK'] = '1'\n"
+        "open('leak', 'w').close()\n"
+        "demo.leak = 1"
+    )
+
+    told = await server.run(
+        "import builtins, json, os, sys\n"
+        "found = [hasattr(m, 'leak') for m in (builtins, json, sys)]\n"
+        "found, 'LEAK' in os.environ, os.listdir('.'), 'leak' in globals()"
+    )
+
+    assert "True" not in told.text
+    assert "true" not in told.text
+    assert "leak'" not in told.text

@@ -1,0 +1,26 @@
+"""The real server as a subprocess, and the official client connected to it over stdio."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from mcp import Client, StdioServerParameters
+
+
+def connect_server(folder: Path, *, config: str = "", mode: str = "auto") -> Client:
+    """A client of a server whose home and project are one folder; use it with `async with`.
+
+    `mode` is the client's way to agree on a protocol: "legacy" for the handshake.
+    """
+    file = folder / "onetool.yaml"
+    file.write_text(config)
+    return Client(
+        StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "onetool", "serve", "--config", str(file)],
+            env={"HOME": str(folder), "PATH": ""},
+            cwd=folder,
+        ),
+        mode=mode,
+    )
