@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,14 +47,16 @@ def launch(loaded: LoadedConfig) -> ZygoteProcess:
 
 
 @asynccontextmanager
-async def open_app(loaded: LoadedConfig, *, launched: ZygoteProcess | None = None) -> AsyncIterator[App]:
-    """Build the engine on a loaded configuration."""
+async def open_app(
+    loaded: LoadedConfig, *, launched: ZygoteProcess | None = None, packs: Sequence[Path] = ()
+) -> AsyncIterator[App]:
+    """Build the engine on a loaded configuration; `packs` are folders of packs beside the built-in ones."""
     config = loaded.config
     async with AsyncExitStack() as stack:
         supply = await stack.enter_async_context(open_supply(launched or launch(loaded)))
         isolates = await stack.enter_async_context(IsolateHost())
         threads = ToolThreads()
-        registry = load_registry(isolates, threads)
+        registry = load_registry([*find_built_in_packs(), *packs], isolates, threads)
         executor = ToolExecutor(
             registry, config=config, secrets=loaded.secrets, project=loaded.project, threads=threads
         )
@@ -70,16 +72,16 @@ async def open_app(loaded: LoadedConfig, *, launched: ZygoteProcess | None = Non
         yield App(config, registry, executor, supply, runner)
 
 
-def load_registry(isolates: IsolateHost, threads: ToolThreads) -> ToolRegistry:
+def load_registry(folders: Sequence[Path], isolates: IsolateHost, threads: ToolThreads) -> ToolRegistry:
     """Every tool there is, read from its source: no pack is imported."""
     registry = ToolRegistry()
     loader = ToolLoader(registry, isolate=isolates, threads=threads)
-    for folder in _built_in_folders():
+    for folder in folders:
         loader.load_folder(folder)
     return registry
 
 
-def _built_in_folders() -> list[Path]:
+def find_built_in_packs() -> list[Path]:
     """Built-in packs are found on disk, as extensions are; the engine does not import them."""
     spec = importlib.util.find_spec(BUILT_IN_PACKS)
     return [Path(place) for place in (spec.submodule_search_locations if spec is not None else None) or ()]

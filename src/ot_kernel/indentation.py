@@ -20,79 +20,91 @@ def parse(source: str) -> ast.Module:
         return ast.parse(source, FILENAME)
     except IndentationError as error:
         # As Python itself does, so that lines are counted alike.
-        source = source.replace("\r\n", "\n").replace("\r", "\n")
-        tree = None if isinstance(error, TabError) else _parse_indented(source)
-        if tree is None and "\t" in source:
-            tree = _parse_tabs(source)
-        if tree is None:
-            raise
-        return tree
+        text = source.replace("\r\n", "\n").replace("\r", "\n")
+        return _parse_tabs(text, error) if isinstance(error, TabError) else _parse_shifted(text, error)
+    except UnicodeEncodeError as error:
+        line = source.count("\n", 0, error.start) + 1
+        message = f"the character {source[error.start]!r} cannot stand in code; inside a string, write it as an escape"
+        raise SyntaxError(message, (FILENAME, line, None, None)) from None
 
 
-def _parse_indented(source: str) -> ast.Module | None:
+def _parse_shifted(source: str, mistake: IndentationError) -> ast.Module:
+    try:
+        return _parse_indented(source, mistake)
+    except TabError as error:
+        return _parse_tabs(source, error)
+
+
+def _parse_indented(source: str, mistake: SyntaxError) -> ast.Module:
     """Code inside a block of its own, whose one line is then taken off every line number.
 
-    None if its indentation makes no sense there either; any other mistake in it is raised.
+    Raises what is wrong with it there, and `mistake` if it does not fit into a block at all.
     """
-    for margin in _lost_margins(source):
+    for is_repaired, text in _indented_texts(source):
         try:
-            tree = ast.parse(f"if 1:\n{margin}{source}", FILENAME)
-        except IndentationError:
-            continue
+            tree = ast.parse(f"if 1:\n{text}", FILENAME)
+        except TabError:
+            raise
         except SyntaxError as error:
-            raise _one_line_up(error) from None
+            if not (is_repaired and isinstance(error, IndentationError)):
+                mistake = _one_line_up(error)
+            continue
         block = tree.body[0]
         if len(tree.body) == 1 and isinstance(block, ast.If):
             return ast.increment_lineno(ast.Module(body=block.body, type_ignores=[]), -1)
-    return None
+    raise mistake
 
 
-def _lost_margins(source: str) -> list[str]:
-    """What may be missing in front of the first line: nothing, or what the lines after it still have."""
-    first, *following = (line for line in source.split("\n") if line.strip())
-    if first[0].isspace() or source[0] == "\n":
-        return [""]
-    margins = [line[: len(line) - len(line.lstrip())] for line in following]
-    return [margin for margin in dict.fromkeys((*margins[:1], min(margins, key=len, default=""))) if margin]
+def _indented_texts(source: str) -> Iterator[tuple[bool, str]]:
+    """The text as it is, or, if its first line lost its margin on the way here, with one that others still have."""
+    lines = source.split("\n")
+    numbers = [number for number, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")]
+    first, following = numbers[0], [_margin_of(lines[number]) for number in numbers[1:]]
+    if _margin_of(lines[first]):
+        yield False, source
+        return
+    for margin in dict.fromkeys((*following[:1], min(following, key=len, default=""))):
+        if margin:
+            yield True, "\n".join([*lines[:first], margin + lines[first], *lines[first + 1 :]])
+
+
+def _margin_of(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _one_line_up(error: SyntaxError) -> SyntaxError:
     """The same mistake, in the author's lines."""
     message = _LINE_NUMBER.sub(lambda found: f"line {int(found[1]) - 1}", error.msg)
-    line, end = error.lineno or 1, error.end_lineno or 1
-    return type(error)(message, (FILENAME, line - 1, error.offset, error.text, end - 1, error.end_offset))
+    line, end = (error.lineno or 2) - 1, (error.end_lineno or 2) - 1
+    return type(error)(message, (FILENAME, line, error.offset, error.text, end, error.end_offset))
 
 
-def _parse_tabs(source: str) -> ast.Module | None:
-    """Tabs as four or as eight columns; both if both mean the same."""
+def _parse_tabs(source: str, mistake: TabError) -> ast.Module:
+    """Tabs as four or as eight columns; both if both mean the same, else raises `mistake`."""
     trees = [tree for width in (4, 8) if (tree := _parse_with_tabs(source, width)) is not None]
-    if len(trees) == 2 and ast.dump(trees[0]) != ast.dump(trees[1]):
-        return None
-    return trees[0] if trees else None
+    if not trees or (len(trees) == 2 and ast.dump(trees[0]) != ast.dump(trees[1])):
+        raise mistake
+    return trees[0]
 
 
 def _parse_with_tabs(source: str, width: int) -> ast.Module | None:
     lines = source.split("\n")
-    expanded = [_expand_margin(line, width) for line in lines]
-    tree = _parse_expanded("\n".join(expanded))
-    if tree is None:
-        return None
-    inside = set(_lines_inside_strings(tree))
+    expanded = [_margin_of(line).expandtabs(width) + line.lstrip(" \t") for line in lines]
+    tree = _try_parse("\n".join(expanded))
+    inside = set(_lines_inside_strings(tree)) if tree is not None else set()
     if not inside:
         return tree
-    return _parse_expanded("\n".join(lines[i] if i + 1 in inside else text for i, text in enumerate(expanded)))
+    return _try_parse("\n".join(lines[i] if i + 1 in inside else text for i, text in enumerate(expanded)))
 
 
-def _expand_margin(line: str, width: int) -> str:
-    text = line.lstrip(" \t")
-    return line[: len(line) - len(text)].expandtabs(width) + text
-
-
-def _parse_expanded(text: str) -> ast.Module | None:
+def _try_parse(text: str) -> ast.Module | None:
     try:
-        return ast.parse(text, FILENAME)
-    except IndentationError:
-        return _parse_indented(text)
+        try:
+            return ast.parse(text, FILENAME)
+        except IndentationError as error:
+            return _parse_indented(text, error)
+    except SyntaxError:
+        return None
 
 
 def _lines_inside_strings(tree: ast.Module) -> Iterator[int]:

@@ -10,6 +10,8 @@ from typing import Any
 Reference = dict[str, Any]
 
 _GIVEN = {*dir(builtins), "__annotations__", "__builtins__", "__file__", "ToolError"}
+# Whoever uses one of these can bind a name without writing it down.
+_BINDERS = {"exec", "eval", "globals", "locals", "vars", "setattr", "builtins", "__builtins__", "__import__"}
 
 
 class Survey(ast.NodeVisitor):
@@ -27,7 +29,7 @@ class Survey(ast.NodeVisitor):
 
     def references(self, packs: Collection[str], aliases: dict[str, str]) -> list[Reference]:
         """Calls of `name.tool(...)`, or of an alias, where neither the program nor Python defines the name."""
-        if self.has_star_import:
+        if self.has_star_import or self.used & _BINDERS:
             return []
         defined = self.bound | (_GIVEN - set(packs))
         found = []
@@ -50,6 +52,7 @@ class Survey(ast.NodeVisitor):
         self.generic_visit(node)
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _visit_definition
+    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _visit_definition
 
     def visit_arg(self, node: ast.arg) -> None:
         self.bound.add(node.arg)

@@ -23,10 +23,15 @@ def insert_values(tree: ast.Module, values: dict[str, str]) -> None:
 def as_literal(text: str) -> Any:
     """A number, true, false or null if the text is one; else the text itself."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_refuse_word)
     except (ValueError, RecursionError):
         return text
     return text if isinstance(value, list | dict | str) else value
+
+
+def _refuse_word(word: str) -> None:
+    """JSON as Python reads it knows NaN and Infinity; here they are words like any other."""
+    raise ValueError(word)
 
 
 class _Insertion(ast.NodeTransformer):

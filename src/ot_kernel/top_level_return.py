@@ -25,20 +25,32 @@ def wrap_in_function(tree: ast.Module) -> ast.Module:
     for node in _in_module_scope(tree.body, (ast.Yield, ast.YieldFrom)):
         raise SyntaxError("'yield' outside function", (FILENAME, node.lineno, node.col_offset + 1, None))
     bound = _GlobalNames(tree).names
-    futures = [s for s in tree.body if isinstance(s, ast.ImportFrom) and s.module == "__future__"]
-    body: list[ast.stmt] = [_ModuleOnly().visit(statement) for statement in tree.body if statement not in futures]
+    start = _count_opening_statements(tree)
+    body: list[ast.stmt] = [_ModuleOnly().visit(statement) for statement in tree.body[start:]]
     last = body[-1]
     if isinstance(last, ast.Expr):
         body[-1] = ast.copy_location(ast.Return(last.value), last)
     if bound:
         body.insert(0, ast.Global(sorted(bound)))
-    waits = any(True for _ in _in_module_scope(tree.body, (ast.Await, ast.AsyncFor, ast.AsyncWith)))
-    make: Any = ast.AsyncFunctionDef if waits else ast.FunctionDef
+    make: Any = ast.AsyncFunctionDef if _waits(tree) else ast.FunctionDef
     no_arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     function = make(name=ENTRY, args=no_arguments, body=body, decorator_list=[], returns=None)
     if sys.version_info >= (3, 12):
         function.type_params = []
-    return ast.fix_missing_locations(ast.Module(body=[*futures, function], type_ignores=[]))
+    return ast.fix_missing_locations(ast.Module(body=[*tree.body[:start], function], type_ignores=[]))
+
+
+def _count_opening_statements(tree: ast.Module) -> int:
+    """How many statements only a module can open with: its docstring, and imports from `__future__` right after it."""
+    count = int(ast.get_docstring(tree, clean=False) is not None)
+    while isinstance(statement := tree.body[count], ast.ImportFrom) and statement.module == "__future__":
+        count += 1
+    return count
+
+
+def _waits(tree: ast.Module) -> bool:
+    kinds = (ast.Await, ast.AsyncFor, ast.AsyncWith, ast.comprehension)
+    return any(getattr(node, "is_async", True) for node in _in_module_scope(tree.body, kinds))
 
 
 def _in_module_scope(body: list[ast.stmt], kind: type[ast.AST] | tuple[type[ast.AST], ...]) -> Iterator[Any]:
@@ -48,8 +60,19 @@ def _in_module_scope(body: list[ast.stmt], kind: type[ast.AST] | tuple[type[ast.
         node = waiting.pop()
         if isinstance(node, kind):
             yield node
-        if not isinstance(node, _SCOPES):
-            waiting.extend(ast.iter_child_nodes(node))
+        waiting.extend(_outer_parts(node) if isinstance(node, _SCOPES) else ast.iter_child_nodes(node))
+
+
+def _outer_parts(scope: Any) -> list[ast.AST]:
+    """What a function or class evaluates where it is defined: decorators, defaults, annotations, bases."""
+    if isinstance(scope, ast.ClassDef):
+        return [*scope.decorator_list, *scope.bases, *scope.keywords]
+    parts = [*scope.args.defaults, *filter(None, scope.args.kw_defaults)]
+    if isinstance(scope, ast.Lambda):
+        return parts
+    annotated = [node for node in ast.walk(scope.args) if isinstance(node, ast.arg)]
+    annotations = [scope.returns, *(argument.annotation for argument in annotated)]
+    return [*scope.decorator_list, *parts, *filter(None, annotations)]
 
 
 class _GlobalNames(ast.NodeVisitor):
@@ -63,13 +86,13 @@ class _GlobalNames(ast.NodeVisitor):
         if not isinstance(node.ctx, ast.Load):
             self.names.add(node.id)
 
-    def _visit_definition(self, node: Any) -> None:
-        self.names.add(node.name)
+    def _visit_scope(self, node: Any) -> None:
+        if not isinstance(node, ast.Lambda):
+            self.names.add(node.name)
+        for part in _outer_parts(node):
+            self.visit(part)
 
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _visit_definition
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        """A lambda binds nothing outside itself."""
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _visit_scope
 
     def _visit_comprehension(self, node: Any) -> None:
         """Its loop names stay inside; only `:=` reaches out."""

@@ -46,9 +46,8 @@ class Record(dict[str, Any]):
         try:
             return self[name]
         except KeyError:
-            raise AttributeError(
-                f"{self.record_name} has no field {name!r}; it has {', '.join(map(str, self))}"
-            ) from None
+            fields = ", ".join(map(str, self))
+            raise AttributeError(f"{self.record_name} has no field {name!r}; it has {fields}") from None
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
         """A named tuple or frozen dataclass may be a key or a member of a set, and so may what it becomes."""

@@ -51,7 +51,7 @@ class Session:
         self._caller = Caller(
             remaining=self._remaining, timeout=caller.timeout, progress=caller.progress, ask=caller.ask
         )
-        self._calls = anyio.Semaphore(MAX_CALLS)
+        self._calls = anyio.Semaphore(MAX_CALLS, fast_acquire=True)
         self._made = 0
         self._ended = anyio.Event()
         self._ending: Callable[[], Outcome] | None = None
