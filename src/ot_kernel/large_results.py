@@ -6,90 +6,97 @@ What a client shows by itself, such as an image, counts for nothing here and cro
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ot_kernel.wire import Message
 
 MAX_RESULT = 512 * 1024  # of text; far more than any answer shows
-_HEAD_TEXT = 100_000
-_NUMBER = 8  # what one counts for; exactness would cost more than it is worth
+HEAD = 100_000
+_LEAST = 2  # what the smallest item counts for; exactness would cost more than it is worth
 _ATTACHMENTS = frozenset({"image", "audio", "resource"})
 _COLLECTIONS = frozenset({"tuple", "set", "frozenset", "dict"})
 
 
 def take_head(encoded: Any) -> Message | None:
     """None for a result of ordinary size; else the message that carries its head."""
-    if _Budget(MAX_RESULT).covers(encoded):
+    if _fits(encoded):
         return None
-    head, total = _head_of(encoded)
-    return {"op": "value", "value": head, "total": total}
+    return {"op": "value", "value": _Head().take(encoded), "total": _count(encoded)}
 
 
-def _head_of(encoded: Any) -> tuple[Any, int]:
-    """The beginning of a value as a value of the same kind, and how many items or characters there were."""
-    budget = _Budget(_HEAD_TEXT)
+def _fits(encoded: Any) -> bool:
+    """Whether a value is small; looks at no more of it than that takes."""
+    left, waiting = MAX_RESULT, [encoded]
+    while waiting and left >= 0:
+        item = waiting.pop()
+        left -= _LEAST
+        if isinstance(item, str):
+            left -= len(item)
+        elif isinstance(item, list | dict) and len(item) > left:
+            return False
+        elif isinstance(item, list):
+            waiting.extend(item)
+        elif isinstance(item, dict) and item.get("$") not in _ATTACHMENTS:
+            waiting.extend(item)
+            waiting.extend(item.values())
+    return left >= 0
+
+
+def _count(encoded: Any) -> int:
+    """How many items, or characters, the whole has."""
     match encoded:
-        case {"$": str(tag), "v": list(items)} if tag in _COLLECTIONS:
-            return {"$": tag, "v": budget.take(items)}, len(items)
-        case {"$": "record", "v": [str(name), dict(fields)]}:
-            return {"$": "record", "v": [name, budget.take(fields)]}, len(fields)
-        case {"$": "bytes", "v": str(text)}:
-            return {"$": "bytes", "v": text[:_HEAD_TEXT]}, len(text) * 3 // 4
-        case {"$": _, "v": str(text)}:
-            return text[:_HEAD_TEXT], len(text)
-        case {"$": _}:
-            text = json.dumps(encoded)
-            return text[:_HEAD_TEXT], len(text)
-    return budget.take(encoded), len(encoded)
+        case {"$": "record", "v": [_, fields]}:
+            return len(fields)
+        case {"$": "bytes", "v": text}:
+            return len(text) * 3 // 4
+        case {"$": _, "v": str() | list() as content}:
+            return len(content)
+    return len(encoded)
 
 
-class _Budget:
-    """How much of a value still fits."""
+class _Head:
+    """The beginning of a value, as a value of the same kind where it has one."""
 
-    def __init__(self, size: int) -> None:
-        self._left = size
-
-    def covers(self, encoded: Any) -> bool:
-        """Whether a value fits; stops as soon as it does not."""
-        waiting = [encoded]
-        while waiting and self._left >= 0:
-            item = waiting.pop()
-            self._pay(item)
-            if isinstance(item, list):
-                waiting.extend(item[: self._left + 1])
-            elif isinstance(item, dict) and item.get("$") not in _ATTACHMENTS:
-                waiting.extend(item)
-                waiting.extend(item.values())
-        return self._left >= 0
-
-    def _pay(self, item: Any) -> None:
-        self._left -= len(item) if isinstance(item, str) else _NUMBER
+    def __init__(self) -> None:
+        self._left = HEAD
 
     def take(self, encoded: Any) -> Any:
-        """As much of a value as fits: text is cut, and so are lists and dicts; a tagged value is left whole."""
+        """As much of it as there is room for."""
+        self._left -= _LEAST
         if isinstance(encoded, str):
-            text = encoded[: max(0, self._left)]
-            self._pay(text)
-            return text
-        self._pay(encoded)
+            return self._take_text(encoded)
         if isinstance(encoded, list):
-            return [self.take(item) for item in self._affordable(encoded)]
-        if isinstance(encoded, dict):
-            return self._take_fields(encoded)
-        return encoded
-
-    def _take_fields(self, encoded: dict[str, Any]) -> dict[str, Any]:
-        if "$" in encoded:
-            if encoded["$"] not in _ATTACHMENTS:
-                self._left -= len(json.dumps(encoded))
+            return [self.take(item) for item in self._while_room(encoded)]
+        if not isinstance(encoded, dict):
             return encoded
-        fields = {}
-        for key in self._affordable(encoded):
-            self._pay(key)
-            fields[key] = self.take(encoded[key])
-        return fields
+        if "$" in encoded:
+            return self._take_tagged(encoded["$"], encoded["v"])
+        return {self._take_text(key): self.take(item) for key, item in self._while_room(encoded.items())}
 
-    def _affordable(self, items: Any) -> Any:
+    def _take_tagged(self, tag: str, content: Any) -> Any:
+        if tag == "dict":
+            return {"$": tag, "v": [[key, self.take(item)] for key, item in self._while_room(content)]}
+        if tag in _COLLECTIONS:
+            return {"$": tag, "v": self.take(content)}
+        if tag == "record":
+            return {"$": tag, "v": [content[0], self.take(content[1])]}
+        if tag in _ATTACHMENTS:
+            return {"$": tag, "v": content}
+        text = content if isinstance(content, str) else json.dumps(content)
+        if len(text) <= self._left:
+            self._left -= len(text)
+            return {"$": tag, "v": content}
+        if tag == "bytes":
+            return {"$": tag, "v": self._take_text(text[: max(0, self._left) // 4 * 4])}
+        return self._take_text(text)
+
+    def _take_text(self, text: str) -> str:
+        head = text[: max(0, self._left)]
+        self._left -= len(head)
+        return head
+
+    def _while_room(self, items: Iterable[Any]) -> Iterator[Any]:
         for item in items:
             if self._left <= 0:
                 return
