@@ -1,0 +1,47 @@
+"""`ONETOOL_*` variables: each overrides one key of the configuration, whatever file sets it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ot.config.keys import ANY, Key, dotted, nearest
+from ot.config.layers import Layer
+from ot.config.paths import absolute
+from ot.errors import ConfigError
+
+PREFIX = "ONETOOL_"
+CONFIG_VARIABLE = "ONETOOL_CONFIG"
+TOKEN_VARIABLE = "ONETOOL_HTTP_TOKEN"
+
+
+def settable_variables(keys: Sequence[Key]) -> dict[str, Key]:
+    """Variables by name: `ONETOOL_EXECUTION_TIMEOUT` for `execution.timeout`; mappings are set in files only."""
+    plain = [key for key in keys if ANY not in key.path and not key.is_mapping]
+    return {PREFIX + "_".join(key.path).upper(): key for key in plain}
+
+
+def read_environment(environ: Mapping[str, str], *, cwd: Path, home: Path, keys: Sequence[Key]) -> list[Layer]:
+    """One layer for each variable that has a value; lists are separated by commas, paths are relative to `cwd`."""
+    settable = settable_variables(keys)
+    layers: list[Layer] = []
+    for name in sorted(environ):
+        if not name.startswith(PREFIX) or name in (CONFIG_VARIABLE, TOKEN_VARIABLE):
+            continue
+        if name not in settable:
+            best = nearest(name, [*settable, CONFIG_VARIABLE, TOKEN_VARIABLE])[0]
+            raise ConfigError("unknown variable", key=dotted([name]), fix=f"the nearest known one is {best}")
+        if environ[name].strip():
+            value = _read_variable(environ[name].strip(), settable[name], cwd=cwd, home=home)
+            for part in reversed(settable[name].path):
+                value = {part: value}
+            layers.append(Layer(name, value, value))
+    return layers
+
+
+def _read_variable(text: str, key: Key, *, cwd: Path, home: Path) -> Any:
+    parts = [part.strip() for part in text.split(",") if part.strip()] if key.is_list else [text]
+    if key.is_path:
+        parts = [str(absolute(part, folder=cwd, home=home)) for part in parts]
+    return parts if key.is_list else parts[0]

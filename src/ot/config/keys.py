@@ -1,0 +1,124 @@
+"""All keys of the configuration, read off the models: for suggestions, `ONETOOL_*` variables and paths."""
+
+from __future__ import annotations
+
+import difflib
+import types
+import typing
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from ot.config.models import Config
+
+INCLUDE = "include"
+ANY = "*"
+"""The place in a key's path where a person puts a name or a position of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key that holds a value: `("execution", "timeout")`, or `("servers", "*", "cwd")`."""
+
+    path: tuple[str, ...]
+    annotation: Any
+    default: Any
+
+    @property
+    def is_path(self) -> bool:
+        """Whether its value, or each of its values, is a file or folder."""
+        return Path in _plain_types(self.annotation)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it holds several values."""
+        return typing.get_origin(self.annotation) is tuple
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether it holds names of the person's own."""
+        return typing.get_origin(self.annotation) is dict
+
+
+def known_keys() -> list[Key]:
+    """Every key of a configuration file except `include`."""
+    return list(_keys_of(Config, ()))
+
+
+def known_names(path: Sequence[str], keys: Iterable[Key]) -> list[str]:
+    """The names that may stand directly below `path`."""
+    names = {key.path[len(path)]: None for key in keys if len(key.path) > len(path) and starts(key.path, path)}
+    if not path:
+        names[INCLUDE] = None
+    return [name for name in names if name != ANY]
+
+
+def starts(pattern: Sequence[str], path: Sequence[str]) -> bool:
+    """Whether `path` is the beginning of what `pattern` describes, or all of it."""
+    return len(path) <= len(pattern) and all(ours in (ANY, theirs) for ours, theirs in zip(pattern, path, strict=False))
+
+
+def matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
+    """Whether `path` is all of what `pattern` describes."""
+    return len(pattern) == len(path) and starts(pattern, path)
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """`known`, most similar to `name` first, whatever the case and whether words are joined by - or _."""
+    wanted = _loosely(name)
+    return sorted(known, key=lambda other: -difflib.SequenceMatcher(None, wanted, _loosely(other)).ratio())
+
+
+def suggest(name: str, path: Sequence[str], keys: Sequence[Key]) -> str:
+    """The way out for an unknown key `name` below `path`."""
+    known = nearest(name, known_names(path, keys))
+    if difflib.SequenceMatcher(None, _loosely(name), _loosely(known[0])).ratio() >= 0.6:
+        return f'the nearest known key is "{known[0]}"'
+    elsewhere = [".".join(key.path) for key in keys if key.path[-1] == _loosely(name) and ANY not in key.path]
+    if elsewhere:
+        return f"this key is known as {' and '.join(elsewhere)}"
+    return f"known keys here, nearest first: {', '.join(known)}"
+
+
+def dotted(path: Iterable[object]) -> str | None:
+    """A key's path as one printable word; None for the file itself."""
+    return printable(".".join(map(str, path)))[:200] or None
+
+
+def printable(text: str) -> str:
+    """`text` on one line, with escapes for what cannot be shown."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _loosely(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _keys_of(model: type[BaseModel], prefix: tuple[str, ...]) -> Iterator[Key]:
+    for name, field in model.model_fields.items():
+        path = (*prefix, name)
+        inner = _inner_model(field.annotation)
+        if inner is None:
+            yield Key(path, field.annotation, field.default)
+        else:
+            yield from _keys_of(inner, path if field.annotation == inner else (*path, ANY))
+
+
+def _inner_model(annotation: Any) -> type[BaseModel] | None:
+    models = [kind for kind in _plain_types(annotation) if isinstance(kind, type) and issubclass(kind, BaseModel)]
+    return models[0] if models else None
+
+
+def _plain_types(annotation: Any) -> list[Any]:
+    """The types an annotation is made of, without containers, unions and metadata."""
+    origin = typing.get_origin(annotation)
+    if origin is None:
+        return [annotation]
+    if origin is typing.Annotated:
+        return _plain_types(typing.get_args(annotation)[0])
+    if origin in (dict, tuple, types.UnionType, typing.Union):
+        return [kind for part in typing.get_args(annotation) for kind in _plain_types(part)]
+    return [annotation]

@@ -1,0 +1,146 @@
+"""Layers of configuration: files with what they include, each over the ones farther away."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ot.config.documents import read_document
+from ot.config.keys import ANY, INCLUDE, Key, dotted, matches, printable
+from ot.config.paths import PROMPTS_FILE, absolute, find_file, present
+from ot.config.variables import Variables
+from ot.errors import ConfigError
+
+MAX_INCLUDE_DEPTH = 20
+
+_CODE = ("snippets", ANY, "body")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What one file or one variable says.
+
+    `written` is as the person wrote it, to be quoted in mistakes; `values` has variables and paths filled in and is
+    never shown. `unwritten` counts the leading keys that the file itself leaves out.
+    """
+
+    source: Path | str
+    written: Mapping[Any, Any]
+    values: Mapping[Any, Any]
+    unwritten: int = 0
+
+
+def merge(farther: Mapping[Any, Any], nearer: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Mappings key by key, at every depth; a list or a single value takes the place of the farther one whole.
+
+    A mapping or list without any line (`servers:`) changes nothing.
+    """
+    merged = dict(farther)
+    for key, value in nearer.items():
+        below = merged.get(key)
+        if isinstance(value, dict) and isinstance(below, dict):
+            merged[key] = merge(below, value)
+        elif value is not None or not isinstance(below, dict | list):
+            merged[key] = value
+    return merged
+
+
+class LayerReader:
+    """Reads files into layers, nearest first."""
+
+    def __init__(self, variables: Variables, *, home: Path, keys: Sequence[Key]) -> None:
+        self._variables = variables
+        self._home = home
+        self._paths = [(*key.path, ANY) if key.is_list else key.path for key in keys if key.is_path]
+        self._paths += [(INCLUDE,), (INCLUDE, ANY)]
+
+    def read(self, folder: Path | None, file: Path | None) -> list[Layer]:
+        """`file`, the prompts that lie in `folder`, and what `file` includes; each of them may be missing."""
+        by_file: dict[str, Layer] = {}
+        if file is not None:
+            self._read_with_includes(file, (), by_file)
+        layers = list(reversed(by_file.values()))
+        prompts = find_file(folder, PROMPTS_FILE)
+        if prompts is not None:
+            layers.insert(1, self._read_prompts(prompts))  # below the file beside it, above what that includes
+        return layers
+
+    def _read_with_includes(self, file: Path, chain: tuple[Path, ...], layers: dict[str, Layer]) -> None:
+        """Add what `file` includes, then `file`; one that is included twice counts where it came first."""
+        written = read_document(file)
+        values = self._settle(written, file)
+        for included in _included(values, file):
+            _refuse_circle(included, (*chain, file))
+            if _identity(included) not in layers:
+                self._read_with_includes(included, (*chain, file), layers)
+        values.pop(INCLUDE, None)
+        layers[_identity(file)] = Layer(file, written, values)
+
+    def _read_prompts(self, file: Path) -> Layer:
+        written = read_document(file)
+        wrapped = list(written) == ["prompts"]
+        values = self._settle(written if wrapped else {"prompts": written}, file)
+        return Layer(file, written, values, unwritten=0 if wrapped else 1)
+
+    def _settle(self, written: Mapping[Any, Any], file: Path) -> dict[Any, Any]:
+        """A copy with variables filled in, paths absolute, and a project's bare path spelled out."""
+        projects = written.get("projects")
+        if isinstance(projects, dict):
+            spelled = {name: {"path": item} if isinstance(item, str) else item for name, item in projects.items()}
+            written = {**written, "projects": spelled}
+        return {key: self._settled(value, (str(key),), file) for key, value in written.items()}
+
+    def _settled(self, value: Any, path: tuple[str, ...], file: Path) -> Any:
+        if isinstance(value, dict):
+            return {key: self._settled(item, (*path, str(key)), file) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._settled(item, (*path, str(index)), file) for index, item in enumerate(value)]
+        if not isinstance(value, str) or matches(_CODE, path):
+            return value
+        is_path = any(matches(pattern, path) for pattern in self._paths)
+        text = self._variables.fill(value, file=file, key=dotted(path), is_path=is_path)
+        if is_path and text.strip():
+            return str(absolute(text, folder=file.parent, home=self._home))
+        return text
+
+
+def _included(values: Mapping[Any, Any], file: Path) -> list[Path]:
+    named = values.get(INCLUDE)
+    named = [] if named is None else [named] if isinstance(named, str) else named
+    if not isinstance(named, list) or not all(
+        isinstance(item, str) and "\0" not in item and item.strip() for item in named
+    ):
+        raise ConfigError(
+            "must be a list of file names", file=file, key=INCLUDE, fix="write for example [snippets.yaml]"
+        )
+    for item in named:
+        if not present(Path(item)):
+            raise ConfigError(
+                f"{printable(item)} does not exist",
+                file=file,
+                key=INCLUDE,
+                fix=f"create it or name a file as seen from {file.parent}",
+            )
+    return [Path(item) for item in named]
+
+
+def _refuse_circle(included: Path, chain: tuple[Path, ...]) -> None:
+    for index, file in enumerate(chain):
+        if _identity(included) == _identity(file):
+            circle = " -> ".join(printable(str(part)) for part in (*chain[index:], included))
+            raise ConfigError(f"circular: {circle}", file=chain[-1], key=INCLUDE, fix="remove one of these includes")
+    if len(chain) >= MAX_INCLUDE_DEPTH:
+        raise ConfigError(
+            f"more than {MAX_INCLUDE_DEPTH} files include one another", file=chain[-1], key=INCLUDE, fix="include fewer"
+        )
+
+
+def _identity(file: Path) -> str:
+    """The same text for every name of one file."""
+    try:
+        return os.path.realpath(file)
+    except ValueError:  # no file has such a name; reading it says so
+        return str(file)

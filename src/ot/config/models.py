@@ -1,0 +1,220 @@
+"""The configuration as frozen models: every key, its type, its bounds and its default.
+
+A key without a value (`servers:` with nothing after it) means its default, so a section whose lines are all commented
+out is no mistake. Paths are made absolute by the loader, which knows the file that names them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from ot.config.values import (
+    INCOMPLETE,
+    check_identifier,
+    check_name,
+    check_pattern,
+    check_server_name,
+    check_target,
+    check_url,
+    mistake,
+    read_number,
+    read_path,
+    read_size,
+    read_word,
+)
+
+Name = Annotated[str, AfterValidator(check_name)]
+Identifier = Annotated[str, AfterValidator(check_identifier)]
+Pattern = Annotated[str, AfterValidator(check_pattern)]
+Url = Annotated[str, AfterValidator(check_url)]
+FilePath = Annotated[Path, BeforeValidator(read_path)]
+Seconds = Annotated[float, BeforeValidator(read_number), Field(gt=0, le=30 * 24 * 3600, allow_inf_nan=False)]
+Count = Annotated[int, BeforeValidator(read_number)]
+Bytes = Annotated[int, BeforeValidator(read_size)]
+
+
+class Section(BaseModel):
+    """A mapping of the file with a closed set of keys."""
+
+    # Built on first use: the validators of sections that only stand inside another one are never needed.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_value_is_default(cls, value: Any) -> Any:
+        if value is None:
+            return {}
+        if not isinstance(value, dict) or None not in value.values():
+            return value
+        takes_none = {key for key in value if key not in cls.model_fields or cls.model_fields[key].default is None}
+        return {key: item for key, item in value.items() if item is not None or key in takes_none}
+
+
+class ProjectSettings(Section):
+    """A directory with a name; a bare path stands for `{path: ...}`."""
+
+    path: FilePath
+    attrs: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_path(cls, value: Any) -> Any:
+        return {"path": value} if isinstance(value, str | Path) else value
+
+
+class SnippetParameter(Section):
+    """One `key=value` of a snippet; without `default` it must be given."""
+
+    description: str = ""
+    default: Any | None = None
+
+    @property
+    def required(self) -> bool:
+        """Whether the caller must give it; `default: null` is a default too."""
+        return "default" not in self.model_fields_set
+
+
+class SnippetSettings(Section):
+    """A template of code, started as `$name key=value`."""
+
+    description: str = ""
+    params: dict[Identifier, SnippetParameter] = {}
+    body: str
+
+
+class ToolFilter(Section):
+    """Which tools of a server are offered: shell patterns over its own tool names."""
+
+    allow: tuple[Pattern, ...] = ("*",)
+    deny: tuple[Pattern, ...] = ()
+
+
+class ServerSettings(Section):
+    """Another MCP server: started by `command`, or reached at `url`. What may hold a secret is not in its repr."""
+
+    command: Name | None = None
+    args: tuple[str, ...] = Field(default=(), repr=False)
+    env: dict[str, str] = Field(default={}, repr=False)
+    cwd: FilePath | None = None
+    url: Url | None = Field(default=None, repr=False)
+    headers: dict[str, str] = Field(default={}, repr=False)
+    enabled: bool = True
+    timeout: Seconds | None = None
+    tools: ToolFilter = ToolFilter()
+
+    @model_validator(mode="after")
+    def _one_way_to_reach_it(self) -> ServerSettings:
+        if self.command is None and self.url is None:
+            raise mistake("neither command nor url is given", "add one of the two", kind=INCOMPLETE)
+        if self.command is not None and self.url is not None:
+            raise mistake("both command and url are given", "remove one of the two")
+        if self.url is not None and (self.args or self.env or self.cwd):
+            raise mistake("args, env and cwd belong to a command, not to a url", "remove them, or use headers")
+        if self.command is not None and self.headers:
+            raise mistake("headers belong to a url, not to a command", "remove them, or use env")
+        return self
+
+
+class ExecutionSettings(Section):
+    """The limits and the confinement of a run."""
+
+    timeout: Seconds = 120
+    memory: Bytes = 1024**3
+    sandbox: Annotated[Literal["strict", "standard", "off"], BeforeValidator(read_word)] = "standard"
+    warm: Annotated[Count, Field(ge=0, le=64)] = 4
+    readable: tuple[FilePath, ...] = ()
+    writable: tuple[FilePath, ...] = ()
+
+
+class WorkerSettings(Section):
+    """The processes of extensions."""
+
+    idle_timeout: Seconds = 600
+    call_timeout: Seconds = 60
+    start_timeout: Seconds = 300
+    launch: Annotated[Literal["direct", "uv-run"], BeforeValidator(read_word)] = "direct"
+
+
+class ResultSettings(Section):
+    """How much of an answer is text (characters), and how long the rest is kept (seconds)."""
+
+    inline_limit: Annotated[Count, Field(ge=1, le=10_000_000)] = 20_000
+    keep_for: Seconds = 3600
+
+
+class StatsSettings(Section):
+    """Counting of calls and of what they cost."""
+
+    enabled: bool = True
+
+
+class PolicySettings(Section):
+    """Tools that are never called, and tools for which a person is asked: shell patterns over `pack.tool`."""
+
+    deny: tuple[Pattern, ...] = ()
+    ask: tuple[Pattern, ...] = ()
+
+
+class SecuritySettings(Section):
+    """Trust in what other servers say about themselves."""
+
+    pin_tools: bool = False
+
+
+class TopicSettings(Section):
+    """The file that receives what is published under a topic; `pattern` is a shell pattern."""
+
+    pattern: Pattern
+    file: FilePath
+
+
+class PromptSettings(Section):
+    """Words of the person that are shown with a pack."""
+
+    packs: dict[str, str] = {}
+
+
+class PackSettings(Section):
+    """One pack: the time of its calls, and whatever keys the pack itself reads."""
+
+    model_config = ConfigDict(extra="allow")
+
+    timeout: Seconds | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The pack's own keys, as a new dict."""
+        return dict(self.model_extra or {})
+
+    def __repr_args__(self) -> Any:
+        yield "timeout", self.timeout  # the pack's own keys may hold secrets
+
+
+class LogSettings(Section):
+    """What is logged, and whether to a file instead of stderr."""
+
+    level: Annotated[Literal["trace", "debug", "info", "warning", "error"], BeforeValidator(read_word)] = "info"
+    file: FilePath | None = None
+
+
+class Config(Section):
+    """Everything a person can set; each part of the engine receives its section."""
+
+    projects: dict[Name, ProjectSettings] = {}
+    aliases: dict[Identifier, Annotated[str, AfterValidator(check_target)]] = {}
+    snippets: dict[Identifier, SnippetSettings] = {}
+    servers: dict[Annotated[str, AfterValidator(check_server_name)], ServerSettings] = {}
+    execution: ExecutionSettings = ExecutionSettings()
+    workers: WorkerSettings = WorkerSettings()
+    results: ResultSettings = ResultSettings()
+    stats: StatsSettings = StatsSettings()
+    policy: PolicySettings = PolicySettings()
+    security: SecuritySettings = SecuritySettings()
+    topics: tuple[TopicSettings, ...] = ()
+    prompts: PromptSettings = PromptSettings()
+    packs: dict[Name, PackSettings] = {}
+    log: LogSettings = LogSettings()
+    docs_url: Url = "https://onetool.beycom.online/reference/tools/"

@@ -1,0 +1,124 @@
+"""Where OneTool keeps its files: the project's folder, the person's folder, and what lies in them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ot.errors import ConfigError
+
+FOLDER = ".onetool"
+CONFIG_FILE = "onetool.yaml"
+PROMPTS_FILE = "prompts.yaml"
+SECRETS_FILE = "secrets.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The project root, and the folders that may hold configuration; `project_folder` is None where none was found."""
+
+    project: Path
+    project_folder: Path | None
+    home_folder: Path
+
+
+def find_places(*, cwd: Path, home: Path, named: Path | None) -> Places:
+    """Find the project: that of a file named inside a `.onetool` folder, else the nearest one at or above `cwd`.
+
+    Without any, the project is `cwd` itself. The person's own folder is never taken for a project's.
+    """
+    home_folder = home / FOLDER
+    if named is not None and named.parent.name == FOLDER and not _same(named.parent, home_folder):
+        folder: Path | None = named.parent
+    else:
+        folder = _find_project_folder(cwd, home)
+    return Places(folder.parent if folder else cwd, folder, home_folder)
+
+
+def state_folder(home: Path) -> Path:
+    """Where the server keeps what it makes itself (tokens, caches, statistics); not created here."""
+    return home / FOLDER / "state"
+
+
+def tool_folders(project: Path, home: Path) -> tuple[Path, ...]:
+    """Folders of extension files, nearest first; they need not exist."""
+    return (project / FOLDER / "tools", home / FOLDER / "tools")
+
+
+def absolute(text: str, *, folder: Path, home: Path) -> Path:
+    """`text` as an absolute path: relative to `folder`, `~` being `home`; symbolic links stay as they are.
+
+    `~name` of an unknown user is given back as it is, for the models to refuse.
+    """
+    if text == "~" or text.startswith(("~/", f"~{os.sep}")):
+        return Path(os.path.normpath(home / text[2:]))
+    try:
+        return Path(os.path.normpath(folder / Path(text).expanduser()))
+    except RuntimeError:
+        return Path(text)
+
+
+def present(file: Path) -> bool:
+    """Whether something has this name, be it a broken link; a name that cannot be looked up counts as present.
+
+    So reading it says what is wrong, where asking `exists()` would quietly skip it.
+    """
+    try:
+        file.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
+
+
+def find_file(folder: Path | None, name: str) -> Path | None:
+    """The file `name` in `folder`, if there is one; ending in `.yml` in a `.onetool` folder it is a mistake."""
+    if folder is None or not _is_folder(folder):
+        return None
+    misnamed = (folder / name).with_suffix(".yml")
+    if folder.name == FOLDER and present(misnamed):
+        raise ConfigError("this name is not read", file=misnamed, fix=f"rename it to {name}")
+    return folder / name if present(folder / name) else None
+
+
+def _find_project_folder(cwd: Path, home: Path) -> Path | None:
+    for parent in (cwd, *cwd.parents):
+        folder = parent / FOLDER
+        if _same(parent, home):
+            return None
+        if _is_folder(folder):
+            _refuse_a_stranger(folder, cwd)
+            return folder
+    return None
+
+
+def _refuse_a_stranger(folder: Path, cwd: Path) -> None:
+    """A configuration starts programs, so one that somebody else left in a shared folder (/tmp) is not followed."""
+    if os.name != "posix":
+        return
+    if _owner(folder) not in {os.geteuid(), 0, _owner(cwd)}:
+        raise ConfigError(
+            "this folder belongs to another user",
+            file=folder,
+            fix=f"name its file with --config {folder / CONFIG_FILE} if you trust it",
+        )
+
+
+def _owner(folder: Path) -> int | None:
+    try:
+        return folder.stat().st_uid
+    except OSError:
+        return None
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # inside a folder that is closed to us, such as another user's home
+        return False
+
+
+def _same(first: Path, second: Path) -> bool:
+    return os.path.realpath(first) == os.path.realpath(second)

@@ -1,0 +1,112 @@
+"""Single values of the configuration: how a word, number, size, path or name is read and checked."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import PydanticCustomError
+
+MISTAKE = "onetool_mistake"
+INCOMPLETE = "onetool_incomplete"
+"""Kinds of our own validation errors; an incomplete value may be completed by a file farther away."""
+
+SMALLEST_MEMORY = 16 * 1024**2
+LARGEST_MEMORY = 1024**4
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE | re.ASCII)
+_UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+_URL = re.compile(r"https?://[^\s/?#]+[^\s]*")
+_RESERVED_PACKS = frozenset({"ot", "proj"})
+
+
+def mistake(reason: str, fix: str, *, kind: str = MISTAKE) -> PydanticCustomError:
+    """A validation error that brings its own fix."""
+    return PydanticCustomError(kind, "{reason}", {"reason": reason, "fix": fix})
+
+
+def read_word(value: Any) -> Any:
+    """A word of a closed set, in any case; YAML reads a bare `off` as false."""
+    if value is False:
+        return "off"
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def read_number(value: Any) -> Any:
+    """A number that is not true or false, which pydantic would take for 1 and 0."""
+    if isinstance(value, bool):
+        raise mistake("must be a number, not true or false", "write a number")
+    return value
+
+
+def parse_size(text: str) -> int | None:
+    """Bytes of "1g", "512m", "64k" or "1000" (units of 1024); None where it is no size."""
+    match = _SIZE.fullmatch(text.strip())
+    return int(float(match[1]) * _UNITS[match[2].lower()]) if match else None
+
+
+def read_size(value: Any) -> int:
+    """A number of bytes within the bounds of a kernel's memory."""
+    size = parse_size(value) if isinstance(value, str) else value
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise mistake("must be a size", 'write a number with a unit, for example "512m" or "1g"')
+    if not SMALLEST_MEMORY <= size <= LARGEST_MEMORY:
+        raise mistake("must be between 16m and 1t", 'write a size in between, for example "1g"')
+    return size
+
+
+def read_path(value: Any) -> Any:
+    """A path that is not empty, with `~` expanded."""
+    if not isinstance(value, str | Path):
+        raise mistake("must be a path", "write a path as text")
+    if not str(value).strip() or "\0" in str(value):
+        raise mistake("must be the path of a file or folder", "write a path or remove the key")
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:
+        raise mistake("begins with ~ and the name of an unknown user", "write the whole path") from None
+
+
+def check_name(value: str) -> str:
+    """A text that can be shown on one line."""
+    if not value.strip() or not value.isprintable():
+        raise mistake("must be a name, without line breaks", "write a name")
+    return value
+
+
+def check_server_name(value: str) -> str:
+    """The name of a server, which becomes the name of its pack; two packs cannot be taken."""
+    if value in _RESERVED_PACKS:
+        raise mistake(f'the pack "{value}" cannot be replaced', "give the server another name")
+    return check_name(value)
+
+
+def check_identifier(value: str) -> str:
+    """A name that can be written in code."""
+    if not value.isidentifier() or keyword.iskeyword(value):
+        raise mistake("is not a name that can be used in code", "use letters, digits and _, and no Python keyword")
+    return value
+
+
+def check_target(value: str) -> str:
+    """What an alias stands for: `pack.tool`, or another alias."""
+    parts = value.split(".")
+    if len(parts) > 2 or not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
+        raise mistake("must name a tool as pack.tool", 'write for example "brave.web_search"')
+    return value
+
+
+def check_pattern(value: str) -> str:
+    """A shell pattern; one with blanks around or inside would silently match nothing."""
+    if not value or any(char.isspace() for char in value):
+        raise mistake("must be a pattern without blanks", 'write for example "file.*"')
+    return value
+
+
+def check_url(value: str) -> str:
+    """An address that begins with http:// or https://."""
+    if not _URL.fullmatch(value):
+        raise mistake("must be an address that begins with http:// or https://", 'write "https://..."')
+    return value

@@ -1,0 +1,58 @@
+"""`${NAME}` in the texts of a configuration file, and which of the values used count as secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from ot.errors import ConfigError
+
+_REFERENCE = re.compile(r"\$\$\{|\$\{([^}\n]*)(\}?)")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+_ORDINARY = re.compile(
+    r"(HOME|PATH|PWD|OLDPWD|USER|USERNAME|LOGNAME|USERPROFILE|HOMEDRIVE|HOMEPATH|APPDATA|LOCALAPPDATA|PROGRAMDATA"
+    r"|SYSTEMROOT|SHELL|LANG|LANGUAGE|LC_\w+|TERM|TZ|TMP|TEMP|TMPDIR|HOSTNAME|DISPLAY|EDITOR|VIRTUAL_ENV|PYTHONPATH"
+    r"|NODE_PATH|XDG_\w+)"
+)
+"""Variables that stand in every other answer: hiding the home folder would make paths useless."""
+
+
+class Variables:
+    """Looks names up in the secrets, then in the environment, and remembers the values that were used."""
+
+    def __init__(self, secrets: Mapping[str, str], environ: Mapping[str, str]) -> None:
+        self._secrets = secrets
+        self._environ = environ
+        self.substituted: set[str] = set()
+        """Values to hide: those put anywhere but into a path, except from ordinary variables such as HOME."""
+
+    def fill(self, text: str, *, file: Path, key: str | None, is_path: bool) -> str:
+        """`text` with every `${NAME}` replaced and `$${` turned into `${`; what is put in is not looked at again."""
+
+        def value_of(match: re.Match[str]) -> str:
+            if match[1] is None:
+                return "${"
+            return self._value(match, file=file, key=key, is_path=is_path)
+
+        return _REFERENCE.sub(value_of, text) if "${" in text else text
+
+    def _value(self, match: re.Match[str], *, file: Path, key: str | None, is_path: bool) -> str:
+        name = match[1]
+        if not match[2] or not _NAME.fullmatch(name):
+            raise ConfigError(
+                "${ is not followed by the name of a variable and }", file=file, key=key, fix="write $${ for a plain ${"
+            )
+        if name in self._secrets:
+            return self._secrets[name]
+        if name not in self._environ:
+            raise ConfigError(
+                f"the variable {name} is not set",
+                file=file,
+                key=key,
+                fix=f"set {name} in secrets.yaml or in the environment, or write $${{{name}}} for the text itself",
+            )
+        if not is_path and not _ORDINARY.fullmatch(name):
+            self.substituted.add(self._environ[name])
+        return self._environ[name]

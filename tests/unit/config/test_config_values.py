@@ -1,0 +1,212 @@
+"""Every key is accepted, read into its type, and held to its bounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ot.config import Config
+from ot.config.models import SnippetParameter
+from ot.config.values import parse_size
+from tests.unit.config.workspace import Workspace
+
+EVERY_KEY = """
+projects: {onetool: ~/projects/onetool, notes: {path: ../notes, attrs: {language: en}}}
+aliases: {ws: brave.web_search, w: ws}
+snippets:
+  wsq:
+    description: Search two subjects
+    params: {q1: {description: First}, q2: {description: Second}, p: {default: Compare}}
+    body: |
+      llm.transform(input=[ws(query={{ q1 }}), ws(query={{ q2 }})], prompt={{ p }})
+servers:
+  github: {command: npx, args: [-y, "@scope/server"], env: {GITHUB_TOKEN: "${GITHUB_TOKEN}"}, cwd: ., enabled: false}
+  docs: {url: "https://example.com/mcp", headers: {Authorization: "Bearer ${DOCS_TOKEN}"}, timeout: 5,
+         tools: {allow: ["get_*"], deny: [get_all]}}
+execution: {timeout: 60, memory: 512m, sandbox: off, warm: 0, readable: [/data], writable: [out]}
+workers: {idle_timeout: 1, call_timeout: 2.5, start_timeout: 3, launch: uv-run}
+results: {inline_limit: 100, keep_for: 10}
+stats: {enabled: false}
+policy: {deny: ["shell.*"], ask: ["file.delete"]}
+security: {pin_tools: true}
+topics: [{pattern: "notes*", file: notes.yaml}]
+prompts: {packs: {excel: "Open the workbook before reading ranges."}}
+packs: {brave: {timeout: 20, country: de, nested: {list: [1, 2]}}}
+log: {level: trace, file: onetool.log}
+docs_url: http://localhost:8000/
+"""
+
+
+def test_every_key_is_accepted(workspace: Workspace) -> None:
+    folder = workspace.write(EVERY_KEY).parent
+
+    config = workspace.load(GITHUB_TOKEN="github-token", DOCS_TOKEN="docs-token").config
+
+    assert config.model_fields_set == set(Config.model_fields)
+    assert config.projects["onetool"].path == workspace.home / "projects" / "onetool"
+    assert config.projects["notes"].path == workspace.project / "notes"
+    assert config.projects["notes"].attrs == {"language": "en"}
+    assert config.aliases == {"ws": "brave.web_search", "w": "ws"}
+    assert config.servers["github"].env == {"GITHUB_TOKEN": "github-token"}
+    assert config.servers["github"].args == ("-y", "@scope/server")
+    assert config.servers["github"].cwd == folder
+    assert config.servers["docs"].headers == {"Authorization": "Bearer docs-token"}
+    assert config.servers["docs"].tools.allow == ("get_*",)
+    assert config.execution.memory == 512 * 1024**2
+    assert config.execution.sandbox == "off"
+    assert config.execution.readable == (Path("/data"),)
+    assert config.execution.writable == (folder / "out",)
+    assert config.workers.launch == "uv-run"
+    assert config.topics[0].file == folder / "notes.yaml"
+    assert config.prompts.packs["excel"].startswith("Open")
+    assert config.packs["brave"].timeout == 20
+    assert config.packs["brave"].options == {"country": "de", "nested": {"list": [1, 2]}}
+    assert config.log.file == folder / "onetool.log"
+
+
+def test_a_parameter_is_required_unless_it_has_a_default(workspace: Workspace) -> None:
+    workspace.write("snippets: {s: {body: x, params: {a: {description: A}, b: {default: 1}, c: {default: null}, d: }}}")
+
+    params = workspace.load().config.snippets["s"].params
+
+    assert {name: param.required for name, param in params.items()} == {"a": True, "b": False, "c": False, "d": True}
+    assert params["b"] == SnippetParameter(default=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1g", 1024**3),
+        ("512m", 512 * 1024**2),
+        ("64k", 64 * 1024),
+        ("1000", 1000),
+        ("1.5G", 3 * 1024**3 // 2),
+        ("2 GB", 2 * 1024**3),
+        ("2GiB", 2 * 1024**3),
+        ("1t", 1024**4),
+        ("", None),
+        ("g", None),
+        ("-1g", None),
+        ("1x", None),
+        ("1e9", None),
+        ("١g", None),
+    ],
+)
+def test_a_size_is_a_number_with_a_unit(text: str, size: int | None) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "section", "key", "value"),
+    [
+        ("execution: {sandbox: STRICT}", "execution", "sandbox", "strict"),
+        ("execution: {sandbox: off}", "execution", "sandbox", "off"),
+        ("execution: {sandbox: 'off'}", "execution", "sandbox", "off"),
+        ("execution: {memory: 16777216}", "execution", "memory", 16777216),
+        ("execution: {timeout: '5'}", "execution", "timeout", 5),
+        ("execution: {timeout: 0.5}", "execution", "timeout", 0.5),
+        ("execution: {timeout: null}", "execution", "timeout", 120),
+        ("execution: {warm: 64}", "execution", "warm", 64),
+        ("log: {level: Debug}", "log", "level", "debug"),
+        ("stats: {enabled: no}", "stats", "enabled", False),
+    ],
+)
+def test_a_value_is_read_as_the_person_meant_it(
+    workspace: Workspace, text: str, section: str, key: str, value: Any
+) -> None:
+    workspace.write(text)
+
+    assert getattr(getattr(workspace.load().config, section), key) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "words"),
+    [
+        ("execution: {timeout: 0}", "execution.timeout", "greater than 0"),
+        ("execution: {timeout: -1}", "execution.timeout", "greater than 0"),
+        ("execution: {timeout: .inf}", "execution.timeout", "less than or equal to 2592000"),
+        ("execution: {timeout: .nan}", "execution.timeout", "must be"),
+        ("execution: {timeout: 5s}", "execution.timeout", "must be a number, not 5s"),
+        ("execution: {timeout: true}", "execution.timeout", "must be a number"),
+        ("execution: {timeout: [1]}", "execution.timeout", "must be a number"),
+        ("execution: {memory: 1k}", "execution.memory", "between 16m and 1t"),
+        ("execution: {memory: 2t}", "execution.memory", "between 16m and 1t"),
+        ("execution: {memory: lots}", "execution.memory", "must be a size"),
+        ("execution: {memory: 1.5}", "execution.memory", "must be a size"),
+        ("execution: {memory: true}", "execution.memory", "must be a size"),
+        ("execution: {sandbox: loose}", "execution.sandbox", "must be 'strict', 'standard' or 'off', not loose"),
+        ("execution: {sandbox: on}", "execution.sandbox", "must be 'strict', 'standard' or 'off'"),
+        ("execution: {warm: -1}", "execution.warm", "greater than or equal to 0"),
+        ("execution: {warm: 65}", "execution.warm", "less than or equal to 64"),
+        ("execution: {warm: 1.5}", "execution.warm", "whole number"),
+        ("execution: {readable: /data}", "execution.readable", "must be a list"),
+        ("execution: {readable: [5]}", "execution.readable.0", "must be a path"),
+        ("execution: {readable: ['']}", "execution.readable.0", "must be the path"),
+        ("execution: {readable: ['~no-such-user/x']}", "execution.readable.0", "unknown user"),
+        ("execution: 5", "execution", "must hold keys of its own"),
+        ("workers: {launch: fast}", "workers.launch", "must be 'direct' or 'uv-run'"),
+        ("results: {inline_limit: 0}", "results.inline_limit", "greater than or equal to 1"),
+        ("stats: {enabled: maybe}", "stats.enabled", "must be true or false"),
+        ("security: {pin_tools: [true]}", "security.pin_tools", "must be true or false"),
+        ("policy: {deny: shell.*}", "policy.deny", "must be a list"),
+        ("policy: {ask: ['a b']}", "policy.ask.0", "pattern"),
+        ("policy: {ask: [5]}", "policy.ask.0", "must be text"),
+        ("topics: {pattern: x, file: y}", "topics", "must be a list"),
+        ("topics: [{pattern: x}]", "topics.0.file", "is missing"),
+        ("prompts: {packs: {excel: 5}}", "prompts.packs.excel", "must be text"),
+        ("packs: {brave: {timeout: soon}}", "packs.brave.timeout", "must be a number"),
+        ("packs: {brave: 5}", "packs.brave", "must hold keys"),
+        ("log: {level: loud}", "log.level", "must be 'trace', 'debug', 'info', 'warning' or 'error', not loud"),
+        ('log: {file: "a\\0b"}', "log.file", "must be the path"),
+        ("docs_url: example.com", "docs_url", "http://"),
+        ("docs_url: 5", "docs_url", "must be text"),
+        ("projects: {a: {attrs: {}}}", "projects.a.path", "is missing"),
+        ("projects: {a: [1]}", "projects.a", "must hold keys"),
+        ("projects: {a: 5}", "projects.a", "must hold keys"),
+        ("snippets: {s: {description: x}}", "snippets.s.body", "is missing"),
+        ("snippets: {s: {body: x, params: {a-b: }}}", "snippets.s.params.a-b", "not a name"),
+        ("snippets: {two words: {body: x}}", "snippets.two words", "not a name"),
+        ("aliases: {ws: brave.web.search}", "aliases.ws", "pack.tool"),
+        ("aliases: {ws: 'brave.web_search()'}", "aliases.ws", "pack.tool"),
+        ("aliases: {ws: brave.}", "aliases.ws", "pack.tool"),
+        ("aliases: {ws: brave.class}", "aliases.ws", "pack.tool"),
+        ("aliases: {ws: brave}", "aliases.ws", '"brave" is neither a tool nor another alias'),
+        ("aliases: {a-b: brave.search}", "aliases.a-b", "not a name"),
+        ("aliases: {class: brave.search}", "aliases.class", "not a name"),
+        ("aliases: [brave.search]", "aliases", "must hold keys"),
+        ("servers: {g: }", "servers.g", "neither command nor url"),
+        ("servers: {g: {command: x, url: 'http://x'}}", "servers.g", "both command and url"),
+        ("servers: {g: {command: x, headers: {a: b}}}", "servers.g", "headers belong to a url"),
+        ("servers: {g: {url: 'http://x', args: [a]}}", "servers.g", "belong to a command"),
+        ("servers: {g: {url: 'ftp://x'}}", "servers.g.url", "http://"),
+        ("servers: {g: {command: ''}}", "servers.g.command", "must be a name"),
+        ("servers: {g: {command: x, env: {PORT: 80}}}", "servers.g.env.PORT", "must be text"),
+        ("servers: {g: {command: x, args: [--port, 80]}}", "servers.g.args.1", "must be text"),
+        ("servers: {ot: {command: x}}", "servers.ot", "cannot be replaced"),
+        ("servers: {proj: {command: x}}", "servers.proj", "cannot be replaced"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_key(workspace: Workspace, text: str, key: str, words: str) -> None:
+    file = workspace.write(text)
+
+    error = workspace.mistake()
+
+    assert (error.file, error.key) == (file, key)
+    assert words in error.reason
+
+
+def test_a_bare_alias_target_that_no_alias_has_comes_with_the_nearest_one(workspace: Workspace) -> None:
+    workspace.write("aliases: {search: brave.web_search, s: serch}")
+
+    error = workspace.mistake()
+
+    assert error.key == "aliases.s"
+    assert "search" in (error.fix or "")
+
+
+def test_several_mistakes_are_counted(workspace: Workspace) -> None:
+    workspace.write("execution: {timeout: 0, warm: 100}\nlog: {level: loud}\n")
+
+    assert "and 2 more" in workspace.mistake().reason
