@@ -31,7 +31,9 @@ def parse(source: str) -> ast.Module:
 def _parse_shifted(source: str, mistake: IndentationError) -> ast.Module:
     try:
         return _parse_indented(source, mistake)
-    except TabError as error:
+    except SyntaxError as error:
+        if "\t" not in source or not isinstance(error, IndentationError):
+            raise
         return _parse_tabs(source, error)
 
 
@@ -79,7 +81,7 @@ def _one_line_up(error: SyntaxError) -> SyntaxError:
     return type(error)(message, (FILENAME, line, error.offset, error.text, end, error.end_offset))
 
 
-def _parse_tabs(source: str, mistake: TabError) -> ast.Module:
+def _parse_tabs(source: str, mistake: IndentationError) -> ast.Module:
     """Tabs as four or as eight columns; both if both mean the same, else raises `mistake`."""
     trees = [tree for width in (4, 8) if (tree := _parse_with_tabs(source, width)) is not None]
     if not trees or (len(trees) == 2 and ast.dump(trees[0]) != ast.dump(trees[1])):

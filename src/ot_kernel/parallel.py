@@ -28,7 +28,7 @@ def parallel(*calls: Step | Iterable[Step]) -> list[Any]:
 def _collect(calls: tuple[Step | Iterable[Step], ...]) -> list[Step]:
     steps: list[Step] = []
     for call in calls:
-        steps.extend(call if isinstance(call, Iterable) and not callable(call) else [call])  # type: ignore[list-item]
+        steps.extend(call if isinstance(call, Iterable) and not callable(call) else [call])
     for step in steps:
         if not callable(step):
             raise TypeError(
