@@ -7,6 +7,7 @@ import gc
 import io
 import os
 import signal
+import site
 import sys
 from typing import NoReturn, TextIO
 
@@ -23,6 +24,8 @@ _REHEARSAL = {"code": "def f(x):\n    return {x: [x]}\nf(1)", "aliases": {}, "va
 
 def prepare_process() -> None:
     """What all kernels have in common, done once before they are forked."""
+    site.sethelper()
+    site.setquit()  # builtins that are missing because the zygote starts without site-packages
     faulthandler.register(DUMP, file=DUMP_FD, all_threads=True)
     faulthandler.enable(file=DUMP_FD, all_threads=False)
     for stream in (sys.stdout, sys.stderr):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ot.config.models import ProjectSettings
 from ot.errors import UnknownProjectError, UnknownToolError
+from ot.registry.definitions import ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot_kernel.project_path import ProjectPath
 
@@ -50,7 +51,23 @@ class Namespace:
         pack_name, _, tool = name.partition(".")
         if tool:
             definition = self.registry.get(name)
-            return {"doc": definition.description, "signature": definition.signature}
+            return {"doc": _document(definition), "signature": definition.signature}
         pack = self.registry.pack(pack_name)
         names = [*pack.tools, *(self._projects if pack_name == PROJECTS else ())]
         return {"doc": pack.description, "names": sorted(names)}
+
+
+def _document(tool: ToolDefinition) -> str:
+    """What `help(pack.tool)` shows: everything its author wrote."""
+    docs = tool.docs
+    arguments = "\n".join(f"    {name}: {text}" for name, text in docs.arguments.items())
+    example = "\n".join(f"    {line}" for line in docs.example.splitlines())
+    parts = [
+        tool.signature,
+        tool.description,
+        docs.body,
+        f"Args:\n{arguments}" if arguments else "",
+        f"Returns: {docs.returns}" if docs.returns else "",
+        f"Example:\n{example}" if example else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
