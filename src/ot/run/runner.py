@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import anyio.to_thread
+
 from ot.config.models import ExecutionSettings
 from ot.errors import OneToolError
 from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
@@ -14,6 +16,8 @@ from ot.run.pack_proxy import Namespace
 from ot.run.reporting import render_answer
 from ot.run.session import Session
 from ot.run.snippets import Snippets
+
+LONG_COMMAND = 50_000  # characters
 
 
 class Runner:
@@ -49,7 +53,7 @@ class Runner:
         return render_answer(outcome, inline_limit=self._inline_limit, registry=self._registry)
 
     async def _execute(self, command: str, caller: Caller) -> Outcome:
-        expanded = self._snippets.expand(read_command(command))
+        expanded = self._snippets.expand(await _read(command))
         async with self._supply.take() as kernel:
             session = Session(
                 kernel,
@@ -60,3 +64,10 @@ class Runner:
                 caller=caller,
             )
             return await session.run(self._namespace.request(expanded.code, expanded.values))
+
+
+async def _read(command: str) -> str:
+    """The code in a command; looking for fences in a very long one takes a while, in which others are answered."""
+    if len(command) < LONG_COMMAND:
+        return read_command(command)
+    return await anyio.to_thread.run_sync(read_command, command)

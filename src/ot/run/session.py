@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,9 +21,11 @@ from ot.errors import (
     RunTimeoutError,
     ToolStoppedError,
 )
-from ot.execution.tool_executor import Caller, ToolExecutor
+from ot.execution.caller import Ask, Caller
+from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
+from ot.run.clock import RunClock
 from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
 from ot.run.pack_proxy import Namespace
 from ot.run.preflight import Reference, judge
@@ -47,10 +49,8 @@ class Session:
         self._namespace = namespace
         self._limit = limit
         self._memory = memory
-        self._deadline = time.monotonic() + limit
-        self._caller = Caller(
-            remaining=self._remaining, timeout=caller.timeout, progress=caller.progress, ask=caller.ask
-        )
+        self._clock = RunClock(limit)
+        self._caller = replace(caller, remaining=self._clock.remaining, ask=self._asking(caller.ask))
         self._calls = anyio.Semaphore(MAX_CALLS, fast_acquire=True)
         self._made = 0
         self._ended = anyio.Event()
@@ -70,8 +70,16 @@ class Session:
             "interrupted": lambda m: self._end(lambda: self._fail(RunTimeoutError(self._limit, _last_line(m)))),
         }
 
-    def _remaining(self) -> float:
-        return self._deadline - time.monotonic()
+    def _asking(self, ask: Ask | None) -> Ask | None:
+        """The caller's way to ask a person; a run does not lose time while somebody thinks."""
+        if ask is None:
+            return None
+
+        async def ask_with_clock_held(question: str) -> bool:
+            with self._clock.held():
+                return await ask(question)
+
+        return ask_with_clock_held
 
     async def run(self, request: bytes) -> Outcome:
         """Start the program and stay with it to its end."""
@@ -80,9 +88,9 @@ class Session:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             self._kernel.send_payload(request)
-            with anyio.move_on_after(self._limit) as clock:
+            with self._clock.limit() as limit:
                 await self._ended.wait()
-            if clock.cancelled_caught:
+            if limit.cancelled_caught:
                 self._timed_out = True
                 await self._interrupt()
             outcome = await self._finish()

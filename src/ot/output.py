@@ -1,0 +1,300 @@
+"""Values as text for a context window: strings as they are, containers as compact YAML, and never more than asked for.
+
+A short container is one line of flow style (`{name: demo, tools: 4}`); a longer one, and a list of objects, has one
+item a line, each in flow style. Nothing is ever folded, and what is shown parses back with a YAML parser. Rendering
+stops at the limit, whatever the size of the value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ot_kernel.values import Audio, Image, Resource
+
+if TYPE_CHECKING:
+    from yaml.events import Event
+
+ONE_LINE = 100  # characters up to which a whole container stays on one line
+
+_MAX_DEPTH = 200
+_CHUNK = 64  # items given to the emitter at once
+_UNLIMITED = 2**31 - 1  # also the emitter's own "never fold"
+_PLAIN_INT = 10**4000  # str() refuses ints of more digits than sys.get_int_max_str_digits()
+_LINE_BREAK = re.compile("[\n\r\x85\u2028\u2029]")
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+
+
+Attached = Image | Audio | Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A value's text; `total` is the length of the whole text, None where it was not rendered to its end.
+
+    For a container `items` is how many it has and `shown` how many of them are in the text whole.
+    """
+
+    text: str
+    total: int | None
+    cut: bool = False
+    shown: int | None = None
+    items: int | None = None
+    attachments: tuple[Attached, ...] = ()
+
+
+def render(value: Any, *, limit: int | None = None) -> Rendered:
+    """Write a value as text of at most `limit` characters."""
+    attachments: list[Attached] = []
+    text = _scalar_text(value)
+    if text is None:
+        text = _leaf_text(value, limit, attachments)
+    if text is None:
+        container = _as_container(value)
+        if container is not None:
+            return _Rendering(limit, attachments).container(container)
+        text = str(value)
+    return _cut(text, limit, attachments)
+
+
+def escape_surrogates(text: str) -> str:
+    """Text that can be sent as UTF-8: halves of surrogate pairs, which cannot, become `\\udXXX`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text
+
+
+def _cut(text: str, limit: int | None, attachments: list[Attached]) -> Rendered:
+    if limit is None or len(text) <= limit:
+        whole = escape_surrogates(text)
+        return Rendered(whole, len(whole), attachments=tuple(attachments))
+    return Rendered(escape_surrogates(text[:limit])[:limit], len(text), cut=True, attachments=tuple(attachments))
+
+
+def _scalar_text(value: Any) -> str | None:
+    """Text, a number, a truth value or None as Python's own str() has them; None for anything else."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if value is None or isinstance(value, bool):
+        return str(value)
+    return _number(value) if isinstance(value, int | float) else None
+
+
+def _number(value: float) -> str:
+    """A number as both YAML and Python read it."""
+    if isinstance(value, int):
+        return int.__repr__(value) if -_PLAIN_INT < value < _PLAIN_INT else hex(value)
+    text = float.__repr__(value)
+    if "n" in text:
+        return text.replace("nan", ".nan").replace("inf", ".inf")
+    # YAML asks for a point in front of the exponent.
+    return text.replace("e", ".0e") if "e" in text and "." not in text else text
+
+
+def _leaf_text(value: Any, limit: int | None, attachments: list[Attached]) -> str | None:
+    """The text of bytes and attachments; None for anything else."""
+    match value:
+        case bytes() | bytearray() | memoryview():
+            data = bytes(value)
+            if limit is None or len(data) <= limit:
+                return repr(data)
+            return f"{data[:limit]!r}... {len(data)} bytes"
+        case Image() | Audio():
+            attachments.append(value)
+            return f"<{value.mime_type}, {len(value.data)} bytes>"
+        case Resource():
+            attachments.append(value)
+            return f"<resource {value.uri}>"
+    return None
+
+
+def _as_container(value: Any) -> Mapping[Any, Any] | Collection[Any] | None:
+    """The value as a mapping or a sequence if it holds other values; records are mappings of their fields."""
+    if isinstance(value, dict | list):
+        return value
+    if isinstance(value, type):
+        return None
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return dict(zip(value._fields, value, strict=True))
+    if hasattr(type(value), "model_fields"):
+        return {name: getattr(value, name) for name in type(value).model_fields}
+    if isinstance(value, AbstractSet):
+        return _in_order(value)
+    return value if isinstance(value, Mapping | Sequence | ValuesView) else None
+
+
+def _in_order(items: AbstractSet[Any]) -> list[Any]:
+    """The items of a set, sorted where they can be, so that equal sets have equal texts."""
+    try:
+        return sorted(items)
+    except TypeError:
+        return list(items)
+
+
+class _Rendering:
+    """One container on its way to text, through the YAML emitter, within a budget of characters.
+
+    The budget is counted before anything is quoted or separated, so it can only be too generous: text that ran out
+    of it is always longer than what is kept of it.
+    """
+
+    def __init__(self, limit: int | None, attachments: list[Attached]) -> None:
+        import yaml  # noqa: PLC0415 - it takes longer than most runs, and most answers are a string or a number
+
+        self._yaml = yaml
+        self._resolve: Callable[..., Any] = yaml.resolver.Resolver().resolve
+        self._emitter = getattr(yaml, "CDumper", yaml.Dumper)
+        self._limit = limit
+        self._attachments = attachments
+        self._budget = 0
+        self._parents: list[int] = []
+
+    def container(self, value: Any) -> Rendered:
+        if not _holds_objects(value) and (line := self._one_line(value)) is not None:
+            return Rendered(line, len(line), shown=len(value), items=len(value), attachments=tuple(self._attachments))
+        self._attachments.clear()
+        lines: list[str] = []
+        room = _UNLIMITED if self._limit is None else self._limit
+        for line in self._item_lines(value):
+            if len(line) > room:
+                # Whole items read best, but one huge item must not hide behind small ones in front of it.
+                rest = [line[:room]] if self._limit is not None and room * 2 > self._limit else []
+                return self._rendered([*lines, *rest], value, shown=len(lines))
+            lines.append(line)
+            room -= len(line) + 1
+        return self._rendered(lines, value, shown=len(lines))
+
+    def _rendered(self, lines: list[str], value: Collection[Any], *, shown: int) -> Rendered:
+        text, cut = "\n".join(lines), shown < len(value)
+        total = None if cut else len(text)
+        return Rendered(text, total, cut, shown, len(value), tuple(self._attachments))
+
+    def _one_line(self, value: Collection[Any]) -> str | None:
+        """The whole container in flow style if that is short."""
+        most = ONE_LINE if self._limit is None else min(ONE_LINE, max(self._limit, len("[]")))
+        if len(value) > most:
+            return None
+        self._budget = most + 1
+        events: list[Event] = []
+        self._add(value, events)
+        text = self._emit(events)
+        return text if len(text) <= most else None
+
+    def _item_lines(self, value: Any) -> Iterator[str]:
+        """The items one after the other, emitted a chunk at a time."""
+        start, end = self._block_events(value)
+        items = iter(value.items() if isinstance(value, Mapping) else value)
+        add = self._add_pair if isinstance(value, Mapping) else self._add
+        while chunk := list(itertools.islice(items, _CHUNK)):
+            self._budget = _UNLIMITED if self._limit is None else self._limit + 1
+            events = [start]
+            for item in chunk:
+                if self._budget > 0:
+                    add(item, events)
+            yield from _split_items(self._emit([*events, end]))
+
+    def _block_events(self, value: Any) -> tuple[Event, Event]:
+        events = self._yaml.events
+        if isinstance(value, Mapping):
+            return events.MappingStartEvent(None, None, True, flow_style=False), events.MappingEndEvent()
+        return events.SequenceStartEvent(None, None, True, flow_style=False), events.SequenceEndEvent()
+
+    def _emit(self, inner: list[Event]) -> str:
+        """Emit one document, with characters beyond the basic plane unescaped."""
+        yaml, events = self._yaml, self._yaml.events
+        back = _hide_astral([event for event in inner if isinstance(event, events.ScalarEvent)])
+        start = [events.StreamStartEvent(), events.DocumentStartEvent()]
+        document = [*start, *inner, events.DocumentEndEvent(), events.StreamEndEvent()]
+        try:
+            text = yaml.emit(document, Dumper=self._emitter, width=_UNLIMITED, allow_unicode=True)
+        except UnicodeEncodeError:  # half of a surrogate pair: only the emitter written in Python can escape it
+            text = yaml.emit(document, Dumper=yaml.Dumper, width=_UNLIMITED, allow_unicode=True)
+        return str(text).translate(back).removesuffix("\n")
+
+    def _add(self, value: Any, into: list[Event]) -> None:
+        """Append the events of a value; past the budget, of as much of it as makes a document."""
+        if value is None or isinstance(value, bool):
+            self._add_plain("null" if value is None else str(value).lower(), into)
+        elif (text := _scalar_text(value)) is not None:
+            self._add_text(text, into) if isinstance(value, str) else self._add_plain(text, into)
+        elif (text := _leaf_text(value, max(self._budget, 0), self._attachments)) is not None:
+            self._add_text(text, into)
+        elif len(self._parents) > _MAX_DEPTH or id(value) in self._parents:
+            self._add_text("...", into)
+        elif (container := _as_container(value)) is not None:
+            self._parents.append(id(value))
+            self._add_container(container, into)
+            self._parents.pop()
+        else:
+            self._add_text(str(value), into)
+
+    def _add_container(self, value: Any, into: list[Event]) -> None:
+        events = self._yaml.events
+        if isinstance(value, Mapping):
+            into.append(events.MappingStartEvent(None, None, True, flow_style=True))
+            self._add_items(value.items(), self._add_pair, into)
+            into.append(events.MappingEndEvent())
+        else:
+            into.append(events.SequenceStartEvent(None, None, True, flow_style=True))
+            self._add_items(value, self._add, into)
+            into.append(events.SequenceEndEvent())
+
+    def _add_items(self, items: Any, add: Callable[[Any, list[Event]], None], into: list[Event]) -> None:
+        self._budget -= 2
+        for item in items:
+            if self._budget <= 0:
+                break
+            add(item, into)
+
+    def _add_pair(self, pair: tuple[Any, Any], into: list[Event]) -> None:
+        key, value = pair
+        self._add(key if key is None or isinstance(key, str | bool | int | float) else str(key), into)
+        self._add(value, into)
+
+    def _add_text(self, text: str, into: list[Event]) -> None:
+        text = text[: max(self._budget, 1)]
+        self._budget -= max(len(text), 1)
+        # In any other style the emitter would spread line breaks over several lines.
+        style = '"' if _LINE_BREAK.search(text) else None
+        plain = self._resolve(self._yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"
+        into.append(self._yaml.events.ScalarEvent(None, None, (plain, True), text, style=style))
+
+    def _add_plain(self, text: str, into: list[Event]) -> None:
+        self._budget -= len(text)
+        into.append(self._yaml.events.ScalarEvent(None, None, (True, False), text))
+
+
+def _holds_objects(value: Collection[Any]) -> bool:
+    """Whether this is a list of objects: it has one object a line, however short."""
+    first = next(iter(value), None)
+    return not isinstance(value, Mapping) and isinstance(_as_container(first), Mapping)
+
+
+def _split_items(block: str) -> Iterator[str]:
+    """The items of a block collection: a line each, but two for a key too long to stand in front of its colon."""
+    lines = iter(block.split("\n"))
+    for line in lines:
+        yield f"{line}\n{next(lines)}" if line.startswith("? ") else line
+
+
+def _hide_astral(scalars: list[Any]) -> dict[int, str]:
+    """Put stand-ins for characters that the emitter would escape; gives the table that brings them back."""
+    astral = {char for scalar in scalars for char in _ASTRAL.findall(scalar.value)}
+    if not astral:
+        return {}
+    used = {char for scalar in scalars for char in scalar.value}
+    free = (code for code in range(0xE000, 0xF900) if chr(code) not in used)
+    stand_ins = dict(zip(sorted(astral), free, strict=False))
+    there = {ord(char): code for char, code in stand_ins.items()}
+    for scalar in scalars:
+        scalar.value = scalar.value.translate(there)
+    return {code: char for char, code in stand_ins.items()}
