@@ -56,6 +56,7 @@ async def open_app(
         supply = await stack.enter_async_context(open_supply(launched or launch(loaded)))
         isolates = await stack.enter_async_context(IsolateHost())
         threads = ToolThreads()
+        stack.callback(threads.close)
         registry = load_registry([*find_built_in_packs(), *packs], isolates, threads)
         executor = ToolExecutor(
             registry, config=config, secrets=loaded.secrets, project=loaded.project, threads=threads

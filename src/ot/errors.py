@@ -44,7 +44,9 @@ class OneToolError(Exception):
 class ConfigError(OneToolError):
     """One mistake in one configuration file."""
 
-    def __init__(self, reason: str, *, file: Path | None = None, key: str | None = None, fix: str | None = None) -> None:
+    def __init__(
+        self, reason: str, *, file: Path | None = None, key: str | None = None, fix: str | None = None
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.file = file

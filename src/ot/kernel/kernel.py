@@ -17,7 +17,7 @@ from ot_kernel.wire import HEADER, MAX_FRAME, SPILL_PREFIX, Message, WireError, 
 INTERRUPT, DUMP = signal.SIGUSR1, signal.SIGUSR2
 PRINTED_HEAD, PRINTED_TAIL = 400_000, 100_000
 MAX_SPILL = 16 * 1024 * 1024
-_RUN_LINE = re.compile(r'File "<run>", line (\d+)')
+_RUN_LINE = re.compile(r'File "<run>", line (\d{1,9})\b')  # code can write there too
 
 
 class Kernel:
@@ -37,7 +37,9 @@ class Kernel:
         self._loop = asyncio.get_running_loop()
         self._incoming = bytearray()
         self._outgoing = bytearray()
+        self._spilled = 0
         self._closed = False
+        self._lost: str | None = None  # why nothing more will come from it
         sock.setblocking(False)
         self._loop.add_reader(sock.fileno(), self._readable)
 
@@ -51,32 +53,38 @@ class Kernel:
         """Send what is already packed."""
         if self._closed:
             return
-        data = frame(payload if len(payload) <= MAX_FRAME else self._spill(payload))
-        if not self._outgoing:
-            try:
-                data = data[self._socket.send(data) :]
-            except BlockingIOError:
-                pass
-            except OSError as error:
-                self._lose(f"the kernel cannot be written to: {error.strerror}")
-                return
+        if self._lost is not None:
+            self.on_lost(self._lost)
+            return
+        try:
+            data = frame(payload if len(payload) <= MAX_FRAME else self._spill(payload))
+            if not self._outgoing:
+                data = data[self._send(data) :]
+        except OSError as error:
+            self._lose(f"the kernel cannot be written to: {error.strerror}")
+            return
         if data:
             if not self._outgoing:
                 self._loop.add_writer(self._socket.fileno(), self._writable)
             self._outgoing += data
 
     def _spill(self, payload: bytes) -> bytes:
-        name = f"{SPILL_PREFIX}s{len(payload)}-{id(payload):x}"
+        self._spilled += 1
+        name = f"{SPILL_PREFIX}s{self._spilled}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         with open(os.open(self.scratch / name, flags, 0o600), "wb") as file:
             file.write(payload)
         return pack({"op": "file", "name": name})
 
+    def _send(self, data: bytes | bytearray) -> int:
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
+            return 0
+
     def _writable(self) -> None:
         try:
-            del self._outgoing[: self._socket.send(self._outgoing)]
-        except BlockingIOError:
-            return
+            del self._outgoing[: self._send(self._outgoing)]
         except OSError as error:
             self._lose(f"the kernel cannot be written to: {error.strerror}")
             return
@@ -95,7 +103,7 @@ class Kernel:
             return
         self._incoming += data
         try:
-            while (payload := self._next_payload()) is not None:
+            while not self._closed and (payload := self._next_payload()) is not None:
                 self.on_message(unpack(payload))
         except WireError as error:
             self._lose(str(error))
@@ -162,18 +170,21 @@ class Kernel:
             return
         self.signal(signal.SIGKILL)
         self._closed = True
-        self._loop.remove_reader(self._socket.fileno())
-        if self._outgoing:
-            self._loop.remove_writer(self._socket.fileno())
+        self._stop_listening()
         self._socket.close()
         for fd in (self._pidfd, self._output, self._dump):
             os.close(fd)
 
     def _lose(self, reason: str) -> None:
-        """Nothing more will be read: the other side is gone or not to be trusted."""
-        if not self._closed:
-            self._loop.remove_reader(self._socket.fileno())
-        self.on_lost(reason)
+        """Nothing more will be read or written: the other side is gone or not to be trusted."""
+        if not self._closed and self._lost is None:
+            self._lost = reason
+            self._stop_listening()
+            self.on_lost(reason)
+
+    def _stop_listening(self) -> None:
+        self._loop.remove_reader(self._socket.fileno())
+        self._loop.remove_writer(self._socket.fileno())
 
 
 def _ignore(_: object) -> None:

@@ -6,12 +6,13 @@ import array
 import asyncio
 import json
 import os
-import shutil
 import signal
 import socket
+import subprocess
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -19,7 +20,8 @@ import anyio.to_thread
 
 from ot.errors import KernelStartError, RunError, SandboxError
 from ot.kernel.kernel import Kernel
-from ot.kernel.watch import measure_memory, measure_scratch
+from ot.kernel.scratch import clear_folder, measure_scratch
+from ot.kernel.watch import measure_memory
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote, request_kernels
 from ot.logs import LogSpan
 from ot_kernel.wire import Message
@@ -31,6 +33,8 @@ WATCH_INTERVAL = 0.25
 SCRATCH_LIMIT = 256 * 1024 * 1024
 MEMORY_MARGIN = 64 * 1024 * 1024  # libraries and the interpreter itself are counted as used, not as the code's
 MAX_RESTARTS = 5
+MAX_SAID = 4096
+END_LIMIT = 2.0  # seconds for a zygote whose control socket was closed
 
 
 class KernelSupply:
@@ -52,6 +56,7 @@ class KernelSupply:
         self._measuring: asyncio.Task[None] | None = None
         self._restarts = 0
         self._said = b""
+        self._scratch_roots: list[Path] = []
         self._refusal: RunError | None = None
         self._closing = False
         self.missing: tuple[str, ...] = ()
@@ -76,7 +81,7 @@ class KernelSupply:
 
     async def _next(self) -> Kernel:
         if self._refusal is not None:
-            raise self._refusal
+            raise self._refusal.with_traceback(None)
         if self._ready:
             return self._ready.popleft()
         future: asyncio.Future[Kernel] = self._loop.create_future()
@@ -138,7 +143,7 @@ class KernelSupply:
         if not data:
             self._loop.remove_reader(fd)
             return
-        self._said = (self._said + data)[-4096:]
+        self._said = (self._said + data)[-MAX_SAID:]
 
     def _last_words(self) -> str:
         return self._said.decode("utf-8", "replace").strip()
@@ -175,6 +180,7 @@ class KernelSupply:
         self._starting[number] = kernel
         self._alive[number] = kernel
         kernel.on_message = lambda message: self._became_ready(kernel, message)
+        kernel.on_lost = lambda _: self._discard(kernel)
 
     def _became_ready(self, kernel: Kernel, message: Message) -> None:
         self._starting.pop(kernel.number, None)
@@ -204,21 +210,26 @@ class KernelSupply:
         kernel = self._alive.pop(number, None)
         if kernel is None:
             return
-        if self._starting.pop(number, None) is not None or kernel in self._ready:
-            # It ended before it ran anything: what it said last is the only clue.
-            kernel.close()
-            if kernel in self._ready:
-                self._ready.remove(kernel)
-            self._restarts += 1
-            if self._restarts > MAX_RESTARTS:
-                self._refuse(KernelStartError(f"kernels end before they are ready. {self._last_words()}"))
-            self._schedule_refill()
+        self._discard(kernel)
         kernel.status = status
         kernel.ended.set()
         try:
             os.rmdir(kernel.scratch)
         except OSError:
-            self._loop.run_in_executor(None, lambda: shutil.rmtree(kernel.scratch, ignore_errors=True))
+            self._loop.run_in_executor(None, clear_folder, kernel.scratch)
+
+    def _discard(self, kernel: Kernel) -> None:
+        """A kernel that ended before it ran anything is replaced; what it said last is the only clue to why."""
+        if kernel in self._ready:
+            self._ready.remove(kernel)
+        elif self._starting.pop(kernel.number, None) is None:
+            return
+        self._said = (self._said + kernel.printed()[0].encode())[-MAX_SAID:]
+        kernel.close()
+        self._restarts += 1
+        if self._restarts > MAX_RESTARTS:
+            self._refuse(KernelStartError(f"kernels end before they are ready. {self._last_words()}"))
+        self._schedule_refill()
 
     def _zygote_lost(self) -> None:
         """Its kernels die with it; runs in flight report their crash, and a new zygote takes over."""
@@ -241,7 +252,11 @@ class KernelSupply:
                 self._refuse(KernelStartError(f"the zygote keeps ending. {self._last_words()}"))
                 return
             self._dispose_zygote()
-            self._zygote = launch_zygote(self._settings)
+            try:
+                self._zygote = launch_zygote(self._settings)
+            except OSError as error:
+                self._refuse(KernelStartError(f"the zygote cannot be started: {error.strerror}"))
+                return
             self.start()
 
     def _dispose_zygote(self) -> None:
@@ -249,9 +264,13 @@ class KernelSupply:
         if process.stdout is not None:
             self._loop.remove_reader(process.stdout.fileno())
             process.stdout.close()
-        process.kill()
-        process.wait()
-        shutil.rmtree(self._zygote.scratch_root, ignore_errors=True)
+        try:
+            process.wait(END_LIMIT)  # it ends its kernels first, and clears what they wrote
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        self._scratch_roots.append(self._zygote.scratch_root)
+        clear_folder(self._zygote.scratch_root)
 
     def close(self) -> None:
         """End every kernel and the zygote, and clear what they wrote."""
@@ -259,12 +278,16 @@ class KernelSupply:
         for timer in (self._refill_timer, self._watch_timer):
             if timer is not None:
                 timer.cancel()
-        for kernel in list(self._alive.values()):
+        if self._measuring is not None:
+            self._measuring.cancel()
+        for kernel in self._alive.values():
             kernel.close()
         if self._zygote.control.fileno() != -1:
             self._loop.remove_reader(self._zygote.control.fileno())
             self._zygote.control.close()
         self._dispose_zygote()
+        for folder in self._scratch_roots:
+            clear_folder(folder)  # kernels of a zygote that was killed may have written a moment longer
 
     # -- what kernels in use really take
 

@@ -1,0 +1,97 @@
+"""What one call may use: its pack's configuration and secrets, other tools, progress, a person's consent.
+
+The executor sets the one context variable of the system around each call; packs read it with `current()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from ot.config.models import Config
+    from ot.registry.registry import ToolRegistry
+
+
+class Door(Protocol):
+    """What stands behind a context: the executor, or its stand-in inside a helper process."""
+
+    @property
+    def settings(self) -> Config: ...
+    @property
+    def project(self) -> Path: ...
+    @property
+    def registry(self) -> ToolRegistry: ...
+
+    def options_of(self, tool: str) -> Mapping[str, Any]: ...
+    def secret_for(self, tool: str, name: str) -> str: ...
+    async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Any]) -> Any: ...
+    async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None: ...
+    async def ask_within(self, context: CallContext, question: str) -> bool: ...
+
+
+class CallContext:
+    """One call, seen from inside the tool."""
+
+    __slots__ = ("_door", "caller", "deadline", "depth", "tool")
+
+    def __init__(self, tool: str, door: Door, *, caller: Any = None, deadline: float = 0.0, depth: int = 0) -> None:
+        self.tool = tool
+        self._door = door
+        self.caller = caller  # who asked: the executor's own, opaque to packs
+        self.deadline = deadline  # on the clock of the event loop
+        self.depth = depth  # how many calls stand around this one
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The pack's own keys under `packs.<pack>` of the configuration."""
+        return self._door.options_of(self.tool)
+
+    @property
+    def settings(self) -> Config:
+        """The whole configuration."""
+        return self._door.settings
+
+    @property
+    def project(self) -> Path:
+        """The folder of the project that the server was started for."""
+        return self._door.project
+
+    @property
+    def registry(self) -> ToolRegistry:
+        """Every tool there is."""
+        return self._door.registry
+
+    def secret(self, name: str) -> str:
+        """A secret that the pack declares in `secrets`; raises ToolError where it is not set or not declared."""
+        return self._door.secret_for(self.tool, name)
+
+    async def call(self, name: str, **arguments: Any) -> Any:
+        """Call another tool, `pack.tool`, within what is left of this call's time."""
+        return await self._door.call_within(self, name, arguments)
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell whoever waits how far this call is; nothing happens where nobody listens."""
+        await self._door.progress_within(self, done, total, message)
+
+    async def ask(self, question: str) -> bool:
+        """Ask a person yes or no; raises ConsentError where nobody can be asked."""
+        return await self._door.ask_within(self, question)
+
+
+_CURRENT: ContextVar[CallContext] = ContextVar("ot_call")
+
+set_current = _CURRENT.set
+reset_current = _CURRENT.reset
+
+
+def current() -> CallContext:
+    """The context of the call that is being made; raises LookupError outside of one."""
+    return _CURRENT.get()
+
+
+def current_or_none() -> CallContext | None:
+    """The context of the call that is being made, if there is one."""
+    return _CURRENT.get(None)

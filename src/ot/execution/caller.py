@@ -1,0 +1,22 @@
+"""Who makes a call: how long they can wait, and how they are told and asked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+Progress = Callable[[float, float | None, str], Awaitable[None]]
+Ask = Callable[[str], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """One caller; everything is optional."""
+
+    remaining: Callable[[], float] | None = None  # seconds left of the run that this call is part of
+    timeout: float | None = None  # seconds that the caller itself allows
+    progress: Progress | None = None
+    ask: Ask | None = None  # asks a person; None: nobody can be asked
+
+
+NOBODY = Caller()

@@ -1,0 +1,63 @@
+"""Values made to fit what a schema asks for, where nothing can be lost: a path for a string, a tuple for an array."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+PLAIN = frozenset({str, int, bool, type(None)})
+"""Types that never need fitting."""
+
+Schema = Mapping[str, Any]
+
+
+def fit(value: Any, schema: Schema) -> Any:
+    """The value as the schema wants it, or the value itself; an unrestricted schema changes nothing."""
+    if type(value) in PLAIN or not schema:
+        return value
+    if isinstance(value, os.PathLike):
+        return str(value) if _accepts(schema, "string") else value
+    if type(value) is float:
+        whole = value.is_integer() and _accepts(schema, "integer") and not _accepts(schema, "number")
+        return int(value) if whole else value
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return _fit_items(value, schema)
+    if isinstance(value, dict):
+        return _fit_fields(value, schema)
+    return value
+
+
+def _fit_items(value: Any, schema: Schema) -> Any:
+    branch = _branch(schema, "array")
+    if branch is None:
+        return value
+    items = branch.get("items") or {}
+    if items and not all(type(item) in PLAIN for item in value):
+        return [fit(item, items) for item in value]
+    return value if isinstance(value, list) else list(value)
+
+
+def _fit_fields(value: dict[Any, Any], schema: Schema) -> Any:
+    branch = _branch(schema, "object")
+    if branch is None or all(type(item) in PLAIN for item in value.values()):
+        return value
+    properties, others = branch.get("properties", {}), branch.get("additionalProperties")
+    rest = others if isinstance(others, dict) else {}
+    return {name: fit(item, properties.get(name, rest)) for name, item in value.items()}
+
+
+def _accepts(schema: Schema, kind: str) -> bool:
+    return _branch(schema, kind) is not None
+
+
+def _branch(schema: Schema, kind: str) -> Schema | None:
+    """The part of a schema that accepts this type by name."""
+    types = schema.get("type")
+    if types == kind or (isinstance(types, list) and kind in types):
+        return schema
+    for inner in schema.get("anyOf", ()):
+        found = _branch(inner, kind)
+        if found is not None:
+            return found
+    return None

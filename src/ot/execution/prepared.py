@@ -1,0 +1,62 @@
+"""What the executor works out about a tool once, so that a call does not: its checker, its time, its policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from ot.config.models import Config
+from ot.execution.validation import ArgumentCheck
+from ot.registry.definitions import ToolDefinition
+from ot.registry.registry import RegisteredTool, ToolFunction, ToolRegistry
+
+DEFAULT_LIMIT = 30.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTool:
+    """A registered tool, ready to be called."""
+
+    registered: RegisteredTool
+    definition: ToolDefinition
+    function: ToolFunction
+    check: ArgumentCheck
+    limit: float  # seconds
+    denied_by: str | None  # the rule of `policy.deny`
+    asked_by: str | None  # the rule of `policy.ask`
+
+
+class Preparation:
+    """Prepares each tool on its first call, and again when it is registered anew."""
+
+    def __init__(self, registry: ToolRegistry, config: Config) -> None:
+        self._registry = registry
+        self._config = config
+        self._prepared: dict[str, PreparedTool] = {}
+
+    def of(self, name: str) -> PreparedTool:
+        """Raises UnknownPackError or UnknownToolError."""
+        registered = self._registry.find(name)
+        prepared = self._prepared.get(name)
+        if prepared is None or prepared.registered is not registered:
+            prepared = self._prepared[name] = self._prepare(registered)
+        return prepared
+
+    def _prepare(self, registered: RegisteredTool) -> PreparedTool:
+        definition = registered.definition
+        policy = self._config.policy
+        pack = self._config.packs.get(definition.pack)
+        own_limit = (pack and pack.timeout) or definition.timeout or DEFAULT_LIMIT
+        return PreparedTool(
+            registered,
+            definition,
+            registered.function,
+            ArgumentCheck(definition),
+            own_limit,
+            _first_match(definition.name, policy.deny),
+            _first_match(definition.name, policy.ask),
+        )
+
+
+def _first_match(name: str, rules: tuple[str, ...]) -> str | None:
+    return next((rule for rule in rules if fnmatchcase(name, rule)), None)

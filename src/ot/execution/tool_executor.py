@@ -1,0 +1,203 @@
+"""ToolExecutor: the only door to a tool. Checks, limits, measures, logs, redacts, and words what went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from ot.config.models import Config
+from ot.config.secrets import Secrets
+from ot.context import CallContext, reset_current, set_current
+from ot.errors import CallError, ConsentError, ToolDeniedError, ToolError, ToolStoppedError, ToolTimeoutError
+from ot.execution.caller import NOBODY, Caller
+from ot.execution.failing import call_error_from
+from ot.execution.prepared import Preparation, PreparedTool
+from ot.execution.redaction import Redactor
+from ot.execution.wording import word_error
+from ot.log_text import brief
+from ot.logs import LogSpan, write_log
+from ot.output import render
+from ot.registry.registry import ToolRegistry
+from ot.registry.tool_threads import ToolThreads
+
+__all__ = ["NOBODY", "Caller", "ToolExecutor"]
+
+SLOW = 1.0  # seconds
+MAX_DEPTH = 32  # calls that tools make inside calls
+
+
+class ToolExecutor:
+    """Every call of every tool, from whichever side it comes, goes through `call`."""
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        *,
+        config: Config,
+        secrets: Secrets,
+        project: Path,
+        threads: ToolThreads | None = None,
+        redactor: Redactor | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.registry = registry
+        self.settings = config
+        self.project = project
+        self.redactor = redactor or Redactor(secrets.known_values())
+        self._secrets = secrets
+        self._threads = threads
+        self._clock = clock
+        self._preparation = Preparation(registry, config)
+
+    @property
+    def running_late(self) -> int:
+        """Plain calls that were cancelled and still run."""
+        return self._threads.late if self._threads else 0
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Any], *, positional: Sequence[Any] = (), caller: Caller = NOBODY
+    ) -> Any:
+        """Call a tool and give its native value; raises CallError and nothing else, apart from cancellation."""
+        return await self._call(name, arguments, positional, caller, 0)
+
+    async def execute(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Call a tool for an AI client: the text of its value, or a sentence about what went wrong."""
+        try:
+            value = await self.call(name, arguments)
+        except CallError as error:
+            return word_error(error)
+        limit = self.settings.results.inline_limit
+        rendered = render(value, limit=limit)
+        return f"{rendered.text}\n(cut after {limit} characters)" if rendered.cut else rendered.text
+
+    async def _call(
+        self, name: str, arguments: Mapping[str, Any], positional: Sequence[Any], caller: Caller, depth: int
+    ) -> Any:
+        try:
+            tool = self._preparation.of(name)
+        except CallError as error:
+            write_log(logging.WARNING, "executor.unknown_tool", tool=name, error=type(error).__name__)
+            raise
+        with LogSpan(name, clock=self._clock, arguments=arguments) as span:
+            if positional:
+                span.add(positional=positional)
+            try:
+                value = await self._carry_out(tool, arguments, positional, caller, depth)
+                if self.redactor.active:
+                    value = self.redactor.value(value)
+                span.add(result=value)
+                return value
+            except CallError as error:
+                self._redact(error)
+                span.add(error=word_error(error))
+                raise
+            finally:
+                if span.elapsed() > SLOW:
+                    span.add(slow=True)
+                    span.escalate(logging.WARNING)
+
+    async def _carry_out(
+        self, tool: PreparedTool, arguments: Mapping[str, Any], positional: Sequence[Any], caller: Caller, depth: int
+    ) -> Any:
+        name = tool.definition.name
+        if tool.denied_by is not None:
+            raise ToolDeniedError(name, tool.denied_by)
+        if depth > MAX_DEPTH:
+            raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), name)
+        bound = tool.check.bind(positional, arguments)
+        if tool.asked_by is not None:
+            await self._ask_for(name, bound, caller)
+        limit = _time_limit(tool, caller)
+        with anyio.move_on_after(limit) as scope:
+            context = CallContext(name, self, caller=caller, deadline=scope.deadline, depth=depth)
+            token = set_current(context)
+            try:
+                return await tool.function(bound)
+            except asyncio.CancelledError as error:
+                if not _being_cancelled():
+                    raise call_error_from(error, name) from error
+                raise
+            except (KeyboardInterrupt, GeneratorExit):
+                raise
+            except BaseException as error:  # the edge: whatever a tool raises is told to its caller
+                if scope.cancel_called:
+                    late = isinstance(error, ToolStoppedError) and error.still_running
+                    raise ToolTimeoutError(name, limit, still_running=late) from error
+                raise call_error_from(error, name) from error
+            finally:
+                reset_current(token)
+        raise ToolTimeoutError(name, limit)
+
+    async def _ask_for(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> None:
+        if caller.ask is None:
+            raise ConsentError(name, "nobody can be asked here")
+        if not await caller.ask(self.redactor.text(f"Allow {name} with {brief(arguments, self.redactor.text)}?")):
+            raise ConsentError(name, "the answer was no")
+
+    def _redact(self, error: CallError) -> None:
+        """Texts of an error come from tools; they leave without secrets too."""
+        if self.redactor.active:
+            for field in ("message", "reason", "problems"):
+                if hasattr(error, field):
+                    setattr(error, field, self.redactor.value(getattr(error, field)))
+            error.args = self.redactor.value(error.args)
+
+    def options_of(self, tool: str) -> Mapping[str, Any]:
+        """The pack's own configuration."""
+        settings = self.settings.packs.get(tool.partition(".")[0])
+        return settings.options if settings else {}
+
+    def secret_for(self, tool: str, name: str) -> str:
+        """A declared secret; from then on its value is known and redacted."""
+        if name not in self.registry.get(tool).secrets:
+            raise ToolError(f"the pack of {tool} does not declare the secret {name}")
+        value = self._secrets.get(name)
+        if not value:
+            raise ToolError(f"the secret {name} is not set; put it into secrets.yaml or into the environment")
+        self.redactor.learn(value)
+        return value
+
+    async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Any]) -> Any:
+        """A call that a tool makes: through the same door, within what is left of its own time."""
+        outer: Caller = context.caller
+        caller = Caller(
+            remaining=lambda: context.deadline - anyio.current_time(), progress=outer.progress, ask=outer.ask
+        )
+        return await self._call(name, arguments, (), caller, context.depth + 1)
+
+    async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
+        """Passed on to whoever waits, without secrets."""
+        caller: Caller = context.caller
+        if caller.progress is not None:
+            await caller.progress(done, total, self.redactor.text(message))
+
+    async def ask_within(self, context: CallContext, question: str) -> bool:
+        """Passed on to the person, without secrets."""
+        caller: Caller = context.caller
+        if caller.ask is None:
+            raise ConsentError(context.tool, "nobody can be asked here")
+        return await caller.ask(self.redactor.text(question))
+
+
+def _time_limit(tool: PreparedTool, caller: Caller) -> float:
+    limit = tool.limit
+    if caller.timeout is not None:
+        limit = min(limit, caller.timeout)
+    if caller.remaining is not None:
+        left = caller.remaining()
+        if left <= 0:
+            raise ToolStoppedError(tool.definition.name)
+        limit = min(limit, left)
+    return limit
+
+
+def _being_cancelled() -> bool:
+    """Whether somebody cancels this task, as against a tool that raised CancelledError by itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

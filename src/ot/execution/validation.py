@@ -1,0 +1,132 @@
+"""Arguments of a call: bound to names, made to fit, and checked against the tool's schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from ot.errors import ToolArgumentError
+from ot.execution.checkable import checkable
+from ot.execution.fitting import PLAIN, fit
+from ot.registry.definitions import ToolDefinition
+
+_PYTHON_NAMES = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "array": "list",
+    "object": "dict",
+    "null": "None",
+}
+_PROBLEM_LIMIT = 20
+
+
+class ArgumentCheck:
+    """The checker of one tool; its code is generated once, on the tool's first call."""
+
+    def __init__(self, definition: ToolDefinition) -> None:
+        self._definition = definition
+        self._schema = checkable(definition.parameters)
+        self._fields: dict[str, Any] = self._schema.get("properties", {})
+        properties = definition.parameters.get("properties")
+        self._names = tuple(properties) if isinstance(properties, dict) else ()
+        self._accept = _compile(self._schema, fast_fail=True)
+        self._explain: Callable[[Any], object] | None = None
+
+    def bind(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments by name, in a new dict; raises ToolArgumentError with every problem there is."""
+        if not isinstance(keywords, Mapping):
+            self._refuse([f"the arguments must be an object, not {type(keywords).__name__}"])
+        arguments = self._bind_positional(positional, keywords) if positional else dict(keywords)
+        for name, value in arguments.items():
+            if type(value) not in PLAIN:
+                arguments[name] = fit(value, self._fields.get(name, {}))
+        try:
+            self._accept(arguments)
+        except (ValueError, TypeError) as error:
+            self._refuse(self._problems(arguments) or [str(error)])
+        return arguments
+
+    def _bind_positional(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+        names = self._names
+        variadic = self._definition.variadic
+        if variadic is not None:
+            return {variadic: list(positional), **keywords}
+        if len(positional) > len(names):
+            self._refuse([f"{len(positional)} positional arguments given, it takes at most {len(names)}"])
+        arguments = dict(zip(names, positional, strict=False))
+        twice = [name for name in arguments if name in keywords]
+        if twice:
+            self._refuse([f"{name} is given twice" for name in twice])
+        return {**arguments, **keywords}
+
+    def _problems(self, arguments: Mapping[str, Any]) -> list[str]:
+        required = self._schema.get("required", ())
+        problems = [f"{name} is missing" for name in required if name not in arguments]
+        if self._schema.get("additionalProperties") is False:
+            problems += [f"{name!s} is not a parameter" for name in arguments if name not in self._fields]
+        known = {name: value for name, value in arguments.items() if name in self._fields}
+        if self._explain is None:
+            self._explain = _compile({"type": "object", "properties": self._fields}, fast_fail=False)
+        try:
+            self._explain(known)
+        except ValueError as error:
+            problems += [_phrase(one) for one in getattr(error, "errors", [error])]
+        except TypeError as error:
+            problems.append(str(error))
+        return list(dict.fromkeys(problems))[:_PROBLEM_LIMIT]
+
+    def _refuse(self, problems: list[str]) -> NoReturn:
+        raise ToolArgumentError(self._definition.name, problems, self._definition.signature) from None
+
+
+def _compile(schema: dict[str, Any], *, fast_fail: bool) -> Callable[[Any], object]:
+    import fastjsonschema  # noqa: PLC0415 - start-up path: a server that was not called yet needs no schema compiler
+
+    compiled: Callable[[Any], object] = fastjsonschema.compile(
+        schema,
+        handlers=_NoHandlers(),
+        use_default=False,
+        use_formats=False,
+        detailed_exceptions=not fast_fail,
+        fast_fail=fast_fail,
+    )
+    return compiled
+
+
+class _NoHandlers(dict[str, Any]):
+    """A second lock on a closed door: the schema holds no reference, and none would be fetched."""
+
+    def __contains__(self, scheme: object) -> bool:
+        return True
+
+    def __getitem__(self, scheme: str) -> Callable[[str], NoReturn]:
+        def refuse(address: str) -> NoReturn:
+            raise ValueError(f"a schema may not refer to {address}")
+
+        return refuse
+
+
+def _phrase(error: Any) -> str:
+    """One problem in words, with Python's names of types; `error` is the library's JsonSchemaValueException."""
+    place = str(error.name or "").removeprefix("data").lstrip(".") or "the arguments"
+    match error.rule:
+        case "type":
+            return f"{place} must be {_types_of(error.definition)}, not {type(error.value).__name__}"
+        case "anyOf":
+            return f"{place} must be {_types_of(error.definition)}"
+        case "enum":
+            return f"{place} must be one of {', '.join(map(repr, error.definition['enum']))}"
+    return f"{place} {error.message.removeprefix(str(error.name)).strip()}"
+
+
+def _types_of(schema: Mapping[str, Any]) -> str:
+    branches = schema.get("anyOf", [schema])
+    names: list[str] = []
+    for branch in branches:
+        types = branch.get("type", "anything")
+        names += [types] if isinstance(types, str) else types
+        if "enum" in branch:
+            names[-1:] = list(map(repr, branch["enum"]))
+    return " or ".join(dict.fromkeys(_PYTHON_NAMES.get(name, name) for name in names))

@@ -1,0 +1,214 @@
+"""The sentence for every error of the tree: what happened, where, and the way out. Worded here and nowhere else."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ot import errors
+from ot.failures import builtin_name
+from ot.registry.search import nearest
+
+NAMES_SHOWN = 40
+
+
+def word_error(error: errors.OneToolError) -> str:
+    """One error in words that its reader can act on."""
+    for kind in type(error).__mro__:
+        if kind in _SENTENCES:
+            return _SENTENCES[kind](error)
+    return str(error)
+
+
+def builtin_kind(error: errors.OneToolError) -> str:
+    """The builtin exception under which code may catch it too."""
+    if isinstance(error, errors.ToolFailedError):
+        return error.kind
+    if isinstance(error, errors.ToolError) and isinstance(error.__cause__, Exception):
+        return builtin_name(error.__cause__)
+    return next((_KINDS[kind] for kind in type(error).__mro__ if kind in _KINDS), "RuntimeError")
+
+
+def list_names(wanted: str, names: Iterable[str]) -> str:
+    """Names nearest to the wanted one first: whole up to 40, beyond that the 40 nearest and how many there are."""
+    known = nearest(wanted, names)
+    if not known:
+        return "none"
+    shown = ", ".join(known[:NAMES_SHOWN])
+    return shown if len(known) <= NAMES_SHOWN else f"{shown} ({NAMES_SHOWN} of {len(known)})"
+
+
+def _word_config(error: errors.ConfigError) -> str:
+    place = ": ".join(str(part) for part in (error.file, error.key) if part)
+    fix = f"; {error.fix}" if error.fix else ""
+    return f"{place}: {error.reason}{fix}" if place else f"{error.reason}{fix}"
+
+
+def _word_pack_load(error: errors.PackLoadError) -> str:
+    line = f", line {error.line}" if error.line else ""
+    return f"{error.file.name}{line}: {error.reason}"
+
+
+def _word_too_large(error: errors.CommandTooLargeError) -> str:
+    return (
+        f"The command has {error.size:,} bytes; a run accepts {error.limit:,}. "
+        "Put large data into a file and read it with a pack, or send several runs."
+    )
+
+
+def _word_unknown_snippet(error: errors.UnknownSnippetError) -> str:
+    return f"There is no snippet ${error.name}. Snippets: {list_names(error.name, error.available)}."
+
+
+def _word_unknown_pack(error: errors.UnknownPackError) -> str:
+    return f"There is no pack {error.pack!r}. Packs: {list_names(error.pack, error.available)}."
+
+
+def _word_unknown_tool(error: errors.UnknownToolError) -> str:
+    tool = error.tool.partition(".")[2] or error.tool
+    names = list_names(tool, error.available)
+    return f"The pack {error.pack} has no tool {tool!r}. Tools of {error.pack}: {names}."
+
+
+def _word_unknown_project(error: errors.UnknownProjectError) -> str:
+    return (
+        f"proj has no {error.name!r}. Functions: {list_names(error.name, error.functions)}. "
+        f"Projects: {list_names(error.name, error.projects)}."
+    )
+
+
+def _word_argument(error: errors.ToolArgumentError) -> str:
+    return f"{error.tool}: {'; '.join(error.problems)}. Expected: {error.signature}"
+
+
+def _word_denied(error: errors.ToolDeniedError) -> str:
+    return f"{error.tool} is not allowed here: the configuration denies {error.rule!r} (policy.deny)."
+
+
+def _word_consent(error: errors.ConsentError) -> str:
+    return f"{error.tool} was not called: a person must agree first, and {error.reason} (policy.ask)."
+
+
+def _word_timeout(error: errors.ToolTimeoutError) -> str:
+    end = _STILL_RUNNING if error.still_running else " It was stopped."
+    return f"{error.tool} took longer than {error.limit:.3g} s.{end}"
+
+
+def _word_stopped(error: errors.ToolStoppedError) -> str:
+    if error.still_running:
+        return f"{error.tool} was cancelled.{_STILL_RUNNING}"
+    return f"{error.tool} was not carried out: the run it belongs to has ended."
+
+
+_STILL_RUNNING = " It is still running; its effect may yet arrive."
+
+
+def _word_unavailable(error: errors.ServiceUnavailableError) -> str:
+    return f"{error.tool}: the service is unavailable ({error.reason}). Try again later, or check the network."
+
+
+def _word_failed(error: errors.ToolFailedError) -> str:
+    return f"{error.tool} failed: {error.kind}: {error.message} (incident {error.incident} in the log)"
+
+
+def _word_tool_error(error: errors.ToolError) -> str:
+    return f"{error.tool}: {error.message}" if error.tool else error.message
+
+
+def _word_preflight(error: errors.PreflightError) -> str:
+    return "\n".join(f"line {line}: {word_error(problem)}" for line, problem in error.problems)
+
+
+def _word_sandbox(error: errors.SandboxError) -> str:
+    return (
+        f"Runs are refused: the confinement is not in force ({', '.join(error.layers)}). "
+        "The configuration key execution.sandbox says how much is demanded."
+    )
+
+
+def _word_run_timeout(error: errors.RunTimeoutError) -> str:
+    return (
+        f"The run took longer than {error.limit:.3g} s and was stopped{_at_line(error.line)}. "
+        "Do less in one run, or call slow tools together with ot.parallel."
+    )
+
+
+def _word_run_limit(error: errors.RunLimitError) -> str:
+    return (
+        f"The run used more {error.what} than its limit of {_size(error.limit)} and was stopped"
+        f"{_at_line(error.line)}. Work on smaller pieces."
+    )
+
+
+def _word_crashed(error: errors.RunCrashedError) -> str:
+    return f"The run's process ended without a result{_at_line(error.line)}: {_word_status(error.status)}."
+
+
+def _at_line(line: int | None) -> str:
+    return f" at line {line}" if line else ""
+
+
+def _word_status(status: int | None) -> str:
+    """A status of waitpid in words."""
+    if status is None:
+        return "the reason is not known"
+    number = status & 0x7F
+    if not number:
+        return f"it exited with status {status >> 8}"
+    try:
+        return f"it was ended by {signal.Signals(number).name}"
+    except ValueError:
+        return f"it was ended by signal {number}"
+
+
+def _size(limit: int) -> str:
+    for unit, size in (("GB", 1024**3), ("MB", 1024**2), ("kB", 1024)):
+        if limit >= size:
+            return f"{limit / size:.3g} {unit}"
+    return f"{limit} bytes"
+
+
+_SENTENCES: dict[type, Callable[[Any], str]] = {
+    errors.ConfigError: _word_config,
+    errors.LegacyPrefixError: lambda _: (
+        "Invalid syntax: !onetool is not a prefix of a command. Send the Python code by itself."
+    ),
+    errors.CommandTooLargeError: _word_too_large,
+    errors.UnknownSnippetError: _word_unknown_snippet,
+    errors.SnippetError: lambda error: f"${error.name}: {error.reason}. Usage: {error.usage}",
+    errors.AliasCycleError: lambda error: f"Aliases that lead back to themselves: {' -> '.join(error.cycle)}.",
+    errors.PackLoadError: _word_pack_load,
+    errors.PreflightError: _word_preflight,
+    errors.UnknownPackError: _word_unknown_pack,
+    errors.UnknownToolError: _word_unknown_tool,
+    errors.UnknownProjectError: _word_unknown_project,
+    errors.ToolArgumentError: _word_argument,
+    errors.ToolDeniedError: _word_denied,
+    errors.ConsentError: _word_consent,
+    errors.ToolTimeoutError: _word_timeout,
+    errors.ToolStoppedError: _word_stopped,
+    errors.ServiceUnavailableError: _word_unavailable,
+    errors.ToolFailedError: _word_failed,
+    errors.ToolError: _word_tool_error,
+    errors.SandboxError: _word_sandbox,
+    errors.KernelStartError: lambda error: f"No run could be started: {error.reason}.",
+    errors.RunTimeoutError: _word_run_timeout,
+    errors.RunLimitError: _word_run_limit,
+    errors.RunCrashedError: _word_crashed,
+    errors.RunRefusedError: lambda error: f"The run was stopped: {error.reason}.",
+}
+
+_KINDS: dict[type, str] = {
+    errors.ConfigError: "ValueError",
+    errors.CommandError: "SyntaxError",
+    errors.PackLoadError: "ImportError",
+    errors.UnknownPackError: "AttributeError",
+    errors.UnknownToolError: "AttributeError",
+    errors.UnknownProjectError: "AttributeError",
+    errors.ToolArgumentError: "TypeError",
+    errors.ToolDeniedError: "PermissionError",
+    errors.ConsentError: "PermissionError",
+    errors.ToolTimeoutError: "TimeoutError",
+    errors.ServiceUnavailableError: "ConnectionError",
+}

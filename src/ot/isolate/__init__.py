@@ -1,0 +1,21 @@
+"""Blocking tools in helper processes: what a thread cannot stop, a killed process has.
+
+`@isolated` marks a tool of a pack; IsolateHost owns the processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from ot.isolate.host import IsolateHost
+
+__all__ = ["IsolateHost", "isolated"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def isolated(function: Callable[P, T]) -> Callable[P, T]:
+    """Mark a tool that blocks: it is called in a helper process, and is the plain function everywhere else."""
+    return function

@@ -1,0 +1,143 @@
+"""The helper process: reads one call after the other, carries it out on its main thread, answers.
+
+It keeps the pipe that was its stdout for itself and points descriptor 1 at stderr, so a chatty library is harmless.
+It ends when its parent does, also in the middle of a call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import inspect
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from ot.context import CallContext, set_current
+from ot.errors import ToolError
+from ot.failures import builtin_name, innermost, is_network_failure, message_of
+from ot.isolate.frames import read_frame, write_frame
+from ot.registry.pack_module import import_module
+from ot_kernel.values import UnsupportedValueError
+
+if TYPE_CHECKING:
+    from ot.config.models import Config
+    from ot.registry.registry import ToolRegistry
+
+_PR_SET_PDEATHSIG = 1
+
+
+class ChildDoor:
+    """What a call may use in here: its pack's configuration, its secrets, the project's folder; no other tools."""
+
+    def __init__(self, context: Mapping[str, Any]) -> None:
+        self._options: Mapping[str, Any] = context["config"]
+        self._secrets: Mapping[str, str] = context["secrets"]
+        self.project = Path(context["project"])
+
+    @property
+    def settings(self) -> Config:
+        raise ToolError("an isolated tool sees its own pack's configuration only")
+
+    @property
+    def registry(self) -> ToolRegistry:
+        raise ToolError("an isolated tool does not see other tools")
+
+    def options_of(self, tool: str) -> Mapping[str, Any]:
+        return self._options
+
+    def secret_for(self, tool: str, name: str) -> str:
+        if name not in self._secrets:
+            raise ToolError(f"the secret {name} is not set, or not declared by the pack of {tool}")
+        return self._secrets[name]
+
+    async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Any]) -> Any:
+        raise ToolError(f"an isolated tool cannot call {name}: it may only use what it was given")
+
+    async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
+        """Nobody listens to a helper process before it is done."""
+
+    async def ask_within(self, context: CallContext, question: str) -> bool:
+        raise ToolError("an isolated tool cannot ask a person")
+
+
+def main() -> None:
+    """`python -m ot.isolate.child MEMORY PARENT`: bytes of data it may hold, and whose child it is."""
+    memory, parent = int(sys.argv[1]), int(sys.argv[2])
+    requests, replies = _take_streams()
+    _die_with(parent)
+    _limit_memory(memory)
+    calls: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_read_calls, args=(requests, calls), daemon=True).start()
+    while True:
+        replies.write(_answer(calls.get()))
+        replies.flush()
+
+
+def _take_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Keep both pipes on descriptors that nobody knows and no child inherits."""
+    requests = os.fdopen(os.dup(0), "rb")
+    replies = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    return requests, replies
+
+
+def _read_calls(requests: BinaryIO, calls: queue.SimpleQueue[dict[str, Any]]) -> None:
+    """Runs beside the call, so that the end of the server is noticed while a tool blocks."""
+    while (call := read_frame(requests)) is not None:
+        calls.put(call)
+    os._exit(0)
+
+
+def _die_with(parent: int) -> None:
+    """A tool that holds the interpreter in C code keeps `_read_calls` from running; the kernel does not ask it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def _limit_memory(limit: int) -> None:
+    if sys.platform != "win32":
+        import resource  # noqa: PLC0415 - absent on Windows
+
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def _answer(call: Mapping[str, Any]) -> bytes:
+    try:
+        return write_frame({"value": _carry_out(call)})
+    except UnsupportedValueError as error:
+        return write_frame({"error": "tool", "message": f"its result cannot leave the helper process: {error}"})
+    except ToolError as error:
+        return write_frame({"error": "tool", "message": error.message})
+    except BaseException as error:  # noqa: BLE001 - the loop of a helper answers whatever a tool does
+        cause = innermost(error)
+        return write_frame(
+            {
+                "error": "network" if is_network_failure(cause) else "failure",
+                "kind": builtin_name(cause),
+                "message": message_of(cause),
+                "traceback": "".join(traceback.format_exception(error))[-8000:],
+            }
+        )
+
+
+def _carry_out(call: Mapping[str, Any]) -> Any:
+    if call["context"] is not None:
+        set_current(CallContext(call["context"]["tool"], ChildDoor(call["context"])))
+    function = getattr(import_module(call["module"]), call["function"])
+    value = function(**call["arguments"])
+    return asyncio.run(value) if inspect.iscoroutine(value) else value
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""IsolateHost: owns the helper processes; reuses idle ones, kills those whose call is cancelled."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from anyio.abc import TaskGroup
+
+from ot.context import current_or_none
+from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
+from ot.isolate.helper import Helper, HelperEndedError, start_helper
+from ot.logs import write_log
+
+
+class IsolateHost:
+    """`async with IsolateHost() as host: await host.run("ot_tools.demo", "block", {"seconds": 1})`.
+
+    An idle helper is kept for the module whose call it carried out, because its imports are paid for.
+    """
+
+    def __init__(self, *, memory: int = 1024**3, idle_timeout: float = 60.0, limit: int = 8) -> None:
+        self._memory = memory  # bytes of data that one helper may hold
+        self._idle_timeout = idle_timeout  # seconds
+        self._places = anyio.CapacityLimiter(limit)
+        self._idle: dict[str, list[Helper]] = {}
+        self._tasks: TaskGroup
+        self._rested = anyio.Event()
+
+    async def __aenter__(self) -> Self:
+        self._tasks = await anyio.create_task_group().__aenter__()
+        self._tasks.start_soon(self._close_idle_ones)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        for helper in self._take_idle(older_than=float("inf")):
+            await helper.kill()
+        self._tasks.cancel_scope.cancel()
+        if kind is not None and issubclass(kind, Exception):
+            # Told of it, the task group would wrap the body's own exception into a group.
+            await self._tasks.__aexit__(None, None, None)
+            return None
+        return await self._tasks.__aexit__(kind, error, traceback)
+
+    async def run(self, module: str, function: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a function in a helper process; `module` is a dotted name or the path of a file.
+
+        Cancelled, the process is dead before this returns. Raises ToolError, ToolFailedError or
+        ServiceUnavailableError without the name of the tool, which the executor knows.
+        """
+        request = {"module": module, "function": function, "arguments": arguments, "context": _context_for_child()}
+        async with self._places:
+            helper = self._take(module) or await self._start()
+            reusable = False
+            try:
+                answer = await helper.call(request)
+                reusable = answer.get("kind") != "MemoryError"
+            except HelperEndedError as error:
+                raise await self._crashed(helper, error) from error
+            finally:
+                if reusable:
+                    self._rest(module, helper)
+                else:
+                    await helper.kill()
+        return _value_of(answer)
+
+    def idle_pids(self) -> list[int]:
+        """The processes that wait for their next call."""
+        return [helper.pid for helpers in self._idle.values() for helper in helpers]
+
+    async def _start(self) -> Helper:
+        # Shielded: a cancellation in the middle of a start would leave a process that nobody knows.
+        with anyio.CancelScope(shield=True):
+            helper = await start_helper(self._memory)
+        self._tasks.start_soon(helper.drain)
+        return helper
+
+    def _take(self, module: str) -> Helper | None:
+        helpers = self._idle.get(module, [])
+        while helpers:
+            helper = helpers.pop()
+            if helper.alive:
+                return helper
+        return None
+
+    def _rest(self, module: str, helper: Helper) -> None:
+        helper.idle_since = anyio.current_time()
+        self._idle.setdefault(module, []).append(helper)
+        self._rested.set()
+
+    def _take_idle(self, *, older_than: float) -> list[Helper]:
+        old = [h for helpers in self._idle.values() for h in helpers if h.idle_since <= older_than]
+        for helpers in self._idle.values():
+            helpers[:] = [helper for helper in helpers if helper not in old]
+        return old
+
+    async def _close_idle_ones(self) -> None:
+        while True:
+            await self._rested.wait()
+            self._rested = anyio.Event()
+            while self.idle_pids():
+                oldest = min(helper.idle_since for helpers in self._idle.values() for helper in helpers)
+                await anyio.sleep_until(oldest + self._idle_timeout)
+                for helper in self._take_idle(older_than=anyio.current_time() - self._idle_timeout):
+                    await helper.kill()
+
+    async def _crashed(self, helper: Helper, error: HelperEndedError) -> ToolFailedError:
+        incident = os.urandom(4).hex()
+        status = await helper.kill()
+        write_log(
+            logging.ERROR, "isolate.crash", incident=incident, status=status, reason=str(error), detail=helper.tail
+        )
+        return ToolFailedError("", "ChildProcessError", "its helper process ended in the middle of the call", incident)
+
+
+def _context_for_child() -> dict[str, Any] | None:
+    """What the call may use, as values: a helper gets the secrets that its pack declares and no others."""
+    context = current_or_none()
+    if context is None:
+        return None
+    secrets: dict[str, str] = {}
+    for name in context.registry.get(context.tool).secrets:
+        with suppress(ToolError):  # not set: the tool hears of it when it asks
+            secrets[name] = context.secret(name)
+    config = dict(context.config)
+    return {"tool": context.tool, "config": config, "project": str(context.project), "secrets": secrets}
+
+
+def _value_of(answer: Mapping[str, Any]) -> Any:
+    match answer.get("error"):
+        case None:
+            return answer.get("value")
+        case "tool":
+            raise ToolError(str(answer.get("message")))
+        case "network":
+            raise ServiceUnavailableError("", str(answer.get("message")))
+        case _:
+            incident = os.urandom(4).hex()
+            write_log(logging.ERROR, "isolate.failure", incident=incident, detail=str(answer.get("traceback")))
+            raise ToolFailedError("", str(answer.get("kind")), str(answer.get("message")), incident)

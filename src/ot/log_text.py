@@ -1,0 +1,81 @@
+"""Values on a log line: short whatever their size, and never by a foreign `__repr__`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import Any
+
+TEXT_LIMIT = 200
+TOTAL_LIMIT = 1000
+ITEM_LIMIT = 8
+DEPTH_LIMIT = 3
+# Redaction must see a secret whole: this much is looked at beyond the cut. Longer secrets do not exist in practice.
+_MARGIN = 8192
+
+
+def brief(value: Any, redact: Callable[[str], str] | None = None) -> str:
+    """Write a value in at most about a thousand characters; a plain word stays bare.
+
+    What is cut is redacted first, so that no part of a secret remains; who writes the line redacts the rest.
+    """
+    if type(value) is str and len(value) < 60 and value.isidentifier():
+        return value
+    text = _brief(value, redact, 0)
+    if len(text) <= TOTAL_LIMIT:
+        return text
+    return f"{(redact(text) if redact else text)[:TOTAL_LIMIT]}..."
+
+
+def _brief(value: Any, redact: Callable[[str], str] | None, depth: int) -> str:
+    kind = type(value)
+    if kind is str:
+        return _brief_text(value, redact)
+    if value is None or kind is bool or kind is float:
+        return repr(value)
+    if kind is int:
+        return repr(value) if -(10**40) < value < 10**40 else f"<int of {_digits(value)} digits>"
+    if isinstance(value, Mapping):
+        return _brief_items(
+            (f"{_brief(k, redact, depth + 1)}: {_brief(v, redact, depth + 1)}" for k, v in value.items()),
+            "{}",
+            len(value),
+            depth,
+        )
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return _brief_items((_brief(item, redact, depth + 1) for item in value), "[]", len(value), depth)
+    if isinstance(value, (bytes, bytearray)):
+        return f"<{len(value)} bytes>"
+    if isinstance(value, (str, PurePath)):
+        return _brief_text(str.__str__(value) if isinstance(value, str) else str(value), redact)
+    return f"<{kind.__name__}>"
+
+
+def _brief_text(text: str, redact: Callable[[str], str] | None) -> str:
+    if len(text) <= TEXT_LIMIT:
+        return repr(text)
+    if redact is None:
+        shown = text[:TEXT_LIMIT]
+    elif len(text) <= TEXT_LIMIT + _MARGIN:
+        shown = redact(text)[:TEXT_LIMIT]
+    else:
+        # The end of what was looked at may hold the beginning of a secret, so it is never shown.
+        redacted = redact(text[: TEXT_LIMIT + _MARGIN])
+        shown = redacted[: max(0, min(TEXT_LIMIT, len(redacted) - _MARGIN))]
+    return f"{shown!r}...<{len(text)} characters>"
+
+
+def _brief_items(items: Any, brackets: str, total: int, depth: int) -> str:
+    if depth >= DEPTH_LIMIT:
+        return f"<{total} items>"
+    shown = list(itertools.islice(items, ITEM_LIMIT))
+    if total > ITEM_LIMIT:
+        shown.append(f"...<{total} items>")
+    return f"{brackets[0]}{', '.join(shown)}{brackets[1]}"
+
+
+def _digits(value: int) -> int:
+    """About how many; str() refuses very large ones."""
+    return math.ceil(value.bit_length() * math.log10(2))

@@ -1,0 +1,222 @@
+"""JSON Schema from annotations in a syntax tree: a closed set of forms, nothing is imported.
+
+Understood are builtins, `Any`, `Literal`, unions, containers, `Annotated`, and the TypedDicts, dataclasses and
+constants of the same file. Everything else has the schema `{}`, which accepts any value, and is noted in `unknown`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+Schema = dict[str, Any]
+
+_SIMPLE: dict[str, Schema] = {
+    "str": {"type": "string"},
+    "int": {"type": "integer"},
+    "float": {"type": "number"},
+    "bool": {"type": "boolean"},
+    "None": {"type": "null"},
+    "list": {"type": "array"},
+    "tuple": {"type": "array"},
+    "set": {"type": "array", "uniqueItems": True},
+    "frozenset": {"type": "array", "uniqueItems": True},
+    "dict": {"type": "object"},
+    # JSON has no form of its own for these: any value passes, and the tool decides.
+    "Any": {},
+    "object": {},
+    "bytes": {},
+}
+_BUILTIN_NAMES = {
+    "List": "list",
+    "Sequence": "list",
+    "Iterable": "list",
+    "Collection": "list",
+    "Tuple": "tuple",
+    "Set": "set",
+    "FrozenSet": "frozenset",
+    "Dict": "dict",
+    "Mapping": "dict",
+    "MutableMapping": "dict",
+}
+
+
+class AnnotationReader:
+    """Reads the annotations of one module."""
+
+    def __init__(self, module: ast.Module) -> None:
+        self.unknown: list[str] = []
+        self._classes = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
+        self._constants = dict(_module_constants(module))
+        self._open: list[str] = []  # names being followed, so that a type may mention itself
+
+    def schema(self, node: ast.expr | None) -> Schema:
+        """The schema of one annotation; a missing one accepts anything."""
+        match node:
+            case None:
+                return {}
+            case ast.Constant(value=None):
+                return _simple("None")
+            case ast.Constant(value=str(text)):
+                return self._quoted(text, node)
+            case ast.BinOp(op=ast.BitOr()):
+                return _any_of([self.schema(node.left), self.schema(node.right)])
+            case ast.Subscript():
+                return self._generic(_last_name(node.value), node)
+            case ast.Name() | ast.Attribute():
+                return self._named(_last_name(node), node)
+        return self._not_understood(node)
+
+    def constant(self, node: ast.expr) -> tuple[bool, Any]:
+        """Whether an expression is a constant of the file, and which."""
+        if isinstance(node, ast.Name) and node.id in self._constants:
+            node = self._constants[node.id]
+        try:
+            return True, ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return False, None
+
+    def _quoted(self, text: str, node: ast.expr) -> Schema:
+        try:
+            return self.schema(ast.parse(text, mode="eval").body)
+        except SyntaxError:
+            return self._not_understood(node)
+
+    def _named(self, name: str, node: ast.expr) -> Schema:
+        if isinstance(node, ast.Name) and name in self._open:
+            return {}
+        if isinstance(node, ast.Name) and name in self._classes:
+            return self._followed(name, partial(self._class, self._classes[name]))
+        if isinstance(node, ast.Name) and name in self._constants:
+            return self._followed(name, partial(self.schema, self._constants[name]))
+        name = _BUILTIN_NAMES.get(name, name)
+        return _simple(name) if name in _SIMPLE else self._not_understood(node)
+
+    def _followed(self, name: str, read: Callable[[], Schema]) -> Schema:
+        self._open.append(name)
+        try:
+            return read()
+        finally:
+            self._open.pop()
+
+    def _generic(self, name: str, node: ast.Subscript) -> Schema:
+        arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        match _BUILTIN_NAMES.get(name, name):
+            case "Literal":
+                return self._literal(arguments, node)
+            case "Optional":
+                return _any_of([self.schema(arguments[0]), _simple("None")])
+            case "Union":
+                return _any_of([self.schema(argument) for argument in arguments])
+            case "Annotated":
+                return self._annotated(arguments)
+            case "Required" | "NotRequired" | "ReadOnly" | "Final":
+                return self.schema(arguments[0])
+            case "list" | "set" | "frozenset" as container:
+                return {**_simple(container), "items": self.schema(arguments[0])}
+            case "tuple":
+                return self._tuple(arguments)
+            case "dict" if len(arguments) == 2:
+                return {"type": "object", "additionalProperties": self.schema(arguments[1])}
+        return self._not_understood(node)
+
+    def _literal(self, arguments: list[ast.expr], node: ast.expr) -> Schema:
+        values = [self.constant(argument) for argument in arguments]
+        if not all(known for known, _ in values):
+            return self._not_understood(node)
+        schema: Schema = {"enum": [value for _, value in values]}
+        if all(type(value) is str for _, value in values):
+            schema["type"] = "string"
+        return schema
+
+    def _annotated(self, arguments: list[ast.expr]) -> Schema:
+        schema = self.schema(arguments[0])
+        for extra in arguments[1:]:
+            known, text = self.constant(extra)
+            if known and isinstance(text, str):
+                return {**schema, "description": text}
+        return schema
+
+    def _tuple(self, arguments: list[ast.expr]) -> Schema:
+        if len(arguments) == 2 and isinstance(arguments[1], ast.Constant) and arguments[1].value is Ellipsis:
+            return {"type": "array", "items": self.schema(arguments[0])}
+        items = [self.schema(argument) for argument in arguments]
+        return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
+
+    def _class(self, node: ast.ClassDef) -> Schema:
+        bases = [_last_name(base) for base in node.bases]
+        if not _is_dataclass(node) and "TypedDict" not in bases and not any(base in self._classes for base in bases):
+            return self._not_understood(ast.Name(node.name))
+        schema: Schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+        for base in bases:
+            if base in self._classes and base not in self._open:
+                inherited = self._followed(base, partial(self._class, self._classes[base]))
+                schema["properties"].update(inherited.get("properties", {}))
+                schema["required"].extend(inherited.get("required", []))
+        total = not any(k.arg == "total" and self.constant(k.value) == (True, False) for k in node.keywords)
+        for name, annotation, optional in _fields(node, total=total):
+            schema["properties"][name] = self.schema(annotation)
+            if not optional:
+                schema["required"].append(name)
+        return schema
+
+    def _not_understood(self, node: ast.expr) -> Schema:
+        self.unknown.append(ast.unparse(node))
+        return {}
+
+
+def _simple(name: str) -> Schema:
+    return dict(_SIMPLE[name])
+
+
+def _any_of(schemas: list[Schema]) -> Schema:
+    """One type list where that says it all; anything at all where one branch accepts anything."""
+    branches = [branch for schema in schemas for branch in schema.get("anyOf", [schema])]
+    if any(not branch for branch in branches):
+        return {}
+    if all(set(branch) == {"type"} for branch in branches):
+        types = [
+            t for branch in branches for t in ([branch["type"]] if type(branch["type"]) is str else branch["type"])
+        ]
+        unique = list(dict.fromkeys(types))
+        return {"type": unique if len(unique) > 1 else unique[0]}
+    return {"anyOf": branches}
+
+
+def _last_name(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _module_constants(module: ast.Module) -> list[tuple[str, ast.expr]]:
+    found: list[tuple[str, ast.expr]] = []
+    for node in module.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found.append((name, value))
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                found.append((name, value))
+    return found
+
+
+def _is_dataclass(node: ast.ClassDef) -> bool:
+    decorators = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+    return any(_last_name(decorator) == "dataclass" for decorator in decorators)
+
+
+def _fields(node: ast.ClassDef, *, total: bool) -> list[tuple[str, ast.expr, bool]]:
+    """Name, annotation and whether it may be missing, of each field of a TypedDict or dataclass."""
+    found: list[tuple[str, ast.expr, bool]] = []
+    for item in node.body:
+        if not isinstance(item, ast.AnnAssign) or not isinstance(item.target, ast.Name):
+            continue
+        outer = _last_name(item.annotation.value) if isinstance(item.annotation, ast.Subscript) else ""
+        if outer == "ClassVar":
+            continue
+        optional = outer == "NotRequired" or item.value is not None or (not total and outer != "Required")
+        found.append((item.target.id, item.annotation, optional))
+    return found

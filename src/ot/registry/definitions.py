@@ -1,0 +1,68 @@
+"""What is known about a tool and about a pack before anything is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+
+class Cancellation(StrEnum):
+    """What happens to a call that is cancelled."""
+
+    ASYNC = "async"  # stops at its next await
+    ISOLATED = "isolated"  # its helper process is killed
+    PLAIN = "plain"  # runs on a thread: cannot be stopped, and says so
+    WORKER = "worker"  # its worker is told, then killed
+    PROXY = "proxy"  # its server is told
+    KERNEL = "kernel"  # carried out inside the run itself
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDocs:
+    """A tool's docstring, in its parts."""
+
+    summary: str = ""
+    arguments: dict[str, str] = field(default_factory=dict)
+    returns: str = ""
+    example: str = ""
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """One tool: enough to show it to a model, to check a call, and to know how it ends."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    signature: str
+    cancellation: Cancellation
+    source: str = "local"
+    file: Path | None = None
+    docs: ToolDocs = field(default_factory=ToolDocs)
+    timeout: float | None = None  # seconds; None takes the default
+    secrets: tuple[str, ...] = ()
+    variadic: str | None = None  # the parameter that takes all further positional arguments, `*calls`
+
+    @property
+    def pack(self) -> str:
+        """What stands before the dot."""
+        return self.name.partition(".")[0]
+
+    @property
+    def tool(self) -> str:
+        """What stands after the dot."""
+        return self.name.partition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class PackDefinition:
+    """One pack with its tools, by their names without the pack."""
+
+    name: str
+    description: str
+    source: str = "local"
+    file: Path | None = None
+    tools: dict[str, ToolDefinition] = field(default_factory=dict)

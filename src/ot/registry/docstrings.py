@@ -1,0 +1,85 @@
+"""Google style docstrings taken apart: summary, arguments, returns, example, and the rest."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from ot.registry.definitions import ToolDocs
+
+_SECTION = re.compile(r"(?i)(args|arguments|parameters|returns?|yields?|examples?|raises|notes?|warnings?):\s*(.*)")
+_NAMES = {
+    "args": "arguments",
+    "parameters": "arguments",
+    "return": "returns",
+    "yield": "returns",
+    "yields": "returns",
+    "examples": "example",
+    "note": "notes",
+    "warning": "warnings",
+}
+_ARGUMENT = re.compile(r"\*{0,2}([A-Za-z_]\w*)\s*(?:\([^)]*\))?\s*:\s*(.*)")
+
+
+def parse_docstring(text: str | None) -> ToolDocs:
+    """Read a docstring; a section that is not there stays empty, unknown text stays in the body."""
+    lines = inspect.cleandoc(text or "").splitlines()
+    sections = _split(lines)
+    summary, body = _split_summary(sections[""])
+    return ToolDocs(
+        summary=summary,
+        arguments=_parse_arguments(sections.get("arguments", [])),
+        returns=_join(sections.get("returns", [])),
+        example=_block(sections.get("example", [])),
+        body=body,
+    )
+
+
+def _split(lines: list[str]) -> dict[str, list[str]]:
+    """Lines by section; headings stand unindented, their text is indented below or follows on the line."""
+    sections: dict[str, list[str]] = {"": []}
+    current = ""
+    for line in lines:
+        heading = _SECTION.fullmatch(line)
+        if heading:
+            name = heading[1].lower()
+            current = _NAMES.get(name, name)
+            sections.setdefault(current, [])
+            if heading[2]:
+                sections[current].append(heading[2])
+        elif line and not line[0].isspace() and current:
+            current = ""
+            sections[current].append(line)
+        else:
+            sections[current].append(line)
+    return sections
+
+
+def _split_summary(lines: list[str]) -> tuple[str, str]:
+    text = "\n".join(lines).strip()
+    first, _, rest = text.partition("\n\n")
+    return " ".join(first.split()), rest.strip()
+
+
+def _parse_arguments(lines: list[str]) -> dict[str, str]:
+    """`name: text` or `name (type): text`, continued on lines that are indented further."""
+    found: dict[str, list[str]] = {}
+    block = _block(lines).splitlines()
+    name = ""
+    for line in block:
+        start = None if line.startswith((" ", "\t")) else _ARGUMENT.fullmatch(line)
+        if start:
+            name = start[1]
+            found[name] = [start[2]]
+        elif name:
+            found[name].append(line)
+    return {name: _join(texts) for name, texts in found.items()}
+
+
+def _block(lines: list[str]) -> str:
+    """The text with its common indentation taken off."""
+    return inspect.cleandoc("\n" + "\n".join(lines)).strip() if lines else ""
+
+
+def _join(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).split())

@@ -1,0 +1,178 @@
+"""Definitions of a pack read from its file's syntax tree: nothing is imported, nothing of it runs."""
+
+from __future__ import annotations
+
+import ast
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ot.errors import PackLoadError
+from ot.logs import write_log
+from ot.registry.annotations import AnnotationReader
+from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs
+from ot.registry.docstrings import parse_docstring
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def read_pack(file: Path, *, source: str = "local") -> PackDefinition:
+    """Read one pack file; raises PackLoadError with the line where it cannot be understood."""
+    module = _parse(file)
+    reader = _PackReader(file, source, module)
+    pack = PackDefinition(
+        name=reader.pack,
+        description=parse_docstring(ast.get_docstring(module)).summary,
+        source=source,
+        file=file,
+        tools={node.name: reader.definition(node) for node in reader.public_functions()},
+    )
+    for annotation in dict.fromkeys(reader.annotations.unknown):
+        write_log(logging.WARNING, "registry.read_pack", file=file, annotation=annotation, schema="any value")
+    return pack
+
+
+def _parse(file: Path) -> ast.Module:
+    try:
+        return ast.parse(file.read_bytes(), filename=str(file))
+    except OSError as error:
+        raise PackLoadError(file, error.strerror or type(error).__name__) from error
+    except SyntaxError as error:
+        raise PackLoadError(file, f"not valid Python: {error.msg}", error.lineno) from error
+    except ValueError as error:
+        raise PackLoadError(file, f"not valid Python: {error}") from error
+    except (RecursionError, MemoryError) as error:
+        raise PackLoadError(file, "nested too deeply to be read") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter as it stands in the source."""
+
+    node: ast.arg
+    kind: str  # "" for a plain one, "*" and "**" for those that collect
+    default: ast.expr | None
+    keyword_only: bool = False
+
+
+class _PackReader:
+    """Reads the functions of one parsed file."""
+
+    def __init__(self, file: Path, source: str, module: ast.Module) -> None:
+        self._file = file
+        self._source = source
+        self._module = module
+        self.annotations = AnnotationReader(module)
+        self.pack = self._text_constant("pack") or file.stem
+        self._secrets = self._names_constant("secrets") or ()
+        if not self.pack.isidentifier():
+            raise PackLoadError(file, f"{self.pack!r} cannot be the name of a pack: it is not an identifier")
+
+    def public_functions(self) -> Iterator[FunctionNode]:
+        """The functions that are tools: those `__all__` names, or all without a leading underscore."""
+        exported = self._names_constant("__all__")
+        functions = {n.name: n for n in self._module.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        for name, node in functions.items():
+            if not name.startswith("_") if exported is None else name in exported:
+                yield node
+
+    def definition(self, node: FunctionNode) -> ToolDefinition:
+        """The definition of one function; arguments reach tools by name, so it must accept them so."""
+        if node.args.posonlyargs:
+            raise PackLoadError(self._file, f"{node.name} has positional-only parameters", node.lineno)
+        if node.args.vararg and node.args.args:
+            raise PackLoadError(self._file, f"{node.name} has parameters before *{node.args.vararg.arg}", node.lineno)
+        docs = parse_docstring(ast.get_docstring(node))
+        parameters = list(_parameters(node.args))
+        signature = _signature(f"{self.pack}.{node.name}", parameters, node.returns)
+        return ToolDefinition(
+            name=f"{self.pack}.{node.name}",
+            description=docs.summary or signature,
+            parameters=self._object_schema(parameters, docs),
+            signature=signature,
+            cancellation=_cancellation(node),
+            source=self._source,
+            file=self._file,
+            docs=docs,
+            secrets=self._secrets,
+            variadic=next((p.node.arg for p in parameters if p.kind == "*"), None),
+        )
+
+    def _object_schema(self, parameters: list[Parameter], docs: ToolDocs) -> dict[str, Any]:
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        additional: bool | dict[str, Any] = False
+        for parameter in parameters:
+            name = parameter.node.arg
+            schema = self.annotations.schema(parameter.node.annotation)
+            if parameter.kind == "**":
+                additional = schema or True
+                continue
+            if parameter.kind == "*":
+                schema = {"type": "array", "items": schema}
+            if docs.arguments.get(name):
+                schema["description"] = docs.arguments[name]
+            known, default = (
+                (False, None) if parameter.default is None else self.annotations.constant(parameter.default)
+            )
+            if known:
+                schema["default"] = default
+            if parameter.default is None and not parameter.kind:
+                required.append(name)
+            properties[name] = schema
+        return {
+            "type": "object",
+            "properties": properties,
+            **({"required": required} if required else {}),
+            "additionalProperties": additional,
+        }
+
+    def _text_constant(self, name: str) -> str | None:
+        known, value = self.annotations.constant(ast.Name(name))
+        return value if known and isinstance(value, str) else None
+
+    def _names_constant(self, name: str) -> tuple[str, ...] | None:
+        known, value = self.annotations.constant(ast.Name(name))
+        return tuple(map(str, value)) if known and isinstance(value, (list, tuple, set)) else None
+
+
+def _parameters(arguments: ast.arguments) -> Iterator[Parameter]:
+    missing = len(arguments.args) - len(arguments.defaults)
+    for node, default in zip(arguments.args, [*([None] * missing), *arguments.defaults], strict=True):
+        yield Parameter(node, "", default)
+    if arguments.vararg:
+        yield Parameter(arguments.vararg, "*", None)
+    for node, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        yield Parameter(node, "", default, keyword_only=True)
+    if arguments.kwarg:
+        yield Parameter(arguments.kwarg, "**", None)
+
+
+def _signature(name: str, parameters: list[Parameter], returns: ast.expr | None) -> str:
+    parts: list[str] = []
+    for parameter in parameters:
+        if parameter.keyword_only and not any(part.startswith("*") for part in parts):
+            parts.append("*")
+        parts.append(_parameter_text(parameter))
+    return f"{name}({', '.join(parts)})" + (f" -> {ast.unparse(returns)}" if returns else "")
+
+
+def _parameter_text(parameter: Parameter) -> str:
+    text = parameter.kind + parameter.node.arg
+    if parameter.node.annotation:
+        text += f": {ast.unparse(parameter.node.annotation)}"
+    if parameter.default:
+        text += (" = " if parameter.node.annotation else "=") + ast.unparse(parameter.default)
+    return text
+
+
+def _cancellation(node: FunctionNode) -> Cancellation:
+    """How a call of it ends: by its marks, then by `async`."""
+    marks = {ast.unparse(decorator).rpartition(".")[2] for decorator in node.decorator_list}
+    if "in_kernel" in marks:
+        return Cancellation.KERNEL
+    if "isolated" in marks:
+        return Cancellation.ISOLATED
+    return Cancellation.ASYNC if isinstance(node, ast.AsyncFunctionDef) else Cancellation.PLAIN

@@ -1,0 +1,105 @@
+"""A pack's module: imported by the first call, once; an import that failed is tried again when the file changes."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import threading
+import traceback
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ot.errors import PackLoadError
+
+
+def module_reference(file: Path) -> str:
+    """How `import_module` finds a pack file: its dotted name inside a package, else its path."""
+    package = file.parent.name
+    if (file.parent / "__init__.py").exists():
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.origin and Path(spec.origin).parent == file.parent:
+            return f"{package}.{file.stem}"
+    return str(file)
+
+
+def import_module(reference: str) -> ModuleType:
+    """Import by dotted name or by path; raises whatever the module raises."""
+    if not reference.endswith(".py"):
+        return importlib.import_module(reference)
+    name = f"ot_pack_{Path(reference).stem}_{zlib.crc32(reference.encode()):08x}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, reference)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{reference} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their own module up while it is being executed
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+class PackModule:
+    """One pack file, and its module once a call has needed it; `problems` shows what is wrong with it now."""
+
+    def __init__(self, file: Path, problems: list[PackLoadError]) -> None:
+        self.file = file
+        self.reference = module_reference(file)
+        self._problems = problems
+        self._module: ModuleType | None = None
+        self._failure: tuple[object, PackLoadError] | None = None  # the file as it was then, and why
+        self._importing = threading.Lock()
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """One function of the module, imported if need be; blocking. Raises PackLoadError."""
+        with self._importing:
+            if self._module is None:
+                self._module = self._import()
+        try:
+            function: Callable[..., Any] = getattr(self._module, name)
+        except AttributeError:
+            raise PackLoadError(self.file, f"it no longer has {name}") from None
+        return function
+
+    def _import(self) -> ModuleType:
+        state = _file_state(self.file)
+        if self._failure is not None:
+            if self._failure[0] == state:
+                raise self._failure[1].with_traceback(None)
+            self._problems.remove(self._failure[1])
+            self._failure = None
+            importlib.invalidate_caches()
+        try:
+            return import_module(self.reference)
+        except (Exception, SystemExit) as error:  # importing runs foreign code
+            problem = PackLoadError(self.file, _reason(error), _line_in(self.file, error))
+            self._failure = (state, problem)
+            self._problems.append(problem)
+            raise problem from error
+
+
+def _file_state(file: Path) -> object:
+    try:
+        status = file.stat()
+    except OSError as error:
+        return type(error)
+    return status.st_mtime_ns, status.st_size
+
+
+def _reason(error: BaseException) -> str:
+    return f"cannot be imported: {type(error).__name__}: {error}"
+
+
+def _line_in(file: Path, error: BaseException) -> int | None:
+    """The last line of that file on the way to the error."""
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        return error.lineno
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    return lines[-1] if lines else None

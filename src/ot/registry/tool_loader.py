@@ -1,0 +1,119 @@
+"""ToolLoader: finds the packs of a folder, registers their tools, and imports a pack only when one is called."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from ot.errors import PackLoadError
+from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
+from ot.registry.from_source import read_pack
+from ot.registry.pack_module import PackModule
+from ot.registry.registry import ToolFunction, ToolRegistry
+from ot.registry.tool_threads import ToolThreads
+from ot_kernel.values import MAX_DRAINED, UnsupportedValueError
+
+_AT_REST = frozenset({str, int, float, bool, type(None), dict, list})
+
+
+class Isolate(Protocol):
+    """What carries out an isolated tool: `ot.isolate.IsolateHost`."""
+
+    async def run(self, module: str, function: str, arguments: Mapping[str, Any]) -> Any: ...
+
+
+class ToolLoader:
+    """Turns pack files into registered tools."""
+
+    def __init__(
+        self, registry: ToolRegistry, *, isolate: Isolate | None = None, threads: ToolThreads | None = None
+    ) -> None:
+        self._registry = registry
+        self._isolate = isolate
+        self._threads = threads or ToolThreads()
+
+    def load_folder(self, folder: Path) -> None:
+        """Register every pack of a folder; a file that cannot be read is a problem of its own and harms no other."""
+        for file in sorted(folder.glob("*.py")):
+            if not file.name.startswith("_"):
+                self.load_file(file)
+
+    def load_file(self, file: Path) -> PackDefinition | None:
+        """Register one pack file; None, and an entry in `problems`, where it cannot be read."""
+        try:
+            pack = read_pack(file)
+            module = PackModule(file, self._registry.problems)
+            for definition in pack.tools.values():
+                self._registry.register(definition, self._function(definition, module))
+        except PackLoadError as problem:
+            self._registry.problems.append(problem)
+            return None
+        self._registry.describe_pack(pack)
+        return pack
+
+    def _function(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
+        match definition.cancellation:
+            case Cancellation.ISOLATED:
+                return self._isolated(definition, module)
+            case Cancellation.PLAIN:
+                return partial(self._call_plain, module, definition)
+            case _:
+                return self._awaited(definition, module)
+
+    def _awaited(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
+        function: Callable[..., Any] | None = None
+
+        async def call(arguments: dict[str, Any]) -> Any:
+            nonlocal function
+            if function is None:
+                # An import can take a second; the server answers others meanwhile.
+                function = await self._threads.run(partial(module.function, definition.tool))
+            value = _invoke(function, arguments, definition.variadic)
+            if isinstance(value, AsyncGenerator):
+                return await _drain_async(value)
+            value = await value
+            return value if type(value) in _AT_REST else _drained(value)
+
+        return call
+
+    async def _call_plain(self, module: PackModule, definition: ToolDefinition, arguments: dict[str, Any]) -> Any:
+        def call() -> Any:
+            return _drained(_invoke(module.function(definition.tool), arguments, definition.variadic))
+
+        return await self._threads.run(call)
+
+    def _isolated(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
+        if self._isolate is None:
+            raise PackLoadError(module.file, f"{definition.name} is isolated, and this server has no helper processes")
+        return partial(self._isolate.run, module.reference, definition.tool)
+
+
+def _invoke(function: Callable[..., Any], arguments: dict[str, Any], variadic: str | None) -> Any:
+    if variadic is None:
+        return function(**arguments)
+    rest = {name: value for name, value in arguments.items() if name != variadic}
+    return function(*arguments.get(variadic, ()), **rest)
+
+
+def _drained(value: Any) -> Any:
+    """A value at rest: an iterator becomes a list here, inside the call and its time limit."""
+    if not isinstance(value, Iterator) or hasattr(value, "fileno"):
+        return value
+    items = list(islice(value, MAX_DRAINED + 1))
+    if len(items) > MAX_DRAINED:
+        raise UnsupportedValueError(f"an iterator of more than {MAX_DRAINED} items", "the result")
+    return items
+
+
+async def _drain_async(generator: AsyncGenerator[Any, None]) -> list[Any]:
+    items: list[Any] = []
+    async with aclosing(generator):
+        async for item in generator:
+            if len(items) == MAX_DRAINED:
+                raise UnsupportedValueError(f"an iterator of more than {MAX_DRAINED} items", "the result")
+            items.append(item)
+    return items

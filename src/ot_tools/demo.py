@@ -1,0 +1,180 @@
+"""Harmless tools to try things out with: text, time, failure, a picture."""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from ot.errors import ToolError
+from ot.isolate import isolated
+from ot.values import Image
+
+pack = "demo"
+
+# Eight by eight pixels, orange.
+_PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQMAAAD+wSzIAAAAA1BMVEX/mQC5YThkAAAAC0lEQVR42mNgQAUAABAAAaoZ+IIAAAAASUVORK5CYII="
+)
+
+
+async def upper(*, text: str) -> str:
+    """Write a text in capital letters.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The text in upper case.
+
+    Example:
+        demo.upper(text="hello")
+    """
+    return text.upper()
+
+
+async def foo(*, text: str = "foo") -> str:
+    """Answer with a text, "foo" unless another is given.
+
+    Args:
+        text: What to answer.
+
+    Returns:
+        The text itself.
+
+    Example:
+        demo.foo()
+    """
+    return text
+
+
+async def bar(*, text: str = "bar") -> str:
+    """Answer with a text, "bar" unless another is given.
+
+    Args:
+        text: What to answer.
+
+    Returns:
+        The text itself.
+
+    Example:
+        demo.bar(text="something else")
+    """
+    return text
+
+
+async def echo(*, value: Any) -> Any:
+    """Give a value back as it came.
+
+    Args:
+        value: Any value that can cross between code and tools.
+
+    Returns:
+        The same value.
+
+    Example:
+        demo.echo(value={"a": [1, 2, 3]})
+    """
+    return value
+
+
+async def numbers(*, count: int) -> list[int]:
+    """Count from zero.
+
+    Args:
+        count: How many numbers.
+
+    Returns:
+        The numbers 0 to count - 1.
+
+    Example:
+        sum(demo.numbers(count=10))
+    """
+    return list(range(count))
+
+
+async def sleep(*, seconds: float) -> str:
+    """Wait, and stop at once when cancelled.
+
+    Args:
+        seconds: How long.
+
+    Returns:
+        A sentence that says how long it was.
+
+    Example:
+        ot.parallel(lambda: demo.sleep(seconds=0.1), lambda: demo.sleep(seconds=0.1))
+    """
+    await anyio.sleep(seconds)
+    return f"slept {seconds:g} s"
+
+
+def busy(*, seconds: float) -> str:
+    """Wait without being able to stop: what a plain tool on a thread does.
+
+    Args:
+        seconds: How long.
+
+    Returns:
+        A sentence that says how long it was.
+
+    Example:
+        demo.busy(seconds=0.1)
+    """
+    time.sleep(seconds)
+    return f"was busy for {seconds:g} s"
+
+
+@isolated
+def block(*, seconds: float, path: str | None = None) -> str:
+    """Wait in a process of its own, which is killed when the call is cancelled.
+
+    Args:
+        seconds: How long.
+        path: A file that is written when the time is over; none by default.
+
+    Returns:
+        A sentence that says how long it was.
+
+    Example:
+        demo.block(seconds=0.1)
+    """
+    time.sleep(seconds)
+    if path is not None:
+        Path(path).write_text("done\n", encoding="utf-8")
+    return f"blocked for {seconds:g} s"
+
+
+async def fail(*, message: str, kind: str = "ValueError") -> str:
+    """Fail, to see how a failure looks.
+
+    Args:
+        message: What the error says.
+        kind: "ToolError", or the name of a builtin exception.
+
+    Returns:
+        Nothing: it always fails.
+
+    Example:
+        demo.fail(message="no such thing", kind="KeyError")
+    """
+    error = getattr(builtins, kind, None)
+    if kind == "ToolError" or not (isinstance(error, type) and issubclass(error, Exception)):
+        raise ToolError(message)
+    raise error(message)
+
+
+async def picture() -> Image:
+    """Draw a small orange square.
+
+    Returns:
+        A PNG image.
+
+    Example:
+        demo.picture()
+    """
+    return Image(_PICTURE, "image/png")

@@ -1,0 +1,37 @@
+"""The ot pack in its simplest form."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import pytest
+
+from ot.errors import ToolError
+from tests.opened_executor import open_executor
+
+
+async def test_the_version_is_the_installed_one() -> None:
+    async with open_executor() as opened:
+        assert await opened.executor.call("ot.version", {}) == version("onetool")
+
+
+async def test_tools_are_listed_with_their_descriptions_and_found_by_part_of_their_name() -> None:
+    async with open_executor() as opened:
+        everything = await opened.executor.call("ot.tools", {})
+        some = await opened.executor.call("ot.tools", {"pattern": "DEMO.UP"})
+
+    assert [tool["name"] for tool in everything] == [tool.name for tool in opened.registry.definitions()]
+    assert some == [{"name": "demo.upper", "description": "Write a text in capital letters."}]
+
+
+async def test_packs_are_listed_with_their_source_and_size() -> None:
+    async with open_executor() as opened:
+        packs = await opened.executor.call("ot.packs", {"pattern": "proj"})
+
+    assert packs == [{"name": "proj", "source": "local", "tool_count": 2}]
+
+
+async def test_parallel_belongs_to_a_run() -> None:
+    async with open_executor() as opened:
+        with pytest.raises(ToolError, match="inside a run"):
+            await opened.executor.call("ot.parallel", {}, positional=["not a function"])

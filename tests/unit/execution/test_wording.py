@@ -1,0 +1,162 @@
+"""Every error of the tree has a sentence, and a builtin that code may catch it as."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ot import errors
+from ot.execution.wording import builtin_kind, list_names, word_error
+
+EXAMPLES: list[tuple[errors.OneToolError, str]] = [
+    (
+        errors.ConfigError("unknown key", file=Path("/p/onetool.yaml"), key="sever", fix="did you mean servers?"),
+        "/p/onetool.yaml: sever: unknown key; did you mean servers?",
+    ),
+    (errors.ConfigError("is not valid YAML"), "is not valid YAML"),
+    (
+        errors.LegacyPrefixError(),
+        "Invalid syntax: !onetool is not a prefix of a command. Send the Python code by itself.",
+    ),
+    (
+        errors.CommandTooLargeError(3_000_000, 2_097_152),
+        (
+            "The command has 3,000,000 bytes; a run accepts 2,097,152. "
+            "Put large data into a file and read it with a pack, or send several runs."
+        ),
+    ),
+    (errors.UnknownSnippetError("wq", ["other", "wsq"]), "There is no snippet $wq. Snippets: wsq, other."),
+    (errors.UnknownSnippetError("wq", []), "There is no snippet $wq. Snippets: none."),
+    (errors.SnippetError("wsq", "q1 is missing", "$wsq q1=..."), "$wsq: q1 is missing. Usage: $wsq q1=..."),
+    (errors.AliasCycleError(["a", "b", "a"]), "Aliases that lead back to themselves: a -> b -> a."),
+    (errors.PackLoadError(Path("/x/brave.py"), "not valid Python", 3), "brave.py, line 3: not valid Python"),
+    (errors.UnknownPackError("demos", ["proj", "demo"]), "There is no pack 'demos'. Packs: demo, proj."),
+    (
+        errors.UnknownToolError("demo.uper", pack="demo", available=["sleep", "upper"]),
+        "The pack demo has no tool 'uper'. Tools of demo: upper, sleep.",
+    ),
+    (
+        errors.UnknownProjectError("onetol", functions=["path", "list"], projects=["onetool"]),
+        "proj has no 'onetol'. Functions: list, path. Projects: onetool.",
+    ),
+    (
+        errors.ToolArgumentError("a.b", ["x is missing", "y must be int, not str"], "a.b(*, x: int, y: int)"),
+        "a.b: x is missing; y must be int, not str. Expected: a.b(*, x: int, y: int)",
+    ),
+    (
+        errors.ToolDeniedError("shell.run", "shell.*"),
+        "shell.run is not allowed here: the configuration denies 'shell.*' (policy.deny).",
+    ),
+    (
+        errors.ConsentError("file.delete", "nobody can be asked here"),
+        "file.delete was not called: a person must agree first, and nobody can be asked here (policy.ask).",
+    ),
+    (errors.ToolTimeoutError("a.b", 30.0), "a.b took longer than 30 s. It was stopped."),
+    (
+        errors.ToolTimeoutError("a.b", 0.5, still_running=True),
+        "a.b took longer than 0.5 s. It is still running; its effect may yet arrive.",
+    ),
+    (errors.ToolStoppedError("a.b"), "a.b was not carried out: the run it belongs to has ended."),
+    (
+        errors.ToolStoppedError("a.b", still_running=True),
+        "a.b was cancelled. It is still running; its effect may yet arrive.",
+    ),
+    (
+        errors.ServiceUnavailableError("a.b", "Connection refused"),
+        "a.b: the service is unavailable (Connection refused). Try again later, or check the network.",
+    ),
+    (
+        errors.ToolFailedError("a.b", "KeyError", "'x'", "0a1b2c3d"),
+        "a.b failed: KeyError: 'x' (incident 0a1b2c3d in the log)",
+    ),
+    (errors.ToolError("no such file: a.txt"), "no such file: a.txt"),
+    (
+        errors.PreflightError([(2, errors.UnknownPackError("x", ["demo"])), (5, errors.ToolStoppedError("a.b"))]),
+        "line 2: There is no pack 'x'. Packs: demo.\nline 5: a.b was not carried out: the run it belongs to has ended.",
+    ),
+    (
+        errors.SandboxError(["landlock", "seccomp"]),
+        (
+            "Runs are refused: the confinement is not in force (landlock, seccomp). "
+            "The configuration key execution.sandbox says how much is demanded."
+        ),
+    ),
+    (errors.KernelStartError("no memory"), "No run could be started: no memory."),
+    (
+        errors.RunTimeoutError(120.0, 7),
+        (
+            "The run took longer than 120 s and was stopped at line 7. "
+            "Do less in one run, or call slow tools together with ot.parallel."
+        ),
+    ),
+    (
+        errors.RunLimitError("memory", 1024**3),
+        "The run used more memory than its limit of 1 GB and was stopped. Work on smaller pieces.",
+    ),
+    (errors.RunCrashedError(11, 3), "The run's process ended without a result at line 3: it was ended by SIGSEGV."),
+    (errors.RunCrashedError(1 << 8), "The run's process ended without a result: it exited with status 1."),
+    (errors.RunCrashedError(None), "The run's process ended without a result: the reason is not known."),
+    (errors.RunRefusedError("it sent no message"), "The run was stopped: it sent no message."),
+]
+
+
+@pytest.mark.parametrize(("error", "sentence"), EXAMPLES, ids=lambda value: type(value).__name__)
+def test_an_error_has_its_sentence(error: errors.OneToolError, sentence: str) -> None:
+    assert word_error(error) == sentence
+
+
+def test_no_error_of_the_tree_is_without_an_example() -> None:
+    bases = {errors.OneToolError, errors.CommandError, errors.CallError, errors.RunError}
+    tree = {
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, errors.OneToolError) and kind not in bases
+    }
+
+    assert tree == {type(error) for error, _ in EXAMPLES}
+
+
+@pytest.mark.parametrize("error", [error for error, _ in EXAMPLES], ids=lambda error: type(error).__name__)
+def test_every_error_is_also_a_builtin_one(error: errors.OneToolError) -> None:
+    kind = getattr(builtins, builtin_kind(error))
+
+    assert issubclass(kind, Exception)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (errors.ToolArgumentError("a.b", [], ""), "TypeError"),
+        (errors.ToolTimeoutError("a.b", 1), "TimeoutError"),
+        (errors.ToolDeniedError("a.b", ""), "PermissionError"),
+        (errors.ServiceUnavailableError("a.b", ""), "ConnectionError"),
+        (errors.UnknownToolError("a.b", pack="a", available=[]), "AttributeError"),
+        (errors.ToolFailedError("a.b", "KeyError", "", ""), "KeyError"),
+        (errors.ToolError("x"), "RuntimeError"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_errors_can_be_caught_as_what_they_are_like(error: errors.OneToolError, kind: str) -> None:
+    assert builtin_kind(error) == kind
+
+
+def test_a_tool_error_with_a_cause_can_be_caught_as_its_cause() -> None:
+    error: Any = errors.ToolError("no such file")
+    error.__cause__ = FileNotFoundError()
+
+    assert builtin_kind(error) == "FileNotFoundError"
+
+
+def test_up_to_forty_names_are_listed_whole_and_beyond_that_the_nearest() -> None:
+    names = [f"tool_{n:03}" for n in range(100)]
+
+    whole, cut = list_names("tool_030", names[:40]), list_names("tool_077", names)
+
+    assert (whole.count(","), whole.split(",")[0]) == (39, "tool_030")
+    assert cut.startswith("tool_077, ")
+    assert cut.endswith(" (40 of 100)")
+    assert cut.count(",") == 39

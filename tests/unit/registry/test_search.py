@@ -1,0 +1,25 @@
+"""Names ordered by nearness."""
+
+from __future__ import annotations
+
+import pytest
+
+from ot.registry.search import nearest
+
+
+@pytest.mark.parametrize(
+    ("wanted", "first"),
+    [("uper", "upper"), ("UPPER", "upper"), ("websearch", "web_search"), ("search", "web_search"), ("slep", "sleep")],
+)
+def test_the_nearest_name_comes_first(wanted: str, first: str) -> None:
+    names = ["bar", "busy", "foo", "sleep", "upper", "web_search"]
+
+    found = nearest(wanted, names)
+
+    assert found[0] == first
+    assert sorted(found) == names
+
+
+def test_nothing_to_compare_is_no_problem() -> None:
+    assert nearest("", ["b", "a"]) == ["a", "b"]
+    assert nearest("x", []) == []

@@ -1,0 +1,142 @@
+"""Log lines: one a span, redacted, bounded, on stderr or in a file."""
+
+from __future__ import annotations
+
+import logging
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from ot.log_text import brief
+from ot.logs import TRACE, LogSpan, configure_logging, write_log
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Path]:
+    root = logging.getLogger()
+    handlers = list(root.handlers)
+    file = tmp_path / "logs" / "onetool.log"
+    configure_logging("info", file, redact=lambda text: text.replace("hunter2hunter2", "***"))
+    yield file
+    for handler in set(root.handlers) - set(handlers):
+        root.removeHandler(handler)
+        handler.close()
+
+
+def test_a_span_is_one_line_with_its_name_status_time_and_fields(log: Path) -> None:
+    times = iter([10.0, 10.25])
+
+    with LogSpan("demo.upper", clock=lambda: next(times), text="hello") as span:
+        span.add(result="HELLO you")
+
+    line = log.read_text()
+    assert line.count("\n") == 1
+    assert " INFO    demo.upper status=ok ms=250.0 text=hello result='HELLO you'" in line
+
+
+def test_an_exception_is_the_status_and_passes_through(log: Path) -> None:
+    with pytest.raises(KeyError), LogSpan("part.action"):
+        raise KeyError("x")
+
+    assert "WARNING part.action status=KeyError" in log.read_text()
+
+
+def test_a_level_that_is_switched_off_writes_nothing(log: Path) -> None:
+    with LogSpan("part.action", level=TRACE):
+        write_log(logging.DEBUG, "part.other")
+
+    assert log.read_text() == ""
+
+
+def test_trace_is_a_level(log: Path) -> None:
+    configure_logging("trace", log, redact=str)
+
+    write_log(TRACE, "part.detail", n=1)
+
+    assert "TRACE   part.detail n=1" in log.read_text()
+
+
+def test_secrets_do_not_reach_the_line_whether_in_a_value_a_key_or_a_detail(log: Path) -> None:
+    write_log(
+        logging.ERROR,
+        "part.action",
+        detail="Traceback: hunter2hunter2",
+        value={"hunter2hunter2": ["hunter2hunter2"]},
+    )
+
+    assert "hunter2" not in log.read_text()
+    assert log.read_text().count("***") == 3
+
+
+@pytest.mark.parametrize("offset", range(180, 205))
+def test_no_part_of_a_secret_remains_where_a_long_text_is_cut(log: Path, offset: int) -> None:
+    write_log(logging.INFO, "part.action", text="." * offset + "hunter2hunter2" + "." * 20_000)
+
+    assert "h" not in log.read_text().split("text=")[1].split("<")[0]
+
+
+def test_other_libraries_warnings_go_the_same_way(log: Path) -> None:
+    logging.getLogger("somebody.else").warning("token hunter2hunter2 is %s", "old")
+
+    assert "somebody.else token *** is old" in log.read_text()
+
+
+def test_a_value_with_line_breaks_stays_on_its_line(log: Path) -> None:
+    write_log(logging.INFO, "part.action", text="a\nINFO forged.line status=ok", odd="\ud800")
+
+    assert log.read_text().count("\n") == 1
+
+
+def test_only_the_owner_may_read_the_file(log: Path) -> None:
+    write_log(logging.INFO, "part.action")
+
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_without_a_file_lines_go_to_stderr_and_never_to_stdout() -> None:
+    program = dedent("""
+        from ot.logs import LogSpan, configure_logging
+        configure_logging("info", None, redact=str)
+        with LogSpan("part.action"): pass
+    """)
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout == ""
+    assert "part.action status=ok" in done.stderr
+
+
+class _Rude:
+    def __repr__(self) -> str:
+        raise AssertionError("nobody asked for this")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("word", "word"),
+        ("two words", "'two words'"),
+        (None, "None"),
+        (10**5000, "<int of 5001 digits>"),
+        (b"\x00" * 10, "<10 bytes>"),
+        ([1, [2, [3, [4]]]], "[1, [2, [3, <1 items>]]]"),
+        (list(range(100)), "[0, 1, 2, 3, 4, 5, 6, 7, ...<100 items>]"),
+        ({"a": 1}, "{'a': 1}"),
+        (_Rude(), "<_Rude>"),
+        (Path("/a/b"), "'/a/b'"),
+    ],
+    ids=["word", "text", "none", "large int", "bytes", "deep", "long", "dict", "object", "path"],
+)
+def test_values_are_written_briefly(value: object, text: str) -> None:
+    assert brief(value) == text
+
+
+def test_a_huge_value_costs_a_bounded_line() -> None:
+    wide = {f"key {i}": ["x" * 10_000] * 1000 for i in range(1000)}
+
+    assert len(brief(wide, redact=str)) < 1100
