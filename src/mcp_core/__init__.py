@@ -1,0 +1,10 @@
+"""What every MCP server of ours is built on; it knows no server library and nothing else of ours."""
+
+from __future__ import annotations
+
+from mcp_core.argument_problems import ArgumentProblemsError
+from mcp_core.mcp_log import TRACE
+from mcp_core.tool_arguments import ToolArguments
+from mcp_core.tool_decorator import ExtMcpToolDecorator
+
+__all__ = ["TRACE", "ArgumentProblemsError", "ExtMcpToolDecorator", "ToolArguments"]

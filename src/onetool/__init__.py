@@ -1,0 +1,1 @@
+"""OneTool: the MCP server of `run`, and the command line."""

@@ -1,0 +1,12 @@
+"""`python -m onetool` and the `onetool` program."""
+
+from __future__ import annotations
+
+import sys
+
+from onetool.cli import main
+
+__all__ = ["main"]
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""The command table: which commands there are, and how one is found and run.
+
+A command is a module beside this one with `add_arguments(parser)` and `main(options)`. Only the chosen one is imported,
+and the parser is argparse, because a client waits while `onetool serve` starts: argparse costs 10 ms there, typer 100.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+COMMANDS = {
+    "serve": "serve MCP over stdin and stdout, or over HTTP on this machine",
+    "run": "run Python and print the answer",
+    "tools": "list tools",
+    "call": "call one tool",
+    "check": "look for mistakes in configuration and packs",
+    "init": "write a configuration file to start from",
+    "demo": "watch a client and the server talk",
+}
+
+OK = 0
+FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; gives the exit status: 0, 1 where the run failed, 2 for usage or configuration."""
+    try:
+        return _dispatch(sys.argv[1:] if argv is None else list(argv))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; what Python would flush at exit has nowhere to go either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return FAILED
+
+
+def _dispatch(arguments: list[str]) -> int:
+    parser = _build_table_parser()
+    head, rest = _split_at_command(arguments)
+    chosen = parser.parse_args(head)
+    command = chosen.command or (None if _at_terminal() else "serve")
+    if command is None:
+        parser.print_help(sys.stderr)
+        return USAGE
+    module = importlib.import_module(f"onetool.cli.{command}")
+    command_parser = _build_command_parser(command)
+    module.add_arguments(command_parser)
+    options = command_parser.parse_args(rest, argparse.Namespace(config=chosen.config))
+    return _with_mistakes_worded(module.main, options)
+
+
+def _split_at_command(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Cut behind the command's name: what follows is for its own parser, to the letter."""
+    for index, argument in enumerate(arguments):
+        if argument in COMMANDS and arguments[index - 1 : index] != ["--config"]:
+            return arguments[: index + 1], arguments[index + 1 :]
+    return arguments, []
+
+
+def _at_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _build_table_parser() -> argparse.ArgumentParser:
+    width = max(map(len, COMMANDS))
+    parser = argparse.ArgumentParser(
+        "onetool",
+        usage="onetool [--config PATH] COMMAND ...",
+        description="One MCP tool, run(command): Python against every tool you own.",
+        epilog="commands:\n" + "\n".join(f"  {name:<{width}}  {about}" for name, about in COMMANDS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version")
+    parser.add_argument("--config", type=Path, metavar="PATH", help="read this file and no other")
+    parser.add_argument("command", nargs="?", choices=list(COMMANDS), metavar="COMMAND", help=argparse.SUPPRESS)
+    return parser
+
+
+def _build_command_parser(command: str) -> argparse.ArgumentParser:
+    about = COMMANDS[command]
+    parser = argparse.ArgumentParser(f"onetool {command}", description=f"{about[:1].upper()}{about[1:]}.")
+    parser.add_argument(
+        "--config", type=Path, metavar="PATH", default=argparse.SUPPRESS, help="read this file and no other"
+    )
+    return parser
+
+
+class _ShowVersion(argparse.Action):
+    """Looks the version up only when somebody asks."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version  # start-up path: 30 ms that only this option needs
+
+        sys.stdout.write(f"onetool {version('onetool')}\n")
+        parser.exit()
+
+
+def _with_mistakes_worded(command: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """A mistake in the configuration is one line and status 2, whichever command met it."""
+    from ot.errors import ConfigError  # start-up path: `onetool --help` needs nothing of the engine
+
+    try:
+        return command(options)
+    except ConfigError as mistake:
+        # Only a mistake needs the words.
+        from onetool.cli.printing import complain
+        from ot.execution.wording import word_error
+
+        complain(f"onetool: {word_error(mistake)}")
+        return USAGE

@@ -1,0 +1,69 @@
+"""`onetool call`: one tool with arguments from the command line."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+
+from onetool.cli import FAILED, OK
+from onetool.cli.printing import complain, print_answer
+from onetool.cli.start import load
+from ot.app import open_app
+from ot.config.loader import LoadedConfig
+from ot.errors import CallError
+from ot.execution.wording import word_error
+from ot.output import render
+from ot.run.outcome import Answer
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("tool", metavar="PACK.TOOL", help="its full name, such as demo.upper")
+    parser.add_argument(
+        "arguments",
+        nargs="*",
+        type=split_argument,
+        metavar="KEY=VALUE",
+        help="an argument; the value is JSON where the tool wants more than text",
+    )
+
+
+def main(options: Namespace) -> int:
+    answer = anyio.run(_call, load(options), options.tool, options.arguments)
+    if answer.is_error:
+        complain(answer.text)
+        return FAILED
+    print_answer(answer)
+    return OK
+
+
+async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -> Answer:
+    async with open_app(loaded) as app:
+        try:
+            properties = app.registry.get(name).parameters.get("properties", {})
+            arguments = {key: read_value(text, properties.get(key, {})) for key, text in texts}
+            rendered = render(await app.executor.call(name, arguments))
+        except CallError as error:
+            return Answer(word_error(error), is_error=True)
+        return Answer(rendered.text, attachments=tuple(rendered.attachments))
+
+
+def split_argument(text: str) -> tuple[str, str]:
+    """Cut `key=value` at the first equals sign."""
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise ArgumentTypeError(f"{text!r} is not of the form key=value")
+    return key, value
+
+
+def read_value(text: str, schema: Mapping[str, Any]) -> Any:
+    """Read a value as its parameter's schema asks: text stays text; else JSON if it is JSON, else text."""
+    if schema.get("type") == "string":
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

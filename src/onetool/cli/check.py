@@ -1,0 +1,50 @@
+"""`onetool check`: every mistake that can be found without running anything, one line each."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+
+from onetool.cli import OK, USAGE
+from onetool.cli.printing import say
+from onetool.cli.start import load, read_registry
+from ot.config.loader import LoadedConfig
+from ot.errors import CallError
+from ot.execution.wording import word_error
+from ot.registry.registry import ToolRegistry
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.epilog = "Exit status: 0 where nothing is wrong, else 2."
+
+
+def main(options: Namespace) -> int:
+    loaded = load(options)  # a mistake in a file ends here, with its own line
+    registry = read_registry()
+    problems = [*_find_pack_problems(registry), *_find_setting_problems(loaded, registry)]
+    for problem in problems:
+        say(" ".join(problem.split()))
+    if problems:
+        return USAGE
+    files = ", ".join(map(str, loaded.files)) or "no file, only defaults"
+    say(f"OK: {len(registry.packs())} packs, {len(registry.definitions())} tools; configuration: {files}")
+    return OK
+
+
+def _find_pack_problems(registry: ToolRegistry) -> Iterator[str]:
+    for problem in registry.problems:
+        yield word_error(problem)
+
+
+def _find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
+    config = loaded.config
+    for name, project in config.projects.items():
+        if not project.path.is_dir():
+            yield f"projects.{name}: {project.path} is not a folder"
+    for alias, target in config.aliases.items():
+        if "." not in target or target.partition(".")[0] in config.servers:
+            continue  # another alias, or a tool that only its server knows
+        try:
+            registry.get(target)
+        except CallError as error:
+            yield f"aliases.{alias}: {word_error(error)}"

@@ -1,0 +1,84 @@
+"""`onetool serve`: MCP over stdin and stdout, or over HTTP on this machine."""
+
+from __future__ import annotations
+
+import gc
+import os
+from argparse import ArgumentParser, Namespace
+
+from onetool.cli import OK, USAGE
+from onetool.cli.printing import complain
+from onetool.cli.start import load
+from onetool.http_token import TOKEN_FILE, read_token
+from onetool.loopback import bind_loopback
+from onetool.standard_streams import claim_standard_streams
+from ot.app import launch, open_app
+from ot.config.environment import TOKEN_VARIABLE
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at this address of this machine")
+    parser.add_argument("--no-token", action="store_true", help="with --http, for tests: let every local program in")
+
+
+def main(options: Namespace) -> int:
+    if options.no_token and not options.http:
+        complain("onetool serve: --no-token goes with --http")
+        return USAGE
+    loaded = load(options, quiet=False)
+    return _serve_http(loaded, options) if options.http else _serve_stdio(loaded)
+
+
+def _serve_stdio(loaded: LoadedConfig) -> int:
+    try:
+        source, sink = claim_standard_streams()
+    except OSError:
+        complain("onetool serve: stdin and stdout must be open; they carry the protocol")
+        return USAGE
+    if os.isatty(source):
+        complain("onetool serve: waiting for an MCP client on stdin; Ctrl-D ends it")
+    # Kernels warm up in their own process while this one spends most of a second importing the SDK.
+    launched = launch(loaded)
+    # What is imported now stays for good: looking through it for garbage would only cost time, now and later.
+    gc.disable()
+    import anyio
+
+    from onetool.server import serve_stdio
+
+    gc.freeze()
+    gc.enable()
+
+    async def serve() -> None:
+        async with open_app(loaded, launched=launched) as app:
+            await serve_stdio(app, source=source, sink=sink)
+
+    anyio.run(serve)
+    return OK
+
+
+def _serve_http(loaded: LoadedConfig, options: Namespace) -> int:
+    try:
+        listener = bind_loopback(options.http)
+    except (ValueError, OSError) as error:
+        complain(f"onetool serve: cannot listen at {options.http}: {error}")
+        return USAGE
+    folder = state_folder(loaded.home)
+    token = None if options.no_token else read_token(folder, environ=os.environ)
+
+    def announce(url: str) -> None:
+        where = f"token from {TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else f"token in {folder / TOKEN_FILE}"
+        complain(f"onetool: serving MCP at {url} ({'no token' if token is None else where})")
+
+    launched = launch(loaded)
+    import anyio  # start-up path, as above: a web server is more than a client on stdin should wait for
+
+    from onetool.http_server import serve_http
+
+    async def serve() -> None:
+        async with open_app(loaded, launched=launched) as app:
+            await serve_http(app, listener, token=token, ready=announce)
+
+    anyio.run(serve)
+    return OK

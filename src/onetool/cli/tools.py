@@ -1,0 +1,39 @@
+"""`onetool tools`: what there is to call."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from onetool.cli import FAILED, OK
+from onetool.cli.printing import complain, say
+from onetool.cli.start import load, read_registry
+from ot.registry.definitions import ToolDefinition
+from ot.registry.search import nearest
+
+_SUGGESTED = 5
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("pattern", nargs="?", default="", metavar="PATTERN", help="part of a name, or a shell pattern")
+
+
+def main(options: Namespace) -> int:
+    load(options)
+    definitions = read_registry().definitions()
+    found = find_matching(definitions, options.pattern)
+    if not found:
+        names = nearest(options.pattern, [definition.name for definition in definitions])[:_SUGGESTED]
+        complain(f"No tool matches {options.pattern!r}. Nearest: {', '.join(names)}")
+        return FAILED
+    for definition in found:
+        say(f"{definition.signature}\n    {definition.docs.summary or definition.description}")
+    return OK
+
+
+def find_matching(definitions: Sequence[ToolDefinition], pattern: str) -> list[ToolDefinition]:
+    """Those whose name fits the shell pattern, or has the text in it where there is no `*`, `?` or `[`."""
+    if not any(character in pattern for character in "*?["):
+        pattern = f"*{pattern}*"
+    return [definition for definition in definitions if fnmatchcase(definition.name, pattern)]

@@ -1,0 +1,30 @@
+"""The address of the HTTP server: one of this machine's own, never one that others can reach."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+_HIGHEST_PORT = 65535
+
+
+def bind_loopback(address: str) -> socket.socket:
+    """Open a listening socket at `HOST:PORT`; port 0 takes a free one.
+
+    Raises ValueError for an address that is not of this form or not this machine's own, OSError where it is taken.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > _HIGHEST_PORT:
+        raise ValueError("an address is HOST:PORT, such as 127.0.0.1:8765")
+    number = "127.0.0.1" if host == "localhost" else host.removeprefix("[").removesuffix("]")
+    if not _is_loopback(number):
+        raise ValueError(f"{host} is not this machine alone; use 127.0.0.1, [::1] or localhost")
+    family = socket.AF_INET6 if ":" in number else socket.AF_INET
+    return socket.create_server((number, int(port)), family=family)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

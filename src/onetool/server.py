@@ -1,0 +1,107 @@
+"""The MCP server of `run`, and its life over stdin and stdout."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+import anyio
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, InputRequiredResult, TextContent
+
+from mcp_core import ArgumentProblemsError, ExtMcpToolDecorator, ToolArguments
+from onetool.stdio import MessageReader, MessageWriter
+from onetool.tools import tool_run
+from ot.app import App
+
+INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. Start with `ot.packs()`."
+
+_NOT_OFFERED = ("prompts", "resources")
+
+
+class OneToolServer(MCPServer[App]):
+    """The SDK's server, which says in words what is wrong with a call and claims no more than it has."""
+
+    def __init__(self, app: App) -> None:
+        @asynccontextmanager
+        async def lifespan(_: MCPServer[App]) -> AsyncIterator[App]:
+            yield app  # opened and closed by whoever serves it
+
+        super().__init__(
+            "onetool",
+            version=version("onetool"),
+            instructions=INSTRUCTIONS,
+            lifespan=lifespan,
+            subscriptions=False,
+            middleware=[_offer_only_tools],
+        )
+        self._tools = ExtMcpToolDecorator(self)
+        ToolArguments.redeclare(tool_run)
+        for function in ToolArguments.get_declared_tools(package="onetool.tools").values():
+            self._tools.tool(description=ToolArguments.build_tool_description(function))(function)
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[App, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Check the arguments before the SDK does, whose text for a mistake is not meant for a model."""
+        model = self._tools.models.get(name)
+        if model is None:
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}. This server has: {', '.join(self._tools.models)}")
+        try:
+            model.parse(arguments, tool=name)
+        except ArgumentProblemsError as problems:
+            return CallToolResult(content=[TextContent(text=str(problems))], is_error=True)
+        return await super().call_tool(name, arguments, context)
+
+    async def serve(self, reader: MessageReader, writer: MessageWriter) -> None:
+        """Serve one client, in the protocol era it opens with, until it closes its side."""
+        # MCPServer has no public way to be run on streams of one's own.
+        server = self._lowlevel_server
+        await server.run(reader, writer, server.create_initialization_options())
+
+
+async def _offer_only_tools(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Take back what MCPServer offers by itself, prompts and resources: there are none here."""
+    if ctx.method.partition("/")[0] in _NOT_OFFERED:
+        raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
+    result = await call_next(ctx)
+    if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
+        for name in _NOT_OFFERED:
+            result["capabilities"].pop(name, None)
+    return result
+
+
+def build_server(app: App) -> OneToolServer:
+    """Build the server of `run`; `app` must stay open as long as it serves."""
+    return OneToolServer(app)
+
+
+async def serve_stdio(app: App, *, source: int, sink: int) -> None:
+    """Serve the client at these descriptors until it leaves or a signal asks this process to end.
+
+    Runs that are still going are cancelled in both cases.
+    """
+    server = build_server(app)
+    writer = MessageWriter(sink)
+    reader = MessageReader(source, writer)
+
+    async def stop_on_signal() -> None:
+        await wait_for_signal()
+        tasks.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(stop_on_signal)
+        await server.serve(reader, writer)
+        tasks.cancel_scope.cancel()
+
+
+async def wait_for_signal() -> None:
+    """Wait until this process is asked to end; once it was, a second signal ends it at once."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        async for _ in signals:
+            return

@@ -1,0 +1,1 @@
+"""The MCP tools of the server, one file each."""

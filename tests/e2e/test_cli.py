@@ -1,0 +1,309 @@
+"""The command line, as a person uses it: what it prints where, and its exit status."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from ot.config.loader import load_config
+from tests.e2e.raw_server import WAIT, RawServer, environment_of
+
+Finished = subprocess.CompletedProcess[str]
+OneTool = Callable[..., Finished]
+
+
+@pytest.fixture
+def onetool(tmp_path: Path) -> OneTool:
+    """Run `onetool ...` in an empty folder that is also the home."""
+
+    def run(*arguments: str, stdin: str = "", **variables: str) -> Finished:
+        return subprocess.run(
+            [sys.executable, "-m", "onetool", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=environment_of(tmp_path) | variables,
+            timeout=WAIT,
+            check=False,
+        )
+
+    return run
+
+
+def assert_one_line(finished: Finished, *, status: int, words: str) -> None:
+    """A complaint: one line on stderr, nothing on stdout, no traceback."""
+    assert finished.returncode == status
+    assert finished.stdout == ""
+    assert len(finished.stderr.splitlines()) == 1
+    assert words in finished.stderr
+
+
+# run
+
+
+def test_run_prints_the_answer(onetool: OneTool) -> None:
+    finished = onetool("run", "print('first')\n[demo.upper(text=w) for w in ('a', 'b')]")
+
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "first\n[A, B]\n", "")
+
+
+def test_run_reads_code_from_stdin(onetool: OneTool) -> None:
+    finished = onetool("run", "-", stdin="```python\n6 * 7\n```\n")
+
+    assert (finished.returncode, finished.stdout) == (0, "42\n")
+
+
+def test_a_run_that_fails_prints_its_answer_and_has_status_1(onetool: OneTool) -> None:
+    finished = onetool("run", "x = 1\nx / 0")
+
+    assert finished.returncode == 1
+    assert "ZeroDivisionError" in finished.stdout
+    assert "line 2" in finished.stdout
+    assert finished.stderr == ""
+
+
+def test_code_that_begins_with_a_dash_stands_behind_two(onetool: OneTool) -> None:
+    assert onetool("run", "--", "-1+2").stdout == "1\n"
+
+
+def test_an_answer_that_the_terminal_cannot_show_is_escaped(onetool: OneTool) -> None:
+    finished = onetool("run", r"'\u2603 \ud800'", PYTHONIOENCODING="ascii")
+
+    assert (finished.returncode, finished.stdout) == (0, "\\u2603 \\ud800\n")
+
+
+def test_code_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-m", "onetool", "run", "-"],
+        input=b"'\xff'",
+        capture_output=True,
+        cwd=tmp_path,
+        env=environment_of(tmp_path),
+        timeout=WAIT,
+        check=False,
+    )
+
+    assert finished.returncode == 2
+    assert b"not UTF-8" in finished.stderr
+
+
+def test_an_interrupted_run_ends_with_status_130(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log")
+    (tmp_path / "logging.yaml").write_text("log: {file: log}")
+    code = "demo.upper(text='begun')\nwhile True: pass"
+    running = RawServer(tmp_path, code, "--config", "logging.yaml", command=("run",))
+    with (tmp_path / "log").open() as log:
+        while "demo.upper" not in log.readline():
+            pass
+        running.process.send_signal(signal.SIGINT)
+
+    assert running.wait_for_exit() == 130
+    assert "Traceback" not in "".join(running.log)
+
+
+# tools and call
+
+
+def test_tools_lists_signatures_with_what_they_do(onetool: OneTool) -> None:
+    finished = onetool("tools", "demo.u*")
+
+    assert finished.stdout.splitlines() == [
+        "demo.upper(*, text: str) -> str",
+        "    Write a text in capital letters.",
+    ]
+
+
+def test_tools_without_a_pattern_lists_every_pack(onetool: OneTool) -> None:
+    finished = onetool("tools")
+
+    packs = {line.partition(".")[0] for line in finished.stdout.splitlines() if not line.startswith(" ")}
+    assert packs >= {"demo", "ot", "proj"}
+
+
+def test_a_pattern_that_fits_nothing_names_the_nearest(onetool: OneTool) -> None:
+    assert_one_line(onetool("tools", "uper"), status=1, words="demo.upper")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (["demo.upper", "text=hi"], "HI\n"),
+        (["demo.upper", "text=42"], "42\n"),
+        (["demo.upper", "text=a=b"], "A=B\n"),
+        (["demo.numbers", "count=3"], "[0, 1, 2]\n"),
+        (["demo.echo", "value=[1, 2]"], "[1, 2]\n"),
+        (["demo.echo", "value=plain text"], "plain text\n"),
+        (["demo.foo"], "foo\n"),
+    ],
+    ids=["text", "text-that-is-a-number", "equals-sign", "number", "json", "not-json", "default"],
+)
+def test_call_reads_values_as_the_tool_wants_them(onetool: OneTool, arguments: list[str], printed: str) -> None:
+    finished = onetool("call", *arguments)
+
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, printed, "")
+
+
+def test_a_call_that_fails_says_why_and_has_status_1(onetool: OneTool) -> None:
+    assert_one_line(onetool("call", "demo.upper"), status=1, words="text is missing")
+    assert_one_line(onetool("call", "demo.uper", "text=x"), status=1, words="upper")
+
+
+def test_an_argument_without_an_equals_sign_is_a_mistake_of_usage(onetool: OneTool) -> None:
+    finished = onetool("call", "demo.upper", "hello")
+
+    assert finished.returncode == 2
+    assert "'hello' is not of the form key=value" in finished.stderr
+
+
+# configuration
+
+
+@pytest.mark.parametrize("command", [["run", "1"], ["tools"], ["call", "demo.foo"], ["check"], ["serve"]])
+def test_a_mistake_in_the_configuration_is_one_line_and_status_2(
+    onetool: OneTool, tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "broken.yaml").write_text("executoin: {timeout: 5}\n")
+
+    assert_one_line(onetool(*command, "--config", "broken.yaml"), status=2, words="executoin")
+
+
+def test_config_may_stand_before_the_command(onetool: OneTool, tmp_path: Path) -> None:
+    (tmp_path / "aliases.yaml").write_text("aliases: {up: demo.upper}\n")
+
+    assert onetool("--config", "aliases.yaml", "run", "up(text='hi')").stdout == "HI\n"
+    assert onetool("run", "--config", "aliases.yaml", "up(text='hi')").stdout == "HI\n"
+
+
+def test_a_file_that_does_not_exist_is_named(onetool: OneTool) -> None:
+    assert_one_line(onetool("check", "--config", "nowhere.yaml"), status=2, words="nowhere.yaml")
+
+
+def test_check_says_what_it_found_good(onetool: OneTool) -> None:
+    finished = onetool("check")
+
+    assert finished.returncode == 0
+    assert re.fullmatch(r"OK: \d+ packs, \d+ tools; configuration: no file, only defaults\n", finished.stdout)
+
+
+def test_check_reports_each_problem_in_a_line(onetool: OneTool, tmp_path: Path) -> None:
+    (tmp_path / "odd.yaml").write_text(
+        "projects: {gone: no/such/folder}\naliases: {up: demo.uper, ws: nopack.search, gh: github.search}\n"
+        "servers: {github: {command: github-server}}\n"
+    )
+    finished = onetool("check", "--config", "odd.yaml")
+
+    lines = finished.stdout.splitlines()
+    assert finished.returncode == 2
+    assert [line.partition(":")[0] for line in lines] == ["projects.gone", "aliases.up", "aliases.ws"]
+    assert "upper" in lines[1]
+
+
+def test_init_writes_a_file_that_is_valid_and_changes_nothing(onetool: OneTool, tmp_path: Path) -> None:
+    finished = onetool("init")
+
+    assert (finished.returncode, finished.stdout) == (0, "wrote .onetool/onetool.yaml\n")
+    assert "OK" in onetool("check").stdout
+    loaded = load_config(environ={}, cwd=tmp_path, home=tmp_path / "elsewhere")
+    assert loaded.files == (tmp_path / ".onetool" / "onetool.yaml",)
+    assert loaded.config.model_dump(exclude_defaults=True) == {}
+
+
+def test_every_comment_of_the_written_file_is_valid_when_it_is_taken_away(onetool: OneTool, tmp_path: Path) -> None:
+    onetool("init")
+    file = tmp_path / ".onetool" / "onetool.yaml"
+    (tmp_path / ".onetool" / "snippets.yaml").write_text("")
+    file.write_text(re.sub(r"^#(?! \S)", "", file.read_text(), flags=re.MULTILINE))
+
+    config = load_config(environ={}, cwd=tmp_path, home=tmp_path / "elsewhere").config
+
+    assert set(config.model_fields_set) == set(type(config).model_fields)
+    assert onetool("run", "$shout text=hello times=2").stdout == "[HELLO, HELLO]\n"
+
+
+def test_init_leaves_a_file_that_is_there_alone(onetool: OneTool, tmp_path: Path) -> None:
+    (tmp_path / ".onetool").mkdir()
+    (tmp_path / ".onetool" / "onetool.yaml").write_text("docs_url: https://example.com/\n")
+
+    finished = onetool("init")
+
+    assert finished.returncode == 0
+    assert "stays as it is" in finished.stdout
+    assert (tmp_path / ".onetool" / "onetool.yaml").read_text() == "docs_url: https://example.com/\n"
+
+
+# the program itself
+
+
+def test_version_and_help(onetool: OneTool) -> None:
+    assert onetool("--version").stdout == f"onetool {version('onetool')}\n"
+    assert {"serve", "run", "tools", "call", "check", "init", "demo"} <= set(onetool("--help").stdout.split())
+    assert "HOST:PORT" in onetool("serve", "--help").stdout
+
+
+@pytest.mark.parametrize("arguments", [["fly"], ["run"], ["serve", "--port", "1"], ["serve", "--no-token"]])
+def test_wrong_usage_has_status_2(onetool: OneTool, arguments: list[str]) -> None:
+    finished = onetool(*arguments)
+
+    assert finished.returncode == 2
+    assert "Traceback" not in finished.stderr
+
+
+def test_without_a_command_it_serves_where_no_person_types(tmp_path: Path) -> None:
+    server = RawServer(tmp_path, command=())
+
+    assert server.initialize()["serverInfo"]["name"] == "onetool"
+    server.close_stdin()
+    assert server.wait_for_exit() == 0
+
+
+def test_a_reader_that_leaves_early_is_no_traceback(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as gone:
+        finished = subprocess.run(
+            [sys.executable, "-m", "onetool", "tools"],
+            stdin=subprocess.DEVNULL,
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env=environment_of(tmp_path),
+            timeout=WAIT,
+            check=False,
+        )
+
+    assert finished.returncode == 1
+    assert finished.stderr == b""
+
+
+def test_a_server_without_stdin_says_what_it_needs(tmp_path: Path) -> None:
+    finished = subprocess.run(
+        ["/bin/sh", "-c", f'exec "{sys.executable}" -m onetool serve <&-'],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment_of(tmp_path),
+        timeout=WAIT,
+        check=False,
+    )
+
+    assert_one_line(finished, status=2, words="must be open")
+
+
+def test_the_demo_shows_a_session(onetool: OneTool) -> None:
+    finished = onetool("demo")
+
+    assert finished.returncode == 0, finished.stderr
+    assert re.search(r"onetool \S+ over stdio, MCP \S+: started and connected in \d+ ms", finished.stdout)
+    assert re.search(r"the tool run, \d+ tokens \(o200k\)", finished.stdout)
+    assert "[ONE, TOOL, TO, CALL, THEM, ALL]" in finished.stdout
+    assert "has no tool 'uper'" in finished.stdout
+    assert re.search(r"1 \+ 1, 20 times", finished.stdout)

@@ -1,0 +1,31 @@
+"""The addresses at which the HTTP server may listen."""
+
+from __future__ import annotations
+
+import pytest
+
+from onetool.loopback import bind_loopback
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:0", "localhost:0", "127.0.0.2:0"])
+def test_an_address_of_this_machine_is_taken(address: str) -> None:
+    with bind_loopback(address) as listener:
+        host, port = listener.getsockname()
+
+    assert host.startswith("127.")
+    assert port > 0
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["0.0.0.0:0", "192.0.2.1:0", "example.com:80", "[::]:0", "[::ffff:192.0.2.1]:0", "localhost.example.com:0", ":0"],
+)
+def test_an_address_that_others_can_reach_is_refused(address: str) -> None:
+    with pytest.raises(ValueError, match=r"127\.0\.0\.1"):
+        bind_loopback(address)
+
+
+@pytest.mark.parametrize("address", ["8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", ""])
+def test_what_is_no_address_is_refused_with_an_example(address: str) -> None:
+    with pytest.raises(ValueError, match="HOST:PORT"):
+        bind_loopback(address)

@@ -1,0 +1,79 @@
+"""The server in one process with its client."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from mcp import Client
+from mcp.client.session import ClientRequestContext
+from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
+
+from onetool.server import build_server
+from ot.app import App, open_app
+from ot.config.loader import load_config
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def app(tmp_path: Path) -> AsyncIterator[App]:
+    file = tmp_path / "onetool.yaml"
+    file.write_text('policy: {ask: ["demo.upper"]}\nexecution: {warm: 1}\n')
+    async with open_app(load_config(file, environ={}, cwd=tmp_path, home=tmp_path)) as app:
+        yield app
+
+
+def text_of(result: CallToolResult) -> str:
+    assert isinstance(result.content[0], TextContent)
+    return result.content[0].text
+
+
+@pytest.mark.scenario("infrastructure/tool-integration-pattern/automatic-registration-with-descriptions")
+@pytest.mark.scenario("infrastructure/tool-integration-pattern/tool-module-import-triggers-collection")
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_every_server_of_a_process_has_the_tool(app: App, mode: str) -> None:
+    for server in (build_server(app), build_server(app)):
+        async with Client(server, mode=mode) as client:
+            [tool] = (await client.list_tools()).tools
+            result = await client.call_tool("run", {"command": "6 * 7"})
+
+        assert tool.name == "run"
+        assert "- `command` (string, required): Python code" in (tool.description or "")
+        assert text_of(result) == "42"
+
+
+@pytest.mark.parametrize(
+    ("answer", "succeeds"),
+    [
+        (ElicitResult(action="accept", content={"agree": True}), True),
+        (ElicitResult(action="accept", content={"agree": False}), False),
+        (ElicitResult(action="accept", content={"agree": "perhaps"}), False),
+        (ElicitResult(action="decline"), False),
+        (ElicitResult(action="cancel"), False),
+    ],
+    ids=["yes", "no", "nonsense", "declined", "cancelled"],
+)
+async def test_a_person_is_asked_where_the_policy_wants_it(app: App, answer: ElicitResult, *, succeeds: bool) -> None:
+    questions = []
+
+    async def ask(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        questions.append(params.message)
+        return answer
+
+    async with Client(build_server(app), mode="legacy", elicitation_callback=ask) as client:
+        result = await client.call_tool("run", {"command": "demo.upper(text='hi')"})
+
+    assert len(questions) == 1
+    assert "demo.upper" in questions[0]
+    assert (text_of(result) == "HI") is succeeds
+    assert bool(result.is_error) is not succeeds
+
+
+async def test_a_call_that_needs_a_person_fails_where_nobody_can_be_asked(app: App) -> None:
+    async with Client(build_server(app)) as client:
+        result = await client.call_tool("run", {"command": "demo.upper(text='hi')"})
+
+    assert result.is_error
+    assert "demo.upper" in text_of(result)
