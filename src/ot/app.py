@@ -59,7 +59,12 @@ async def open_app(
         stack.callback(threads.close)
         registry = load_registry([*find_built_in_packs(), *packs], isolates, threads)
         executor = ToolExecutor(
-            registry, config=config, secrets=loaded.secrets, project=loaded.project, threads=threads
+            registry,
+            config=config,
+            secrets=loaded.secrets,
+            project=loaded.project,
+            threads=threads,
+            redactor=loaded.redactor,
         )
         runner = Runner(
             registry,

@@ -10,7 +10,6 @@ from pathlib import Path
 from ot.app import find_built_in_packs, load_registry
 from ot.config.loader import LoadedConfig, load_config
 from ot.errors import ConfigError
-from ot.execution.redaction import Redactor
 from ot.isolate import IsolateHost
 from ot.logs import LEVELS, configure_logging
 from ot.registry.registry import ToolRegistry
@@ -27,7 +26,7 @@ def load(options: Namespace, *, quiet: bool = True) -> LoadedConfig:
     log = loaded.config.log
     level = "error" if quiet and log.file is None else log.level
     try:
-        configure_logging(level, log.file, redact=Redactor(loaded.secrets.known_values()).text)
+        configure_logging(level, log.file, redact=loaded.redactor.text)
     except OSError as error:
         raise ConfigError(f"cannot be opened: {error.strerror}", file=log.file, key="log.file") from error
     logging.getLogger("mcp_core").setLevel(LEVELS[level])

@@ -18,14 +18,19 @@ from ot.config.paths import CONFIG_FILE, SECRETS_FILE, absolute, find_file, find
 from ot.config.secrets import Secrets, read_secrets
 from ot.config.variables import Variables
 from ot.errors import ConfigError
+from ot.redaction import Redactor
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """The configuration and where it came from; `files` are those read, nearest first, without secrets."""
+    """The configuration and where it came from; `files` are those read, nearest first, without secrets.
+
+    `redactor` is the one that logs and answers share: what either learns is hidden by both.
+    """
 
     config: Config
     secrets: Secrets
+    redactor: Redactor
     files: tuple[Path, ...]
     project: Path
     home: Path = field(default_factory=Path.home)
@@ -52,9 +57,11 @@ def load_config(explicit: Path | None = None, *, environ: Mapping[str, str], cwd
         layers += reader.read(folder, named or find_file(folder, CONFIG_FILE))
 
     token = environ.get(TOKEN_VARIABLE, "")
+    known = Secrets(secrets, environ=environ, substituted={*variables.substituted, token})
     return LoadedConfig(
         config=_build(layers, keys),
-        secrets=Secrets(secrets, environ=environ, substituted={*variables.substituted, token}),
+        secrets=known,
+        redactor=Redactor(known.known_values()),
         files=tuple(layer.source for layer in layers if isinstance(layer.source, Path)),
         project=places.project,
         home=home,

@@ -18,11 +18,11 @@ from ot.errors import CallError, ConsentError, ToolDeniedError, ToolError, ToolS
 from ot.execution.caller import NOBODY, Caller
 from ot.execution.failing import call_error_from
 from ot.execution.prepared import Preparation, PreparedTool
-from ot.execution.redaction import Redactor
 from ot.execution.wording import word_error
 from ot.log_text import brief
 from ot.logs import LogSpan, write_log
 from ot.output import render
+from ot.redaction import Redactor
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_threads import ToolThreads
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from ot.config import load_config
 from ot.config.documents import MAX_BYTES
 from ot.errors import ConfigError
 from tests.unit.config.workspace import Workspace
+
+NOBODY = 65534  # the user that owns nothing
 
 
 @pytest.mark.parametrize(
@@ -110,12 +114,32 @@ def test_a_link_to_itself_is_named(workspace: Workspace) -> None:
     assert workspace.mistake().reason.startswith("cannot be read: ")
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="every file is open to root")
+@contextmanager
+def nobody_in_particular(folder: Path) -> Iterator[None]:
+    """Every file is open to root: as root, act as somebody else who owns the folder."""
+    if os.geteuid() != 0:
+        yield
+        return
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, NOBODY, -1)
+    closed = [path for path in folder.parents if path.stat().st_mode & 0o777 == 0o700]
+    for path in closed:
+        path.chmod(0o711)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        for path in closed:
+            path.chmod(0o700)
+
+
 def test_a_file_without_permission_is_named(workspace: Workspace) -> None:
     file = workspace.write("")
     file.chmod(0)
 
-    error = workspace.mistake()
+    with nobody_in_particular(workspace.project.parent):
+        error = workspace.mistake()
 
     assert (error.file, error.reason) == (file, "cannot be read: Permission denied")
 
