@@ -1,0 +1,47 @@
+# Everything lives in .venv. Each target prepares what it needs; `make setup` alone does only that.
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check bench format lock clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+CONFORMANCE := tests/conformance/node_modules/.ready
+# Two processes: the tests start servers and kernels of their own.
+WORKERS ?= 2
+
+help:  ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(READY)  ## prepare .venv
+
+$(READY): requirements-dev.txt pyproject.toml scripts/setup
+	@PYTHON=$(PYTHON) scripts/setup
+	@touch $@
+
+$(CONFORMANCE): tests/conformance/package.json tests/conformance/package-lock.json
+	@scripts/install-conformance-suite && touch $@ || true
+
+run: setup  ## show a short session with the real server
+	@$(BIN)/onetool demo
+
+test: setup $(CONFORMANCE)  ## run all tests
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+check: setup  ## format, lint, types and layers
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup  ## measure, each figure beside its target
+	@$(BIN)/python -m bench
+
+format: setup  ## rewrite the files as the checks want them
+	$(BIN)/ruff check --fix-only --quiet
+	$(BIN)/ruff format
+
+lock: setup  ## resolve the dependencies anew
+	scripts/lock
+
+clean:  ## remove everything that make prepared
+	rm -rf .venv tests/conformance/node_modules .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,32 @@
+"""What one more tool call costs inside a run: eleven calls minus one, divided by ten."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from statistics import median
+
+from bench.report import Line
+from bench.servers import Servers, run
+from bench.stdio_client import StdioClient
+
+REPEATS = 60
+
+
+def measure(servers: Servers) -> Iterator[Line]:
+    with servers.open_pair() as (ours, _):
+        plain = _marginal_call(ours, "demo.busy(seconds=0)")
+        yield Line("marginal call of a plain tool", plain, None, "µs", 250)
+        asynchronous = _marginal_call(ours, "demo.upper(text='a')")
+        yield Line("marginal call of an async tool", asynchronous, None, "µs", 150)
+
+
+def _marginal_call(server: StdioClient, call: str) -> float:
+    one, eleven = (run(f"for _ in range({count}):\n    {call}") for count in (1, 11))
+    differences = []
+    for _ in range(REPEATS):
+        time.sleep(0.01)
+        short = server.call(*one)
+        time.sleep(0.01)
+        differences.append(server.call(*eleven) - short)
+    return median(differences) / 10 * 1e6

@@ -1,0 +1,34 @@
+"""How many runs a second, with sixteen in flight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from bench.fork_rate import measure_fork_rate
+from bench.report import Line
+from bench.servers import ECHO, RUN, Call, Servers
+from bench.stdio_client import StdioClient
+
+REPEATS = 5
+COUNT = 300
+IN_FLIGHT = 16
+
+
+def measure(servers: Servers) -> Iterator[Line]:
+    with servers.open_pair() as (ours_server, bare_server):
+        rates = [
+            (
+                _rate(ours_server, RUN),
+                _rate(bare_server, ECHO),
+                measure_fork_rate(count=COUNT, in_flight=IN_FLIGHT),
+            )
+            for _ in range(REPEATS)
+        ]
+    ours, bare, forks = (median(column) for column in zip(*rates, strict=True))
+    yield Line("runs a second, 16 in flight / echo", ours, bare, "/s", 0.3, lower_is_better=False)
+    yield Line("runs a second, 16 in flight / kernels of a zygote", ours, forks, "/s", 0.6, lower_is_better=False)
+
+
+def _rate(server: StdioClient, call: Call) -> float:
+    return COUNT / server.call_many(*call, count=COUNT, in_flight=IN_FLIGHT)

@@ -1,0 +1,59 @@
+"""How many kernels a second the zygote alone can make: forked, confined, rehearsed, and ended without a run."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import shutil
+import signal
+import socket
+import time
+
+from ot.config.models import ExecutionSettings
+from ot.kernel.zygote_process import ZygoteProcess, launch_zygote, request_kernels
+
+_MESSAGE_SIZE = 4096
+_DESCRIPTORS = 4  # of a kernel: its socket, its pidfd, its output, its crash dump
+
+
+def measure_fork_rate(*, count: int, in_flight: int) -> float:
+    """Kernels a second, with never more than `in_flight` alive."""
+    zygote = launch_zygote(ExecutionSettings())
+    try:
+        zygote.control.setblocking(True)
+        zygote.control.recv(_MESSAGE_SIZE)  # it is up, and says which layers of confinement the system lacks
+        _make_kernels(zygote, count=in_flight, in_flight=in_flight)
+        start = time.perf_counter()
+        _make_kernels(zygote, count=count, in_flight=in_flight)
+        return count / (time.perf_counter() - start)
+    finally:
+        zygote.control.close()
+        zygote.process.wait(10)
+        shutil.rmtree(zygote.scratch_root, ignore_errors=True)
+
+
+def _make_kernels(zygote: ZygoteProcess, *, count: int, in_flight: int) -> None:
+    asked, ended = in_flight, 0
+    request_kernels(zygote, in_flight)
+    with selectors.DefaultSelector() as selector:
+        selector.register(zygote.control, selectors.EVENT_READ)
+        while ended < count:
+            for key, _ in selector.select():
+                if key.fileobj is not zygote.control:
+                    selector.unregister(key.fileobj)
+                    _end_kernel(key.data)  # what it said is that it is ready
+                    continue
+                _, fds, _, _ = socket.recv_fds(zygote.control, _MESSAGE_SIZE, _DESCRIPTORS)
+                if fds:
+                    selector.register(fds[0], selectors.EVENT_READ, fds)
+                    continue
+                ended += 1
+                if asked < count:
+                    asked += 1
+                    request_kernels(zygote, 1)
+
+
+def _end_kernel(fds: list[int]) -> None:
+    signal.pidfd_send_signal(fds[1], signal.SIGKILL)
+    for fd in fds:
+        os.close(fd)

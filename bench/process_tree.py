@@ -1,0 +1,24 @@
+"""Memory of a process and of everything that it started, as Linux tells it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def proportional_set_size(pid: int) -> int:
+    """Bytes; a page that several processes share counts in parts."""
+    return sum(_proportional_set_size(process) for process in [pid, *_descendants(pid)])
+
+
+def _descendants(pid: int) -> list[int]:
+    children = [
+        int(child) for file in Path(f"/proc/{pid}/task").glob("*/children") for child in file.read_text().split()
+    ]
+    return children + [deeper for child in children for deeper in _descendants(child)]
+
+
+def _proportional_set_size(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) * 1024
+    return 0

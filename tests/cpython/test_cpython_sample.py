@@ -1,0 +1,95 @@
+"""Code behaves as in a plain module: CPython's own tests, sent as commands, end as they do natively."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from mcp import Client
+from mcp.types import TextContent
+
+from tests.availability import report_missing
+from tests.cpython.sample import DIFFERENCES, FILES
+from tests.real_server import connect_server
+
+pytestmark = pytest.mark.xdist_group("cpython")
+
+COLLECT_OUTCOMES = Path(__file__).with_name("collect_outcomes.py")
+CONFIG = """
+results: {inline_limit: 10000000}
+"""
+
+Outcomes = tuple[dict[str, str], dict[str, str]]  # test: outcome; test: what it said
+
+
+@pytest.fixture(scope="module")
+async def client(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
+    async with connect_server(tmp_path_factory.mktemp("server"), config=CONFIG) as client:
+        yield client
+
+
+@pytest.mark.parametrize("name", FILES)
+async def test_a_test_file_of_cpython_ends_in_a_kernel_as_it_does_natively(
+    client: Client, tmp_path: Path, name: str
+) -> None:
+    text = _read_test_file(name)
+    native, _ = _run_natively(text, tmp_path)
+
+    outcomes, details = await _run_as_command(client, text)
+
+    assert native
+    assert outcomes.keys() == native.keys()
+    different = {test: f"{outcomes[test]}: {details.get(test)}" for test in native if outcomes[test] != native[test]}
+    assert different.keys() == DIFFERENCES.get(name, {}).keys() & native.keys(), different
+
+
+def _read_test_file(name: str) -> str:
+    """The text of one file without its `if __name__ == "__main__"`, followed by what collects the outcomes."""
+    tests = importlib.util.find_spec("test")
+    folders = [Path(folder) for folder in tests.submodule_search_locations or ()] if tests else []
+    found = [folder / f"test_{name}.py" for folder in folders if (folder / f"test_{name}.py").exists()]
+    if not found:
+        report_missing(f"CPython's test_{name}.py", remedy="scripts/install-system-packages installs CPython's tests.")
+    text = found[0].read_text(encoding="utf-8")
+    return f"{_without_main(text)}\n\n{COLLECT_OUTCOMES.read_text()}"
+
+
+def _without_main(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    with warnings.catch_warnings(action="ignore"):  # some files test what the compiler warns of
+        tree = ast.parse(text)
+    for node in tree.body:
+        if isinstance(node, ast.If) and "'__main__'" in ast.unparse(node.test) and node.end_lineno:
+            lines[node.lineno - 1 : node.end_lineno] = ["\n"] * (node.end_lineno - node.lineno + 1)
+    return "".join(lines)
+
+
+def _run_natively(text: str, folder: Path) -> Outcomes:
+    script = folder / "script.py"
+    script.write_text(f"{text}\nprint(run_own_tests())\n", encoding="utf-8")
+    finished = subprocess.run(
+        [sys.executable, "-I", str(script)], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    return _parse(finished.stdout)
+
+
+async def _run_as_command(client: Client, text: str) -> Outcomes:
+    result = await client.call_tool("run", {"command": f"{text}\nrun_own_tests()\n"})
+    (answer,) = result.content
+    assert isinstance(answer, TextContent)
+    assert not result.is_error, answer.text
+    return _parse(answer.text)
+
+
+def _parse(printed: str) -> Outcomes:
+    """The tests themselves may have printed lines before the last one."""
+    outcomes, details = json.loads(printed.rstrip().splitlines()[-1])
+    return outcomes, details

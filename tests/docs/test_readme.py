@@ -1,0 +1,54 @@
+"""Nothing stands in the README that does not work."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.engine import open_engine
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)\n```", README, re.DOTALL)
+
+
+@pytest.mark.anyio
+async def test_the_run_has_the_answer_that_is_shown(tmp_path: Path) -> None:
+    async with open_engine(tmp_path) as app:
+        answer = await app.runner.run(blocks("python")[0])
+        mistake = await app.runner.run('demo.uper(text="one")')
+
+    assert [answer.text, mistake.text] == blocks("text")
+
+
+@pytest.mark.anyio
+async def test_the_pack_works_as_its_own_example_says(tmp_path: Path) -> None:
+    async with open_engine(tmp_path, packs={"greet": blocks("python")[1]}) as app:
+        example = app.registry.get("greet.hello").docs.example
+        answer = await app.runner.run(example)
+        mistake = await app.runner.run("greet.hello(name='Ada', language='xx')")
+
+    assert answer.text == "Guten Tag, Ada!"
+    assert "there are en, de" in mistake.text
+    assert not app.problems
+
+
+def test_the_clients_block_starts_a_program_that_setup_installs() -> None:
+    server = json.loads(blocks("json")[0])["mcpServers"]["onetool"]
+    program = Path(server["command"].replace("/path/to/onetool", str(ROOT)))
+
+    assert program.exists()
+    assert server["args"] == ["serve"]
+
+
+def test_every_command_and_page_that_is_named_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    assert all(f"\n{target}:" in makefile for target in re.findall(r"make (\w+)", README) if target != "sure")
+    assert all((ROOT / page).exists() for page in re.findall(r"\]\(([^)]+)\)", README))
