@@ -25,6 +25,7 @@ run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
 test: setup $(CONFORMANCE)  ## run all tests
+	@scripts/install-system-packages
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 check: setup  ## format, lint, types and layers

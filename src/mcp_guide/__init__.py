@@ -1,0 +1,1 @@
+"""An MCP server that gives agents a project's own guidance: Markdown documents in categories."""

@@ -1,0 +1,114 @@
+"""Collections: named groups of categories for one purpose, kept in one file of the guide's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_guide.errors import NotFoundError, YamlError
+from mcp_guide.folder import Folder
+from mcp_guide.guide_folder import GuideFolder
+from mcp_guide.names import check_name, check_new_name, find_nearest
+from mcp_guide.plain_yaml import TEXT_LIMIT, one_line, read_mapping, write_mapping
+
+COLLECTIONS_FILE = "collections.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """One collection; `missing` are categories that it names and that do not exist."""
+
+    name: str
+    description: str
+    categories: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+
+class Collections:
+    """The collections of one guide."""
+
+    def __init__(self, folder: GuideFolder) -> None:
+        self._folder = folder
+
+    def list(self) -> list[Collection]:
+        """Give all collections, in the order of the file; raises YamlError."""
+        try:
+            with self._folder.open() as root:
+                found = _read(root)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [self._complete(collection) for collection in found.values()]
+
+    def read(self, name: str) -> Collection:
+        """Give one collection; raises NotFoundError."""
+        known = {collection.name: collection for collection in self.list()}
+        if name not in known:
+            raise NotFoundError("collection", name, nearest=find_nearest(name, known))
+        return known[name]
+
+    def set(self, name: str, *, description: str, categories: Sequence[str]) -> Collection:
+        """Create a collection, or put a new one in its place; raises NotFoundError for a category."""
+        check_new_name("collection", name)
+        chosen = tuple(dict.fromkeys(categories))
+        self._refuse_missing(chosen)
+        collection = Collection(name, one_line(description), chosen)
+        with self._folder.open(lock=True) as root:
+            _write(root, {**_read(root), name: collection})
+        return collection
+
+    def remove(self, name: str) -> None:
+        """Forget a collection; its categories stay. Raises NotFoundError."""
+        self.read(name)
+        with self._folder.open(lock=True) as root:
+            rest = _read(root)
+            rest.pop(name, None)
+            _write(root, rest)
+
+    def _refuse_missing(self, categories: Sequence[str]) -> None:
+        known = self._folder.category_names()
+        for name in categories:
+            if check_name("category", name) not in known:
+                raise NotFoundError("category", name, nearest=find_nearest(name, known))
+
+    def _complete(self, collection: Collection) -> Collection:
+        known = set(self._folder.category_names())
+        return Collection(
+            collection.name,
+            collection.description,
+            tuple(name for name in collection.categories if name in known),
+            tuple(name for name in collection.categories if name not in known),
+        )
+
+
+def _read(root: Folder) -> dict[str, Collection]:
+    try:
+        data = root.read(COLLECTIONS_FILE, limit=TEXT_LIMIT)
+    except FileNotFoundError:
+        return {}
+    try:
+        found = read_mapping(data.decode("utf-8-sig", "replace"))
+        return {name: _parse(name, value) for name, value in found.items()}
+    except YamlError as error:
+        raise YamlError(error.reason, line=error.line, where=COLLECTIONS_FILE) from None
+
+
+def _parse(name: str, value: Any) -> Collection:
+    """Read one entry: a list of categories, or a mapping with `categories` and perhaps a `description`."""
+    settings = {"categories": value} if isinstance(value, list) else value
+    if not isinstance(settings, dict) or not settings.keys() <= {"description", "categories"}:
+        raise YamlError(f"has no description and categories for {name}")
+    description, categories = settings.get("description", ""), settings.get("categories", [])
+    if not isinstance(description, str) or not isinstance(categories, list):
+        raise YamlError(f"has no list of categories for {name}")
+    if not all(isinstance(category, str) for category in categories):
+        raise YamlError(f"has something else than names as categories of {name}")
+    return Collection(name, one_line(description), tuple(categories))
+
+
+def _write(root: Folder, collections: dict[str, Collection]) -> None:
+    content = {
+        collection.name: {"description": collection.description, "categories": list(collection.categories)}
+        for collection in collections.values()
+    }
+    root.write(COLLECTIONS_FILE, write_mapping(content).encode(), replace=True)

@@ -1,0 +1,141 @@
+"""The documents of a guide: what is known of each, and the ways to list, read, create and remove them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mcp_guide.errors import ExistsError, GuideError, NotFoundError, TooLargeError, UnreadableError, YamlError
+from mcp_guide.folder import Entry, Folder
+from mcp_guide.front_matter import FrontMatter, find_body, split_front_matter
+from mcp_guide.guide_folder import GuideFolder
+from mcp_guide.markdown_summary import find_description, find_title, shorten
+from mcp_guide.names import SUFFIX, DocumentName, check_new_name, find_nearest, fold_name, is_name
+
+SIZE_LIMIT = 1024 * 1024  # bytes of one document
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a list shows of a document; `problem` is that of its front matter, which then counts as missing."""
+
+    name: DocumentName
+    title: str
+    description: str
+    tags: tuple[str, ...]
+    template: bool
+    size: int  # bytes
+    problem: YamlError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document; `body` is its text without the front matter."""
+
+    summary: Summary
+    text: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Something that has the name of a document and cannot be read as one."""
+
+    name: DocumentName
+    reason: GuideError
+
+
+class Documents:
+    """The documents in one guide's folder. Nothing is remembered between calls: people edit the files."""
+
+    def __init__(self, folder: GuideFolder) -> None:
+        self._folder = folder
+
+    def walk(self, category: str) -> Iterator[Document | Unreadable]:
+        """Read the documents of a category one after the other, by name; raises NotFoundError for the category."""
+        with self._folder.open_category(category) as folder:
+            for entry in filter(is_document, folder.entries()):
+                name = DocumentName(category, entry.name.removesuffix(SUFFIX))
+                try:
+                    yield _read(folder, name)
+                except GuideError as reason:
+                    yield Unreadable(name, reason)
+
+    def read(self, name: DocumentName) -> Document:
+        """Read one document; raises NotFoundError, UnreadableError or TooLargeError."""
+        with self._folder.open_category(name.category) as folder:
+            return _read(folder, name)
+
+    def create(self, name: DocumentName, text: str, *, replace: bool) -> Document:
+        """Write a document into a category that exists; raises ExistsError for a taken name unless `replace`."""
+        check_new_name("document", name.name)
+        document = _describe(name, text.encode("utf-8", "backslashreplace"))
+        if document.summary.problem is not None:
+            raise document.summary.problem
+        if document.summary.size > SIZE_LIMIT:
+            raise TooLargeError(str(name), limit=SIZE_LIMIT)
+        with self._folder.open_category(name.category, lock=True) as folder:
+            _refuse_similar(folder, name, replace=replace)
+            folder.write(name.file, document.text.encode(), replace=replace)
+        return document
+
+    def remove(self, name: DocumentName) -> None:
+        """Remove a document; of a link in its place only the link. Raises NotFoundError or UnreadableError."""
+        with self._folder.open_category(name.category, lock=True) as folder:
+            try:
+                folder.remove(name.file)
+            except FileNotFoundError:
+                raise _not_found(folder, name) from None
+            except (IsADirectoryError, PermissionError) as error:
+                raise UnreadableError(str(name), f"it cannot be removed: {error.strerror}") from None
+
+
+def is_document(entry: Entry) -> bool:
+    """Say whether an entry has the name of a document; whether it can be read is another matter."""
+    return entry.name.endswith(SUFFIX) and is_name(entry.name.removesuffix(SUFFIX))
+
+
+def _read(folder: Folder, name: DocumentName) -> Document:
+    try:
+        data = folder.read(name.file, limit=SIZE_LIMIT)
+    except FileNotFoundError:
+        raise _not_found(folder, name) from None
+    except PermissionError as error:
+        raise UnreadableError(str(name), f"it cannot be opened: {error.strerror}") from None
+    except UnreadableError as error:
+        raise UnreadableError(str(name), error.reason) from None
+    except TooLargeError as error:
+        raise TooLargeError(str(name), limit=error.limit) from None
+    return _describe(name, data)
+
+
+def _not_found(folder: Folder, name: DocumentName) -> NotFoundError:
+    there = (str(DocumentName(name.category, e.name.removesuffix(SUFFIX))) for e in folder.entries() if is_document(e))
+    return NotFoundError("document", str(name), nearest=find_nearest(str(name), there))
+
+
+def _describe(name: DocumentName, data: bytes) -> Document:
+    text = data.decode("utf-8-sig", "replace")
+    problem: YamlError | None = None
+    try:
+        front, body = split_front_matter(text)
+    except YamlError as error:
+        problem, front, body = error, FrontMatter(), find_body(text)
+    summary = Summary(
+        name=name,
+        title=shorten(front.title or find_title(body) or name.name),
+        description=shorten(front.description or find_description(body)),
+        tags=front.tags,
+        template=front.template,
+        size=len(data),
+        problem=problem,
+    )
+    return Document(summary, text, body)
+
+
+def _refuse_similar(folder: Folder, name: DocumentName, *, replace: bool) -> None:
+    """Names that differ only in case are one file on some systems, so they are one here."""
+    for entry in folder.entries():
+        replaced = replace and entry.name == name.file and entry.kind == "file"
+        if fold_name(entry.name) == fold_name(name.file) and not replaced:
+            raise ExistsError("document", str(DocumentName(name.category, entry.name.removesuffix(SUFFIX))))

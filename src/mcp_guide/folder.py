@@ -1,0 +1,131 @@
+"""Folders that are opened once and then worked in: the only way to the files of a guide.
+
+Every step goes from an open folder to a name directly in it, and no link is followed. So a name cannot lead out,
+whatever it holds, and exchanging a folder for a link while we look changes nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mcp_guide.atomic_write import write_whole
+from mcp_guide.errors import TooLargeError, UnreadableError
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# Without O_NONBLOCK, opening a pipe would wait for somebody to write into it.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NO_LOCKS = {errno.EBADF, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name in a folder; a link is a link, wherever it points."""
+
+    name: str
+    kind: Literal["file", "folder", "link", "other"]
+    size: int  # bytes
+
+
+class Folder:
+    """An open folder. Names are one step of a path; anything else is a ValueError."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def entries(self) -> list[Entry]:
+        """Everything that lies in it, by name."""
+        with os.scandir(self._descriptor) as found:
+            return sorted((_look_at(entry) for entry in found), key=lambda entry: entry.name)
+
+    @contextmanager
+    def open_folder(self, name: str) -> Iterator[Folder]:
+        """Open a folder in this one; a link to one counts as no folder: NotADirectoryError."""
+        descriptor = os.open(_one_step(name), _FOLDER | os.O_NOFOLLOW, dir_fd=self._descriptor)
+        try:
+            yield Folder(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def read(self, name: str, *, limit: int) -> bytes:
+        """Read a file; raises FileNotFoundError, UnreadableError (no regular file) or TooLargeError."""
+        try:
+            descriptor = os.open(_one_step(name), _FILE, dir_fd=self._descriptor)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EMLINK):
+                raise UnreadableError(name, "it is a link, and links are not followed") from None
+            if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
+                raise UnreadableError(name, "it is not a regular file") from None
+            raise
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise UnreadableError(name, "it is not a regular file")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                data = file.read(limit + 1)
+        finally:
+            os.close(descriptor)
+        if len(data) > limit:
+            raise TooLargeError(name, limit=limit)
+        return data
+
+    def write(self, name: str, data: bytes, *, replace: bool) -> None:
+        """Write a file whole or not at all; raises FileExistsError where the name is taken and `replace` is false."""
+        write_whole(self._descriptor, _one_step(name), data, replace=replace)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, or a link itself; FileNotFoundError where there is none."""
+        os.unlink(_one_step(name), dir_fd=self._descriptor)
+        os.fsync(self._descriptor)
+
+    def make_folder(self, name: str) -> None:
+        """Make a folder in this one; raises FileExistsError."""
+        os.mkdir(_one_step(name), dir_fd=self._descriptor)
+        os.fsync(self._descriptor)
+
+    def lock(self) -> None:
+        """Wait until nobody else has locked this folder; closing it unlocks it."""
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:  # network file systems may have none for folders; every write is whole
+                raise
+
+    def remove_folder(self, name: str) -> None:
+        """Remove an empty folder."""
+        os.rmdir(_one_step(name), dir_fd=self._descriptor)
+        os.fsync(self._descriptor)
+
+
+@contextmanager
+def open_path(path: Path, *, follow: bool) -> Iterator[Folder]:
+    """Open the folder at a path, which is trusted; without `follow` a link in its place is NotADirectoryError."""
+    descriptor = os.open(path, _FOLDER if follow else _FOLDER | os.O_NOFOLLOW)
+    try:
+        yield Folder(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _look_at(entry: os.DirEntry[str]) -> Entry:
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:  # removed while we looked
+        return Entry(entry.name, "other", 0)
+    if stat.S_ISREG(found.st_mode):
+        return Entry(entry.name, "file", found.st_size)
+    if stat.S_ISDIR(found.st_mode):
+        return Entry(entry.name, "folder", 0)
+    return Entry(entry.name, "link" if stat.S_ISLNK(found.st_mode) else "other", 0)
+
+
+def _one_step(name: str) -> str:
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise ValueError(f"not the name of a file: {name!r}")
+    return name

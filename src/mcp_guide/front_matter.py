@@ -1,0 +1,60 @@
+"""Front matter: the YAML between two lines `---` at the head of a document, which describes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_guide.errors import YamlError
+from mcp_guide.plain_yaml import one_line, read_mapping
+
+_BLOCK = re.compile(r"---[ \t]*\r?\n(?P<yaml>.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_YES = {"true", "yes", "on"}
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """What a document says about itself; other keys than these are for other programs."""
+
+    title: str = ""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    template: bool = False
+
+
+def split_front_matter(text: str) -> tuple[FrontMatter, str]:
+    """Part a document into front matter and body; raises YamlError, its lines counted from the document's first.
+
+    A document that only begins with a line `---`, a rule in Markdown, has no front matter.
+    """
+    block = _BLOCK.match(text)
+    if block is None:
+        return FrontMatter(), text
+    try:
+        found = read_mapping(block["yaml"])
+    except YamlError as error:
+        raise YamlError(error.reason, line=error.line and error.line + 1, where="its front matter") from None
+    return _pick(found), text[block.end() :]
+
+
+def find_body(text: str) -> str:
+    """Give what follows the front matter, whatever that holds."""
+    block = _BLOCK.match(text)
+    return text if block is None else text[block.end() :]
+
+
+def _pick(found: Mapping[str, Any]) -> FrontMatter:
+    return FrontMatter(
+        title=one_line(found.get("title")),
+        description=one_line(found.get("description")),
+        tags=_read_tags(found.get("tags")),
+        template=str(found.get("template")).lower() in _YES,
+    )
+
+
+def _read_tags(value: Any) -> tuple[str, ...]:
+    """Read a list, or texts with commas between them."""
+    tags = value if isinstance(value, list) else one_line(value).split(",")
+    return tuple(tag for tag in map(one_line, tags) if tag)

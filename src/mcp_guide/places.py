@@ -1,0 +1,64 @@
+"""Where the project is, and where its guide lies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = ".guide"
+FOLDER_VARIABLE = "MCP_GUIDE_FOLDER"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The project's root and the guide's folder, which need not exist; `named` if a person has said where it is."""
+
+    project: Path
+    folder: Path
+    named: bool
+
+
+class LinkedFolderError(Exception):
+    """The folder that was found in the project is a link, so following it is for a person to decide."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.folder = folder
+
+
+def find_places(named: str | None, *, environ: Mapping[str, str], cwd: Path, home: Path) -> Places:
+    """Find the guide: the folder that is named, that of MCP_GUIDE_FOLDER, else `.guide` in the project's root.
+
+    Raises LinkedFolderError.
+    """
+    project = _find_project(cwd, home)
+    chosen = named or environ.get(FOLDER_VARIABLE)
+    if chosen:
+        return Places(project, cwd / Path(chosen).expanduser(), named=True)
+    folder = project / FOLDER
+    if folder.is_symlink():
+        raise LinkedFolderError(folder)
+    return Places(project, folder, named=False)
+
+
+def _find_project(cwd: Path, home: Path) -> Path:
+    """Take the nearest folder at or above `cwd` that has a guide or a repository, below the home folder; else `cwd`.
+
+    What another user has left in a shared folder such as /tmp is passed over: guidance is followed.
+    """
+    trusted = {os.geteuid(), 0, cwd.stat().st_uid}
+    for folder in (cwd, *cwd.parents):
+        if folder == home and folder != cwd:
+            break
+        if any(_owner(folder / mark) in trusted for mark in (FOLDER, ".git")):
+            return folder
+    return cwd
+
+
+def _owner(path: Path) -> int | None:
+    try:
+        return path.lstat().st_uid
+    except OSError:
+        return None

@@ -1,0 +1,66 @@
+"""YAML that people write by hand, read as texts, lists and mappings only, and safe against text made to hurt.
+
+No value is guessed to be a number or a date: a title "2024" is a text. Aliases are refused, so nothing can expand,
+and depth is counted on the parser's events before anything is built, because building recurses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from mcp_guide.errors import YamlError
+
+TEXT_LIMIT = 64 * 1024  # characters
+MAX_DEPTH = 16
+
+_Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+def read_mapping(text: str) -> dict[str, Any]:
+    """Read one mapping, empty where there is no text; raises YamlError with the line, the first being 1."""
+    if len(text) > TEXT_LIMIT:
+        raise YamlError(f"is longer than {TEXT_LIMIT} characters")
+    try:
+        _check(text)
+        value = _Loader(text).get_single_data()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise YamlError(f"is not valid YAML: {error.problem}", line=mark.line + 1 if mark else None) from None
+    except yaml.YAMLError as error:
+        line = text.count("\n", 0, getattr(error, "position", 0)) + 1
+        raise YamlError("holds a character that YAML forbids", line=line) from None
+    if value is None or value == "":
+        return {}
+    if not isinstance(value, dict):
+        raise YamlError("is not a mapping of keys to values", line=1)
+    return value
+
+
+def write_mapping(value: dict[str, Any]) -> str:
+    """Write a mapping of texts, lists and mappings, its keys in their order."""
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
+    return text
+
+
+def one_line(value: Any) -> str:
+    """Put a text on one line, in characters that a file can hold; anything else than a text is none."""
+    if not isinstance(value, str):
+        return ""
+    return " ".join(value.encode("utf-8", "backslashreplace").decode().split())
+
+
+def _check(text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent):
+            raise YamlError("has an alias; put a text that begins with * in quotes", line=line)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            raise YamlError(f"is nested more than {MAX_DEPTH} levels deep", line=line)

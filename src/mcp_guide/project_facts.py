@@ -1,0 +1,158 @@
+"""What templates can know of the project: its name, its languages, its branch."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from mcp_guide.errors import GuideError
+from mcp_guide.folder import Folder, open_path
+
+MARKERS: Mapping[str, str | None] = {
+    "pyproject.toml": "Python",
+    "setup.py": "Python",
+    "requirements.txt": "Python",
+    "package.json": "JavaScript",
+    "tsconfig.json": "TypeScript",
+    "Cargo.toml": "Rust",
+    "go.mod": "Go",
+    "pom.xml": "Java",
+    "build.gradle": "Java",
+    "build.gradle.kts": "Kotlin",
+    "Gemfile": "Ruby",
+    "composer.json": "PHP",
+    "mix.exs": "Elixir",
+    "Package.swift": "Swift",
+    "CMakeLists.txt": "C++",
+    "Makefile": None,
+    "Dockerfile": None,
+    ".gitlab-ci.yml": None,
+    ".github": None,
+}
+"""Files that tell what a project is made of, and the language that each stands for."""
+
+_SIZE_LIMIT = 1024 * 1024  # bytes of a file that names the project
+_BRANCH = re.compile(r"ref: refs/heads/(?P<name>[^\s\x00-\x1f]{1,250})\s*")
+_COMMIT = re.compile(r"(?P<short>[0-9a-f]{12})[0-9a-f]{28,52}\s*")
+_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFacts:
+    """The facts, under the names that templates use: `project.name` and so on; empty where nothing is known."""
+
+    name: str
+    description: str
+    version: str
+    folder: str
+    languages: list[str]
+    markers: list[str]
+    branch: str
+    today: str
+
+
+def collect_facts(project: Path, *, today: date) -> ProjectFacts:
+    """Look at a project's root; a file that is broken or a link counts as one that says nothing."""
+    with _opened(project) as root:
+        there = {entry.name for entry in root.entries()} if root else set[str]()
+        markers = [marker for marker in MARKERS if marker in there]
+        described = _describe(root, markers) if root else {}
+        return ProjectFacts(
+            name=described.get("name") or project.name,
+            description=described.get("description", ""),
+            version=described.get("version", ""),
+            folder=str(project),
+            languages=list(dict.fromkeys(language for marker in markers if (language := MARKERS[marker]))),
+            markers=markers,
+            branch=_find_branch(project, root) if root else "",
+            today=today.isoformat(),
+        )
+
+
+def _describe(root: Folder, markers: list[str]) -> dict[str, str]:
+    """Give what the first file that names the project says of it."""
+    for marker in markers:
+        if read := _READERS.get(marker):
+            found = read(_read_text(root, marker))
+            texts = {key: value for key, value in found.items() if isinstance(value, str)}
+            if texts.get("name"):
+                return texts
+    return {}
+
+
+def _find_branch(project: Path, root: Folder) -> str:
+    """Read the branch where git keeps it, a short commit where none is checked out."""
+    kind = next((entry.kind for entry in root.entries() if entry.name == ".git"), None)
+    if kind == "folder":
+        with root.open_folder(".git") as repository:
+            return _read_head(repository)
+    pointer = _read_text(root, ".git").removeprefix("gitdir:").strip() if kind == "file" else ""
+    if not pointer or "\0" in pointer:
+        return ""
+    with _opened(project / pointer) as worktree:
+        return _read_head(worktree) if worktree else ""
+
+
+def _read_head(repository: Folder) -> str:
+    head = _read_text(repository, "HEAD")
+    if branch := _BRANCH.fullmatch(head):
+        return branch["name"]
+    commit = _COMMIT.fullmatch(head)
+    return commit["short"] if commit else ""
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Folder | None]:
+    with ExitStack() as opened:
+        try:
+            folder: Folder | None = opened.enter_context(open_path(path, follow=True))
+        except OSError:
+            folder = None
+        yield folder
+
+
+def _read_text(folder: Folder, name: str) -> str:
+    try:
+        return folder.read(name, limit=_SIZE_LIMIT).decode("utf-8-sig", "replace")
+    except (OSError, GuideError):
+        return ""
+
+
+def _read_toml(section: str) -> Callable[[str], Mapping[str, Any]]:
+    def read(text: str) -> Mapping[str, Any]:
+        try:
+            found = tomllib.loads(text).get(section)
+        except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    return read
+
+
+def _read_json(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _read_go_module(text: str) -> Mapping[str, Any]:
+    module = _MODULE.search(text)
+    return {"name": module[1].rpartition("/")[2]} if module else {}
+
+
+_READERS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
+    "pyproject.toml": _read_toml("project"),
+    "package.json": _read_json,
+    "Cargo.toml": _read_toml("package"),
+    "composer.json": _read_json,
+    "go.mod": _read_go_module,
+}

@@ -1,0 +1,80 @@
+"""Tools for collections, the named groups of categories: list, set and remove them."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+from mcp.server.mcpserver import Context
+from pydantic import Field
+
+from mcp_core import Result, ToolArguments, requires_consent
+from mcp_guide.answers import answer, guide_of
+from mcp_guide.collection_file import Collection
+from mcp_guide.guide import Guide
+
+
+class CollectionLine(TypedDict):
+    """One collection; `missing` are categories that it names and that do not exist."""
+
+    collection: str
+    description: str
+    categories: list[str]
+    missing: NotRequired[list[str]]
+
+
+class ListCollectionsArgs(ToolArguments):
+    """Nothing: there are never many collections."""
+
+
+class SetCollectionArgs(ToolArguments):
+    """What set_collection takes."""
+
+    collection: str = Field(description="Name, such as onboarding")
+    description: str = Field(max_length=1000, description="One sentence: what it is for")
+    categories: list[str] = Field(min_length=1, max_length=100, description="Names of categories that exist")
+
+
+class RemoveCollectionArgs(ToolArguments):
+    """What remove_collection takes."""
+
+    collection: str = Field(description="Name of the collection")
+
+
+@ToolArguments.declare
+async def list_collections(args: ListCollectionsArgs, ctx: Context[Guide]) -> Result[list[CollectionLine]]:
+    """List the collections of this project's guidance: groups of categories that are read together."""
+    guide = guide_of(ctx)
+    return await answer(lambda: Result.ok([_describe(collection) for collection in guide.collections.list()]))
+
+
+@requires_consent("SET_COLLECTION", effect="rewrites the list of collections in the guide's folder")
+async def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[CollectionLine]:
+    """Create a collection of categories, or replace the one of this name."""
+    guide = guide_of(ctx)
+
+    def change() -> Result[CollectionLine]:
+        collection = guide.collections.set(args.collection, description=args.description, categories=args.categories)
+        return Result.ok(_describe(collection))
+
+    return await answer(change)
+
+
+@requires_consent("REMOVE_COLLECTION", effect="rewrites the list of collections in the guide's folder")
+async def remove_collection(args: RemoveCollectionArgs, ctx: Context[Guide]) -> Result[None]:
+    """Forget a collection; its categories and their documents stay."""
+    guide = guide_of(ctx)
+
+    def remove() -> Result[None]:
+        guide.collections.remove(args.collection)
+        return Result.ok(message=f"Removed the collection {args.collection}.")
+
+    return await answer(remove)
+
+
+def _describe(collection: Collection) -> CollectionLine:
+    line = CollectionLine(
+        collection=collection.name, description=collection.description, categories=list(collection.categories)
+    )
+    if collection.missing:
+        line["missing"] = list(collection.missing)
+    return line

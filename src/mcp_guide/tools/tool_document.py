@@ -1,0 +1,215 @@
+"""Tools for documents: list and read them, create and remove them."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+from mcp.server.mcpserver import Context
+from pydantic import Field
+
+from mcp_core import Result, ToolArguments, requires_consent
+from mcp_guide.answers import answer, guide_of
+from mcp_guide.documents import Summary
+from mcp_guide.errors import GuideError
+from mcp_guide.guide import Guide
+from mcp_guide.names import parse_document_name
+from mcp_guide.reporting import word_error
+from mcp_guide.search import Match
+from mcp_guide.selection import Selection, Wish, select
+
+READ_LIMIT = 100_000  # characters in one answer
+
+
+class DocumentLine(TypedDict):
+    """One document in a list; `line` is where a search found its words."""
+
+    document: str
+    title: str
+    description: str
+    size: int
+    tags: NotRequired[list[str]]
+    template: NotRequired[bool]
+    line: NotRequired[str]
+    problem: NotRequired[str]
+
+
+class DocumentList(TypedDict):
+    """A list of documents, of `total` that fit."""
+
+    documents: list[DocumentLine]
+    total: int
+    unreadable: NotRequired[dict[str, str]]
+
+
+class DocumentText(TypedDict):
+    """A document, or the part of it from the character `start` on; `next_start` is where the rest begins."""
+
+    document: str
+    text: str
+    start: NotRequired[int]
+    next_start: NotRequired[int]
+
+
+class DocumentTexts(TypedDict):
+    """Documents that were read; of those left out, why."""
+
+    documents: list[DocumentText]
+    left_out: NotRequired[dict[str, str]]
+
+
+class DocumentWish(ToolArguments):
+    """Which documents are meant; every part that is given must fit."""
+
+    category: str | None = Field(default=None, description="Only documents of this category")
+    collection: str | None = Field(default=None, description="Only documents of the categories in this collection")
+    pattern: str | None = Field(
+        default=None, max_length=200, description="Only names like this, such as api/* or *test*"
+    )
+    search: str | None = Field(
+        default=None, max_length=1000, description="Words to look for in title, tags, description and text"
+    )
+
+    def wish(self) -> Wish:
+        return Wish(category=self.category, collection=self.collection, pattern=self.pattern, search=self.search)
+
+
+class ListDocumentsArgs(DocumentWish):
+    """What list_documents takes."""
+
+    limit: int = Field(default=50, ge=1, le=500, description="At most so many, the best first")
+
+
+class ReadDocumentsArgs(DocumentWish):
+    """What read_documents takes."""
+
+    documents: list[str] = Field(default=[], max_length=50, description="Names, each written category/name")
+    limit: int = Field(default=5, ge=1, le=50, description="At most so many of those that are not named")
+    start: int = Field(default=0, ge=0, description="Begin at this character, for the rest of a long document")
+
+
+class CreateDocumentArgs(ToolArguments):
+    """What create_document takes."""
+
+    document: str = Field(description="Name, written category/name; the category must exist")
+    content: str = Field(
+        description="Markdown; may begin with front matter: title, description, tags, template: true for a template"
+    )
+    replace: bool = Field(default=False, description="Replace the document of this name")
+
+
+class RemoveDocumentArgs(ToolArguments):
+    """What remove_document takes."""
+
+    document: str = Field(description="Name, written category/name")
+
+
+@ToolArguments.declare
+async def list_documents(args: ListDocumentsArgs, ctx: Context[Guide]) -> Result[DocumentList]:
+    """List documents of this project's guidance: title, description and size in bytes; a search ranks them."""
+    guide = guide_of(ctx)
+    return await answer(lambda: _list(select(guide, args.wish()), args.limit))
+
+
+@ToolArguments.declare
+async def read_documents(args: ReadDocumentsArgs, ctx: Context[Guide]) -> Result[DocumentTexts]:
+    """Read documents of this project's guidance: those that are named, or the first that fit."""
+    guide = guide_of(ctx)
+    return await answer(lambda: _read(guide, args))
+
+
+@requires_consent("CREATE_DOCUMENT", effect="creates or replaces a file in the guide's folder")
+async def create_document(args: CreateDocumentArgs, ctx: Context[Guide]) -> Result[DocumentLine]:
+    """Create a document of this project's guidance."""
+    guide = guide_of(ctx)
+
+    def create() -> Result[DocumentLine]:
+        name = parse_document_name(args.document)
+        document = guide.documents.create(name, args.content, replace=args.replace)
+        return Result.ok(_describe(document.summary))
+
+    return await answer(create)
+
+
+@requires_consent("REMOVE_DOCUMENT", effect="deletes a file of the guide's folder")
+async def remove_document(args: RemoveDocumentArgs, ctx: Context[Guide]) -> Result[None]:
+    """Remove a document of this project's guidance."""
+    guide = guide_of(ctx)
+
+    def remove() -> Result[None]:
+        name = parse_document_name(args.document)
+        guide.documents.remove(name)
+        return Result.ok(message=f"Removed the document {name}.")
+
+    return await answer(remove)
+
+
+def _list(selection: Selection, limit: int) -> Result[DocumentList]:
+    lines = [_describe(summary, match) for summary, match in selection.found[:limit]]
+    listed = DocumentList(documents=lines, total=len(selection.found))
+    if selection.unreadable:
+        listed["unreadable"] = {str(item.name): word_error(item.reason).text for item in selection.unreadable[:limit]}
+    if listed["total"] > len(lines):
+        more = f"{len(lines)} of {listed['total']} are shown: narrow the choice, or set limit."
+        return Result.ok(listed, instruction=more)
+    if not lines:
+        return Result.ok(listed, instruction="Nothing fits. Call list_categories to see what there is.")
+    return Result.ok(listed)
+
+
+def _read(guide: Guide, args: ReadDocumentsArgs) -> Result[DocumentTexts]:
+    wish = args.wish()
+    names = list(dict.fromkeys(args.documents))
+    if not names or wish != Wish():
+        names += [str(summary.name) for summary, _ in select(guide, wish).found[: args.limit]]
+    texts: list[DocumentText] = []
+    left_out: dict[str, str] = {}
+    space = READ_LIMIT
+    for name in dict.fromkeys(names):
+        try:
+            text = guide.documents.read(parse_document_name(name)).text
+        except GuideError as error:
+            left_out[name] = word_error(error).text
+            continue
+        if texts and len(text) - args.start > space:
+            left_out[name] = "The answer is full; read it on its own."
+            continue
+        texts.append(_cut(name, text, args.start, space))
+        space -= len(texts[-1]["text"])
+    return _answer_reading(texts, left_out)
+
+
+def _cut(name: str, text: str, start: int, space: int) -> DocumentText:
+    end = start + space
+    part = DocumentText(document=name, text=text[start:end])
+    if start:
+        part["start"] = start
+    if end < len(text):
+        part["next_start"] = end
+    return part
+
+
+def _answer_reading(texts: list[DocumentText], left_out: dict[str, str]) -> Result[DocumentTexts]:
+    if not texts:
+        instruction = "Call list_documents to see what there is."
+        return Result.failure(" ".join(left_out.values()) or "No document fits.", "not_found", instruction=instruction)
+    read = DocumentTexts(documents=texts)
+    if left_out:
+        read["left_out"] = left_out
+    if any("next_start" in text for text in texts):
+        return Result.ok(read, instruction="For the rest of a long document set start to its next_start.")
+    return Result.ok(read)
+
+
+def _describe(summary: Summary, match: Match | None = None) -> DocumentLine:
+    line = DocumentLine(
+        document=str(summary.name), title=summary.title, description=summary.description, size=summary.size
+    )
+    if summary.tags:
+        line["tags"] = list(summary.tags)
+    if summary.template:
+        line["template"] = True
+    if match is not None and match.line:
+        line["line"] = match.line
+    if summary.problem is not None:
+        line["problem"] = word_error(summary.problem).text
+    return line

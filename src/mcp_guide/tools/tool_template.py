@@ -1,0 +1,50 @@
+"""The tool that renders a template with the facts of the project."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Any, TypedDict
+
+import anyio.to_thread
+from mcp.server.mcpserver import Context
+from pydantic import Field
+
+from mcp_core import Result, ToolArguments
+from mcp_guide.answers import answer_awaited, guide_of
+from mcp_guide.guide import Guide
+from mcp_guide.names import parse_document_name
+from mcp_guide.project_facts import collect_facts
+from mcp_guide.templates import render_document
+
+
+class Rendered(TypedDict):
+    """A document with its template filled in."""
+
+    document: str
+    text: str
+
+
+class RenderTemplateArgs(ToolArguments):
+    """What render_template takes."""
+
+    document: str = Field(description="Name of the template, written category/name")
+    variables: dict[str, Any] = Field(default={}, description="Values for the names that the template uses")
+
+
+@ToolArguments.declare
+async def render_template(args: RenderTemplateArgs, ctx: Context[Guide]) -> Result[Rendered]:
+    """Fill in a document that is a Jinja2 template.
+
+    It knows the project's facts (project.name, description, version, folder, languages, markers, branch, today) and the
+    variables given.
+    """
+    return await answer_awaited(_render(args, guide_of(ctx)))
+
+
+async def _render(args: RenderTemplateArgs, guide: Guide) -> Result[Rendered]:
+    name = parse_document_name(args.document)
+    await anyio.to_thread.run_sync(guide.documents.read, name)  # a name that is wrong is worded better from here
+    today = datetime.now().astimezone().date()
+    facts = await anyio.to_thread.run_sync(partial(collect_facts, guide.project, today=today))
+    return Result.ok(Rendered(document=str(name), text=await render_document(guide, name, args.variables, facts)))

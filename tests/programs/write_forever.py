@@ -1,0 +1,12 @@
+"""Replaces one file again and again, all of it with one letter, and says so each time."""
+
+import os
+import sys
+
+from mcp_guide.atomic_write import write_whole
+
+folder, name, size = os.open(sys.argv[1], os.O_RDONLY), sys.argv[2], int(sys.argv[3])
+while True:
+    for letter in b"ab":
+        print("writing", flush=True)
+        write_whole(folder, name, bytes([letter]) * size, replace=True)

@@ -1,0 +1,111 @@
+"""A file is written whole or not at all, whenever the writer dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_guide.atomic_write import is_unfinished, remove_unfinished, write_whole
+
+PROGRAMS = Path(__file__).parents[2] / "programs"
+SIZE = 1_000_000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[int]:
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    yield descriptor
+    os.close(descriptor)
+
+
+def start(program: str, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, str(PROGRAMS / program), *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("times", range(1, 13))
+def test_a_file_is_whole_when_its_writer_is_killed(tmp_path: Path, times: int) -> None:
+    with start("write_forever.py", str(tmp_path), "doc.md", str(SIZE)) as writer:
+        assert writer.stdout is not None
+        for _ in range(times):
+            writer.stdout.readline()
+        writer.kill()
+
+    data = (tmp_path / "doc.md").read_bytes() if times > 1 else b"a" * SIZE
+    assert data in (b"a" * SIZE, b"b" * SIZE)
+
+
+@pytest.mark.parametrize("how", ["replace", "create"])
+def test_a_writer_that_dies_at_half_of_the_bytes_changes_nothing(tmp_path: Path, how: str) -> None:
+    if how == "replace":
+        (tmp_path / "doc.md").write_text("before")
+
+    with start("die_while_writing.py", str(tmp_path), "doc.md", str(SIZE), how) as writer:
+        status = writer.wait(20)
+
+    [unfinished] = [path for path in tmp_path.iterdir() if path.name != "doc.md"]
+    assert status == -signal.SIGXFSZ
+    assert unfinished.stat().st_size == SIZE // 2
+    assert is_unfinished(unfinished.name)
+    assert (tmp_path / "doc.md").exists() is (how == "replace")
+    assert how == "create" or (tmp_path / "doc.md").read_text() == "before"
+
+
+def test_what_a_dead_writer_left_is_removed_an_hour_later(tmp_path: Path, folder: int) -> None:
+    old, fresh, mine = (tmp_path / f".{letter * 16}.tmp" for letter in "abc")
+    for file in (old, fresh, mine.with_name(".notes.tmp")):
+        file.touch()
+    os.utime(old, (0, 0))
+
+    write_whole(folder, "doc.md", b"x", replace=False)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".bbbbbbbbbbbbbbbb.tmp", ".notes.tmp", "doc.md"]
+    remove_unfinished(folder)
+    assert not fresh.exists()
+
+
+def test_a_taken_name_is_kept(tmp_path: Path, folder: int) -> None:
+    (tmp_path / "doc.md").write_text("before")
+
+    with pytest.raises(FileExistsError):
+        write_whole(folder, "doc.md", b"x", replace=False)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["doc.md"]
+    assert (tmp_path / "doc.md").read_text() == "before"
+
+
+def test_of_many_that_create_one_name_exactly_one_succeeds(tmp_path: Path, folder: int) -> None:
+    outcomes: list[str] = []
+
+    def create(text: str) -> None:
+        try:
+            write_whole(folder, "doc.md", text.encode(), replace=False)
+            outcomes.append(text)
+        except FileExistsError:
+            outcomes.append("")
+
+    threads = [threading.Thread(target=create, args=(f"writer {number}",)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    [winner] = filter(None, outcomes)
+    assert (tmp_path / "doc.md").read_text() == winner
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path, folder: int) -> None:
+    file = tmp_path / "doc.md"
+    file.write_text("before")
+    file.chmod(0o640)
+
+    write_whole(folder, "doc.md", b"after", replace=True)
+
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("after", 0o640)
