@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target prepares what it needs; `make setup` alone does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench format lock clean
+.PHONY: help setup system run test check bench format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -18,14 +18,16 @@ $(READY): requirements-dev.txt pyproject.toml scripts/setup
 	@PYTHON=$(PYTHON) scripts/setup
 	@touch $@
 
-$(CONFORMANCE): tests/conformance/package.json tests/conformance/package-lock.json
+system: setup
+	@scripts/install-system-packages
+
+$(CONFORMANCE): tests/conformance/package.json tests/conformance/package-lock.json | system
 	@scripts/install-conformance-suite && touch $@ || true
 
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
-test: setup $(CONFORMANCE)  ## run all tests
-	@scripts/install-system-packages
+test: setup system $(CONFORMANCE)  ## run all tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 check: setup  ## format, lint, types and layers

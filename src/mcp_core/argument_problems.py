@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from mcp_core.schema_text import describe_type
+from mcp_core.schema_text import Schema, describe_type, resolve
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -23,6 +24,9 @@ _JSON_NAMES = {
     list: "array",
     dict: "object",
 }
+_SAID_BY_US = ("Value error, ", "Assertion failed, ")  # put by pydantic before what a validator of ours says
+
+Place = tuple[str | int, ...]
 
 
 class ArgumentProblemsError(ValueError):
@@ -36,31 +40,63 @@ class ArgumentProblemsError(ValueError):
 
     def __str__(self) -> str:
         problems = "\n".join(f"- {problem}" for problem in self.problems)
-        return f"The arguments of {self.tool} do not fit:\n{problems}\nExpected:\n{self.expected}"
+        return f"The arguments of {self.tool} do not fit:\n{problems}\nExpected:\n{self.expected or '- none'}"
 
 
-def explain(error: ValidationError, *, tool: str, model: type[ToolArguments]) -> ArgumentProblemsError:
-    """Word a failed validation of `model`, which says what the tool `tool` takes."""
-    problems = [_phrase(detail, model) for detail in error.errors(include_url=False)]
+def explain(
+    error: ValidationError, arguments: Mapping[str, Any], *, tool: str, model: type[ToolArguments]
+) -> ArgumentProblemsError:
+    """Word a failed validation of `arguments` by `model`, which says what the tool `tool` takes."""
+    schema = model.model_json_schema()
+    details = [(_find_place(detail, arguments), detail) for detail in error.errors(include_url=False)]
+    problems = [
+        _phrase(place, [detail for _, detail in group], schema)
+        for place, group in groupby(details, key=lambda item: item[0])
+    ]
     return ArgumentProblemsError(tool, problems, model.to_schema_markdown())
 
 
-def _phrase(detail: ErrorDetails, model: type[ToolArguments]) -> str:
-    where = ".".join(map(str, detail["loc"])) or "arguments"
-    kind = detail["type"]
-    if kind == "missing":
+def _find_place(detail: ErrorDetails, arguments: Any) -> Place:
+    """Where in the arguments it is; pydantic's location also names the branches of a union, which nobody sent."""
+    place: list[str | int] = []
+    at: Any = arguments
+    for step in detail["loc"]:
+        if step in (range(len(at)) if isinstance(at, list) else at if isinstance(at, Mapping) else ()):
+            at = at[step]
+            place.append(step)
+    if detail["type"] == "missing":
+        place.append(detail["loc"][-1])
+    return tuple(place)
+
+
+def _phrase(place: Place, details: Sequence[ErrorDetails], schema: Schema) -> str:
+    where = ".".join(map(str, place)) or "arguments"
+    kinds = {detail["type"] for detail in details}
+    if kinds == {"missing"}:
         return f"{where}: missing"
-    if kind == "extra_forbidden":
+    if kinds == {"extra_forbidden"}:
         return f"{where}: there is no such argument"
-    if kind.endswith(("_type", "_parsing")) and len(detail["loc"]) == 1:
-        return f"{where}: expected {_expected(where, model)}, got {_json_name(detail['input'])}"
-    return f"{where}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
+    if len(place) == 1 and all(kind.endswith(("_type", "_parsing")) for kind in kinds):
+        return f"{where}: expected {_expected(str(place[0]), schema)}, got {_json_name(details[0]['input'])}"
+    return f"{where}: {' or '.join(_each_once(map(_said, details)))}"
 
 
-def _expected(argument: str, model: type[ToolArguments]) -> str:
-    schema = model.model_json_schema()
-    return describe_type(schema["properties"].get(argument, {}), schema.get("$defs", {}))
+def _said(detail: ErrorDetails) -> str:
+    text = detail["msg"]
+    for prefix in _SAID_BY_US:
+        if text.startswith(prefix):
+            return text.removeprefix(prefix)
+    return f"{text[:1].lower()}{text[1:]}"
+
+
+def _expected(argument: str, schema: Schema) -> str:
+    definitions = schema.get("$defs", {})
+    return describe_type(resolve(schema, definitions).get("properties", {}).get(argument, {}), definitions)
 
 
 def _json_name(value: object) -> str:
     return _JSON_NAMES.get(type(value), type(value).__name__)
+
+
+def _each_once(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(texts))

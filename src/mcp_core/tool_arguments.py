@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from threading import Lock
 from types import ModuleType
 from typing import Any, ClassVar, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mcp_core.argument_problems import explain
-from mcp_core.schema_text import describe_limits, describe_type
+from mcp_core.mcp_log import tool_log
+from mcp_core.schema_text import describe_arguments
 
 ToolFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=ToolFunction)
+
+_EMPTY: dict[Any, Any] = {list: [], dict: {}}
 
 
 class ToolArguments(BaseModel):
@@ -27,56 +33,60 @@ class ToolArguments(BaseModel):
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True)
 
-    # Modules may be imported by several threads at once; every access below holds the lock.
+    # Modules may be imported by several threads at once; every access to these collections holds the lock.
     _lock: ClassVar[Lock] = Lock()
-    _declared: ClassVar[dict[str, ToolFunction]] = {}
-    _known: ClassVar[dict[str, dict[str, ToolFunction]]] = {}
+    _declared: ClassVar[dict[tuple[str, str], ToolFunction]] = {}
+    _known: ClassVar[dict[tuple[str, str], ToolFunction]] = {}
+    _turns: ClassVar[WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]] = WeakKeyDictionary()
 
     @staticmethod
     def declare(function: Function) -> Function:
-        """Collect a tool function and give it back as it is; `find_arguments` says what form it must have."""
-        find_arguments(function)
+        """Collect a tool function and give it back as it is; `find_form` says what form it must have."""
+        find_form(function)
+        key = (function.__module__, function.__name__)
         with ToolArguments._lock:
-            ToolArguments._declared[function.__name__] = function
-            ToolArguments._known.setdefault(function.__module__, {})[function.__name__] = function
+            ToolArguments._declared[key] = ToolArguments._known[key] = function
         return function
 
     @staticmethod
     def redeclare(module: ModuleType) -> None:
         """Collect the tools of an imported module again, so that a second server in the process finds them."""
         with ToolArguments._lock:
-            ToolArguments._declared.update(ToolArguments._known.get(module.__name__, {}))
+            known = ToolArguments._known.items()
+            ToolArguments._declared.update({key: tool for key, tool in known if key[0] == module.__name__})
 
     @staticmethod
     def get_declared_tools(*, package: str | None = None) -> dict[str, ToolFunction]:
         """Take the tools declared since the last call, by name; with `package`, only those of its modules."""
         with ToolArguments._lock:
-            taken = {
-                name: function
-                for name, function in ToolArguments._declared.items()
-                if package is None or f"{function.__module__}.".startswith(f"{package}.")
-            }
-            for name in taken:
-                del ToolArguments._declared[name]
-        return taken
+            taken = {key: tool for key, tool in ToolArguments._declared.items() if _belongs(key[0], package)}
+            for key in taken:
+                del ToolArguments._declared[key]
+        return _by_name(taken)
+
+    @staticmethod
+    async def take_declared_tools(*, package: str | None = None) -> dict[str, ToolFunction]:
+        """Do as `get_declared_tools`; coroutines of one event loop take turns by a lock of that loop."""
+        with ToolArguments._lock:
+            turn = ToolArguments._turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+        async with turn:
+            return ToolArguments.get_declared_tools(package=package)
 
     @staticmethod
     def build_tool_description(function: ToolFunction) -> str:
-        """Join the function's docstring and the list of its arguments."""
-        model, _ = find_arguments(function)
-        parts = (inspect.getdoc(function) or "", model.to_schema_markdown())
+        """Join the function's docstring, the terms it runs under, and the list of its arguments."""
+        form = find_form(function)
+        notice = form.terms.notice if form.terms else ""
+        parts = (inspect.getdoc(function) or "", notice, form.model.to_schema_markdown())
         return "\n\n".join(part for part in parts if part)
 
     @classmethod
     def to_schema_markdown(cls) -> str:
-        """List the arguments, one a line, as `name` (type, required): description."""
-        schema = cls.model_json_schema()
-        required = schema.get("required", [])
-        definitions = schema.get("$defs", {})
-        return "\n".join(
-            _describe_argument(name, field, definitions, required=name in required)
-            for name, field in schema.get("properties", {}).items()
-        )
+        """List the arguments, one a line, as `name` (type, required, limits, default): description."""
+        defaults = {
+            name: _EMPTY[f.default_factory] for name, f in cls.model_fields.items() if f.default_factory in _EMPTY
+        }
+        return "\n".join(describe_arguments(cls.model_json_schema(), defaults=defaults))
 
     @classmethod
     def parse(cls, arguments: Mapping[str, Any], *, tool: str) -> Self:
@@ -84,10 +94,33 @@ class ToolArguments(BaseModel):
         try:
             return cls.model_validate(arguments)
         except ValidationError as error:
-            raise explain(error, tool=tool, model=cls) from None
+            raise explain(error, arguments, tool=tool, model=cls) from None
 
 
-def find_arguments(function: ToolFunction) -> tuple[type[ToolArguments], inspect.Parameter | None]:
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What must be given before a tool runs: `model` has the argument for it, `notice` and `question` the words."""
+
+    model: type[ToolArguments]
+    notice: str
+    question: Callable[[ToolArguments], str]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolForm:
+    """What a tool function takes."""
+
+    model: type[ToolArguments]
+    context: inspect.Parameter | None
+    terms: Terms | None
+
+
+def set_terms(function: ToolFunction, terms: Terms) -> None:
+    """Bind terms to a tool function; they show wherever its form is looked at."""
+    function.__dict__["__tool_terms__"] = terms
+
+
+def find_form(function: ToolFunction) -> ToolForm:
     """Find the model that a tool function takes first, and the parameter for the server's context, if it has one.
 
     Raises TypeError for any other form than `tool(args: Model)` and `tool(args: Model, ctx: Context)`.
@@ -97,19 +130,24 @@ def find_arguments(function: ToolFunction) -> tuple[type[ToolArguments], inspect
     model = hints.get(parameters[0].name) if parameters else None
     if not (inspect.isclass(model) and issubclass(model, ToolArguments)) or len(parameters) > 2:
         raise TypeError(f"{function.__qualname__} must take one ToolArguments model, and at most a context after it")
-    if len(parameters) == 1:
-        return model, None
-    context = parameters[1]
-    if context.name not in hints:
-        raise TypeError(f"{function.__qualname__}: annotate {context.name} with the server's context type")
-    return model, context.replace(annotation=hints[context.name])
+    context = None
+    if len(parameters) == 2:
+        context = parameters[1]
+        if context.name not in hints:
+            raise TypeError(f"{function.__qualname__}: annotate {context.name} with the server's context type")
+        context = context.replace(annotation=hints[context.name])
+    terms: Terms | None = function.__dict__.get("__tool_terms__")
+    return ToolForm(terms.model if terms else model, context, terms)
 
 
-def _describe_argument(name: str, field: Mapping[str, Any], definitions: Mapping[str, Any], *, required: bool) -> str:
-    notes = [describe_type(field, definitions), "required" if required else "optional"]
-    if limits := describe_limits(field):
-        notes.append(limits)
-    if field.get("default") is not None:
-        notes.append(f"default {field['default']!r}")
-    description = field.get("description")
-    return f"- `{name}` ({', '.join(notes)})" + (f": {description}" if description else "")
+def _belongs(module: str, package: str | None) -> bool:
+    return package is None or f"{module}.".startswith(f"{package}.")
+
+
+def _by_name(tools: Mapping[tuple[str, str], ToolFunction]) -> dict[str, ToolFunction]:
+    named: dict[str, ToolFunction] = {}
+    for (module, name), tool in tools.items():
+        if name in named:
+            tool_log.warning("Tool %s is declared twice: %s replaces %s", name, module, named[name].__module__)
+        named[name] = tool
+    return named

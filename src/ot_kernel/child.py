@@ -9,9 +9,9 @@ import os
 import signal
 import site
 import sys
-from typing import NoReturn, TextIO
+from typing import NamedTuple, NoReturn, TextIO
 
-from ot_kernel.confine import Confinement
+from ot_kernel.confine import OPEN_FILES_LIMIT, Confinement
 from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
 from ot_kernel.refusals import explain_refusals
 from ot_kernel.wire import Channel
@@ -19,50 +19,69 @@ from ot_kernel.wire import Channel
 OUTPUT_FD, ERROR_FD, DUMP_FD, SERVER_FD = 1, 2, 3, 4
 DUMP = signal.SIGUSR2
 
-_REHEARSAL = {"code": "def f(x):\n    return {x: [x]}\nf(1)", "aliases": {}, "values": {}, "packs": ["ot"]}
+_REHEARSALS = 16
+_REHEARSAL = {"code": "1", "aliases": {}, "values": {}, "packs": ["ot"]}
+
+
+class Descriptors(NamedTuple):
+    """What a kernel inherits, wherever the zygote happens to have it."""
+
+    server: int
+    output: int
+    dump: int
+    ruleset: int | None
+
+    def place(self) -> None:
+        """Put them where they belong; the zygote keeps those numbers free, so that none is still a source."""
+        for fd, target in (
+            (self.output, OUTPUT_FD),
+            (self.output, ERROR_FD),
+            (self.dump, DUMP_FD),
+            (self.server, SERVER_FD),
+        ):
+            os.dup2(fd, target)
 
 
 def prepare_process() -> None:
     """What all kernels have in common, done once before they are forked."""
+    os.environ.update(PATH="", LANG="C.UTF-8")
     site.sethelper()
     site.setquit()  # builtins that are missing because the zygote starts without site-packages
     faulthandler.register(DUMP, file=DUMP_FD, all_threads=True)
     faulthandler.enable(file=DUMP_FD, all_threads=False)
+    signal.signal(INTERRUPT, interrupt)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    for _ in range(_REHEARSALS):
+        _rehearse(Channel(-1, ""))  # the interpreter settles its own caches, which kernels then need not touch
 
 
-def run_kernel(server: int, output: int, dump: int, scratch: str, confinement: Confinement, parent: int) -> NoReturn:
-    """The whole life of a forked kernel; it ends by SIGKILL, or here if the server goes away."""
-    _place_descriptors(server, output, dump)
+def enter_scratch(scratch: str) -> None:
+    """Make the folder the place of the next kernel; done by the zygote, which has no place of its own."""
     os.chdir(scratch)
-    os.environ.update(HOME=scratch, TMPDIR=scratch, PATH="", LANG="C.UTF-8")
-    confinement.apply(scratch, parent)
-    os.closerange(SERVER_FD + 1, 256)  # only now: the rules of Landlock were open
+    os.environ.update(HOME=scratch, TMPDIR=scratch)
+
+
+def run_kernel(descriptors: Descriptors, scratch: str, confinement: Confinement, parent: int) -> NoReturn:
+    """The whole life of a forked kernel; it ends by SIGKILL, or here if the server goes away."""
+    descriptors.place()
+    confinement.apply(descriptors.ruleset, parent)
+    os.closerange(SERVER_FD + 1, OPEN_FILES_LIMIT)
     channel = Channel(SERVER_FD, scratch)
     _rehearse(channel)
-    explain_refusals()
-    signal.signal(INTERRUPT, interrupt)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if "seccomp" in confinement.layers:
+        explain_refusals()
     gc.enable()
     channel.send({"op": "ready", "layers": confinement.layers, "failed": confinement.failed})
     run = ProgramRun(channel, channel.receive())
     reply = run.reply()
     signal.signal(INTERRUPT, signal.SIG_IGN)
-    for stream in (sys.stdout, sys.stderr):
-        _flush(stream)
+    for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
+        _flush(getattr(sys, name, None))
     channel.send(reply)
     while True:
         signal.pause()
-
-
-def _place_descriptors(server: int, output: int, dump: int) -> None:
-    """Fixed places for the descriptors of a kernel, by way of numbers that no source can have."""
-    for fd, place in ((output, 100), (dump, 101), (server, 102)):
-        os.dup2(fd, place)
-    for place, target in ((100, OUTPUT_FD), (100, ERROR_FD), (101, DUMP_FD), (102, SERVER_FD)):
-        os.dup2(place, target)
 
 
 def _rehearse(channel: Channel) -> None:
@@ -72,8 +91,10 @@ def _rehearse(channel: Channel) -> None:
     sys.modules["__main__"], sys.meta_path[:] = before
 
 
-def _flush(stream: TextIO) -> None:
+def _flush(stream: TextIO | None) -> None:
+    """The code may have closed it, or put it there: what cannot be flushed is lost, as in any program, and no more."""
     try:
-        stream.flush()
-    except (OSError, ValueError):
-        pass  # closed by the code; what it had written is lost, as in any program
+        if stream is not None:
+            stream.flush()
+    except Exception:  # noqa: BLE001 - the edge: it may be any object
+        pass

@@ -15,7 +15,7 @@ _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = 63
 
 FILE_SIZE_LIMIT = 64 * 1024 * 1024
-OPEN_FILES_LIMIT = 256
+OPEN_FILES_LIMIT = 256  # of a kernel; the zygote, which has one for each kernel alive, gets by with it
 
 
 class Confinement:
@@ -29,7 +29,8 @@ class Confinement:
         self.missing: list[str] = []
         self.failed: list[str] = []
         self._rules: landlock.PathRules | None = None
-        self._filter = b""
+        self._shared_filter: seccomp.Filter | None = None
+        self._own_filter: seccomp.Filter | None = None
         if enabled:
             self._prepare(readable, writable)
 
@@ -39,32 +40,44 @@ class Confinement:
         else:
             self.missing.append("landlock")
         if seccomp.supports(self._machine):
-            self._filter = seccomp.build_template(self._machine)
+            self._shared_filter = seccomp.Filter(self._libc, seccomp.build_shared_filter(self._machine))
+            self._own_filter = seccomp.Filter(self._libc, seccomp.build_own_filter(self._machine))
         else:
             self.missing.append("seccomp")
 
     def share(self) -> None:
-        """What the zygote takes on for all kernels: no way to gain rights, first to go when memory is short."""
+        """What the zygote takes on for all kernels: what is done before the fork costs no page of the kernel's."""
         _write_text("/proc/self/oom_score_adj", "1000")
         self._prctl(_PR_SET_NO_NEW_PRIVS, 1)
         self._drop_capabilities()
-        _limit(resource.RLIMIT_CORE, 0)
+        self._prctl(_PR_SET_DUMPABLE, 0)
+        for kind, value in (
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_DATA, self._memory),
+            (resource.RLIMIT_FSIZE, FILE_SIZE_LIMIT),
+            (resource.RLIMIT_NOFILE, OPEN_FILES_LIMIT),
+        ):
+            _limit(kind, value)
+        try:
+            if self._shared_filter is not None:
+                self._shared_filter.load(os.getpid())
+        except OSError as error:
+            self.failed.append(f"seccomp: {error.strerror}")
 
-    def apply(self, scratch: str, parent: int) -> None:
+    def prepare(self, scratch: str) -> int | None:
+        """What the next kernel may touch, as a descriptor that it inherits. Raises OSError."""
+        return None if self._rules is None else self._rules.build_ruleset(scratch)
+
+    def apply(self, ruleset: int | None, parent: int) -> None:
         """Confine the calling kernel for good; what exists but could not be applied is in `failed`."""
         self._prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)  # the zygote died between the fork and this line, so the signal will not come
-        self._prctl(_PR_SET_DUMPABLE, 0)
-        _limit(resource.RLIMIT_DATA, self._memory)
-        _limit(resource.RLIMIT_FSIZE, FILE_SIZE_LIMIT)
-        _limit(resource.RLIMIT_NOFILE, OPEN_FILES_LIMIT)
-        rules, template = self._rules, self._filter
-        if rules is not None:
-            self._try("landlock", lambda: rules.restrict(scratch))
-        if template:
-            program = seccomp.for_process(template, os.getpid())
-            self._try("seccomp", lambda: seccomp.load_filter(self._libc, program))
+        rules, own_filter = self._rules, self._own_filter
+        if rules is not None and ruleset is not None:
+            self._try("landlock", lambda: rules.restrict(ruleset))
+        if own_filter is not None:
+            self._try("seccomp", lambda: own_filter.load(os.getpid()))
 
     def _try(self, layer: str, step: Callable[[], None]) -> None:
         try:

@@ -65,9 +65,9 @@ def _indented_texts(source: str) -> Iterator[tuple[bool, str]]:
     if _margin_of(lines[first]):
         yield False, source
         return
-    for margin in dict.fromkeys((*following[:1], min(following, key=len, default=""))):
-        if margin:
-            yield True, "\n".join([*lines[:first], margin + lines[first], *lines[first + 1 :]])
+    margins = [margin for margin in following if margin]
+    for margin in dict.fromkeys((*margins[:1], *sorted(margins, key=len)[:1])):
+        yield True, "\n".join([*lines[:first], margin + lines[first], *lines[first + 1 :]])
 
 
 def _margin_of(line: str) -> str:

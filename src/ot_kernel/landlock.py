@@ -39,36 +39,39 @@ def version(libc: ctypes.CDLL) -> int:
 
 
 class PathRules:
-    """What may be read and written, opened once so that a kernel only has to apply it."""
+    """What may be read and written, opened once so that a ruleset is quickly made for each kernel."""
 
     def __init__(self, libc: ctypes.CDLL, readable: Iterable[str], writable: Iterable[str]) -> None:
         self._libc = libc
         self._version = version(libc)
         self._all = _ALL_FS.get(self._version, _ALL_FS_LATEST)
-        self._rules = [(fd, READ) for path in readable if (fd := _open_path(path)) is not None]
-        self._rules += [(fd, self._all) for path in writable if (fd := _open_path(path)) is not None]
-
-    def restrict(self, scratch: str) -> None:
-        """Give up every other file for good, but for the scratch folder. Raises OSError."""
-        attributes = _RulesetAttributes(
+        self._attributes = _RulesetAttributes(
             self._all, _NET_TCP if self._version >= 4 else 0, _SCOPES if self._version >= 6 else 0
         )
-        size = ctypes.sizeof(attributes) if self._version >= 6 else 16 if self._version >= 4 else 8
-        ruleset = self._call(_CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(size), 0)
-        try:
-            scratch_fd = os.open(scratch, os.O_PATH | os.O_CLOEXEC)
-            for fd, rights in (*self._rules, (scratch_fd, self._all)):
-                self._allow(ruleset, fd, rights)
-            os.close(scratch_fd)
-            self._call(_RESTRICT_SELF, ruleset, 0)
-        finally:
-            os.close(ruleset)
+        size = ctypes.sizeof(self._attributes) if self._version >= 6 else 16 if self._version >= 4 else 8
+        self._size = ctypes.c_size_t(size)
+        paths = [*((path, READ) for path in readable), *((path, self._all) for path in writable)]
+        self._rules = [self._rule(fd, rights) for path, rights in paths if (fd := _open_path(path)) is not None]
 
-    def _allow(self, ruleset: int, fd: int, rights: int) -> None:
+    def _rule(self, fd: int, rights: int) -> _PathBeneath:
         if not stat.S_ISDIR(os.fstat(fd).st_mode):
             rights &= _FILE_RIGHTS
-        rule = _PathBeneath(rights & self._all, fd)
-        self._call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)
+        return _PathBeneath(rights & self._all, fd)
+
+    def build_ruleset(self, scratch: str) -> int:
+        """A descriptor for everything that the kernel of this scratch folder may touch. Raises OSError."""
+        ruleset = self._call(_CREATE_RULESET, ctypes.byref(self._attributes), self._size, 0)
+        scratch_fd = os.open(scratch, os.O_PATH | os.O_CLOEXEC)
+        try:
+            for rule in (*self._rules, _PathBeneath(self._all, scratch_fd)):
+                self._call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)
+        finally:
+            os.close(scratch_fd)
+        return ruleset
+
+    def restrict(self, ruleset: int) -> None:
+        """Give up every other file for good. Raises OSError."""
+        self._call(_RESTRICT_SELF, ruleset, 0)
 
     def _call(self, number: int, *arguments: object) -> int:
         result = int(self._libc.syscall(number, *arguments))
@@ -78,8 +81,8 @@ class PathRules:
 
 
 def _open_path(path: str) -> int | None:
-    """A descriptor for a rule; a path that does not exist needs none."""
+    """A descriptor for a rule; a path that does not exist, or that we cannot reach either, needs none."""
     try:
         return os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None

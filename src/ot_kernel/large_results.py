@@ -13,7 +13,7 @@ from ot_kernel.wire import Message
 
 MAX_RESULT = 512 * 1024  # of text; far more than any answer shows
 HEAD = 100_000
-_LEAST = 2  # what the smallest item counts for; exactness would cost more than it is worth
+_QUOTES, _NUMBER = 2, 8  # what text takes beside its length, and anything else; exactness would cost too much
 _ATTACHMENTS = frozenset({"image", "audio", "resource"})
 _COLLECTIONS = frozenset({"tuple", "set", "frozenset", "dict"})
 
@@ -30,10 +30,8 @@ def _fits(encoded: Any) -> bool:
     left, waiting = MAX_RESULT, [encoded]
     while waiting and left >= 0:
         item = waiting.pop()
-        left -= _LEAST
-        if isinstance(item, str):
-            left -= len(item)
-        elif isinstance(item, list | dict) and len(item) > left:
+        left -= _size_of(item)
+        if isinstance(item, list | dict) and len(item) > left:
             return False
         elif isinstance(item, list):
             waiting.extend(item)
@@ -43,13 +41,17 @@ def _fits(encoded: Any) -> bool:
     return left >= 0
 
 
+def _size_of(item: Any) -> int:
+    return len(item) + _QUOTES if isinstance(item, str) else _NUMBER
+
+
 def _count(encoded: Any) -> int:
     """How many items, or characters, the whole has."""
     match encoded:
         case {"$": "record", "v": [_, fields]}:
             return len(fields)
-        case {"$": "bytes", "v": text}:
-            return len(text) * 3 // 4
+        case {"$": "bytes", "v": str(text)}:
+            return len(text) // 4 * 3 - text[-2:].count("=")
         case {"$": _, "v": str() | list() as content}:
             return len(content)
     return len(encoded)
@@ -63,16 +65,24 @@ class _Head:
 
     def take(self, encoded: Any) -> Any:
         """As much of it as there is room for."""
-        self._left -= _LEAST
         if isinstance(encoded, str):
             return self._take_text(encoded)
+        self._left -= _NUMBER
         if isinstance(encoded, list):
             return [self.take(item) for item in self._while_room(encoded)]
         if not isinstance(encoded, dict):
             return encoded
         if "$" in encoded:
             return self._take_tagged(encoded["$"], encoded["v"])
-        return {self._take_text(key): self.take(item) for key, item in self._while_room(encoded.items())}
+        return self._take_fields(encoded)
+
+    def _take_fields(self, fields: dict[str, Any]) -> dict[str, Any]:
+        head: dict[str, Any] = {}
+        for key, item in self._while_room(fields.items()):
+            self._left -= _size_of(key)
+            if self._left >= 0:
+                head[key] = self.take(item)
+        return head
 
     def _take_tagged(self, tag: str, content: Any) -> Any:
         if tag == "dict":
@@ -93,7 +103,7 @@ class _Head:
 
     def _take_text(self, text: str) -> str:
         head = text[: max(0, self._left)]
-        self._left -= len(head)
+        self._left -= _size_of(head)
         return head
 
     def _while_room(self, items: Iterable[Any]) -> Iterator[Any]:

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ot_kernel.parallel import parallel
-from ot_kernel.values import decode, encode
+from ot_kernel.values import UnsupportedValueError, decode, encode
 from ot_kernel.wire import Channel, Message
 
 
@@ -45,12 +45,16 @@ class Tools:
 
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Carry out one call and give its value; raises ToolError."""
-        message: Message = {
-            "op": "call",
-            "tool": name,
-            "args": [encode(value, where=f"argument {i + 1} of {name}()") for i, value in enumerate(args)],
-            "kwargs": {key: encode(value, where=f"argument {key} of {name}()") for key, value in kwargs.items()},
-        }
+        message: Message = {"op": "call", "tool": name, "args": [], "kwargs": {}}
+        try:
+            for value in args:
+                message["args"].append(encode(value))
+            for key, value in kwargs.items():
+                message["kwargs"][key] = encode(value)
+        except UnsupportedValueError as error:
+            done = len(message["args"])
+            which = done + 1 if done < len(args) else list(kwargs)[len(message["kwargs"])]
+            raise UnsupportedValueError(error.reason, f"argument {which} of {name}(){error.where}") from None
         return self._value(message)
 
     def attribute(self, pack: str, name: str) -> Any:
@@ -80,7 +84,7 @@ class ToolProxy:
         self.__qualname__ = name
         self.__module__ = name.partition(".")[0]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._tools.call(self.__qualname__, args, kwargs)
 
     @property
@@ -109,16 +113,12 @@ class PackProxy(ModuleType):
         self._tools = tools
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return self.__dir__()  # for `from pack import *`
         if name.startswith("__"):
             raise AttributeError(f"pack {self.__name__!r} has no attribute {name!r}")
         value = self._tools.attribute(self.__name__, name)
-        return self.know(name) if value is None else value
-
-    def know(self, tool: str) -> ToolProxy:
-        """Remember that the pack has this tool."""
-        proxy = ToolProxy(f"{self.__name__}.{tool}", self._tools)
-        self.__dict__[tool] = proxy
-        return proxy
+        return know_tool(self, name) if value is None else value
 
     def __dir__(self) -> list[str]:
         names: list[str] = self._tools.describe(self.__name__)["names"]
@@ -126,6 +126,11 @@ class PackProxy(ModuleType):
 
     def __repr__(self) -> str:
         return f"<pack {self.__name__}>"
+
+
+def know_tool(pack: PackProxy, tool: str) -> Any:
+    """Remember that a pack has this tool. No method, whose name a tool could have."""
+    return pack.__dict__.setdefault(tool, ToolProxy(f"{pack.__name__}.{tool}", pack.__dict__["_tools"]))
 
 
 class PackFinder:
@@ -163,5 +168,5 @@ def build_namespace(channel: Channel, pack_names: Iterable[str], aliases: dict[s
     for alias, target in aliases.items():
         pack, _, tool = target.partition(".")
         if pack in packs:
-            names[alias] = packs[pack].know(tool)
+            names[alias] = know_tool(packs[pack], tool)
     return names

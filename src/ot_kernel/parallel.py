@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -38,6 +37,8 @@ def _collect(calls: tuple[Step | Iterable[Step], ...]) -> list[Step]:
 
 
 def _run_all(steps: list[Step]) -> list[tuple[Any, BaseException | None]]:
+    import threading  # noqa: PLC0415 - loaded ahead, it would cost every fork half a millisecond
+
     outcomes: list[tuple[Any, BaseException | None]] = [(None, None)] * len(steps)
     waiting = iter(range(len(steps)))
     taking = threading.Lock()
@@ -53,9 +54,16 @@ def _run_all(steps: list[Step]) -> list[tuple[Any, BaseException | None]]:
             except BaseException as error:  # noqa: BLE001 - handed to the thread that asked
                 outcomes[index] = (None, error)
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(MAX_PARALLEL, len(steps)))]
-    for thread in threads:
-        thread.start()
+    threads: list[threading.Thread] = []
+    for _ in range(min(MAX_PARALLEL, len(steps))):
+        thread = threading.Thread(target=work, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            break  # no memory for more: those there are do it all, and if there are none, we do
+        threads.append(thread)
+    if not threads:
+        work()
     for thread in threads:
         thread.join()
     return outcomes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import errno
+import io
 import linecache
 import signal
 import sys
@@ -15,7 +16,7 @@ from ot_kernel.aliases import AliasCycle
 from ot_kernel.compiler import AWAIT, Program, compile_program
 from ot_kernel.indentation import FILENAME
 from ot_kernel.large_results import take_head
-from ot_kernel.namespace import PackProxy, ToolError, build_namespace
+from ot_kernel.namespace import PackProxy, ToolError, build_namespace, know_tool
 from ot_kernel.top_level_return import ENTRY, IMPORT_STAR
 from ot_kernel.values import UnsupportedValueError, encode
 from ot_kernel.wire import Channel, Message
@@ -49,10 +50,14 @@ class ProgramRun:
         try:
             return self._reply_to(self._run())
         except BaseException as error:  # noqa: BLE001 - the edge: whatever the code raised is its outcome
-            return self._describe(error)
+            try:
+                return self._describe(error)
+            except BaseException as inner:  # noqa: BLE001 - it is made of the code's own objects
+                return _describe_indescribable(error, inner)
 
     def _run(self) -> Any:
-        linecache.cache[FILENAME] = (len(self._source), None, self._source.splitlines(keepends=True), FILENAME)
+        lines = io.StringIO(self._source, newline=None).readlines()  # split as Python does, and not at every \u2028
+        linecache.cache[FILENAME] = (len(self._source), None, lines, FILENAME)
         request = self._request
         program = compile_program(
             self._source, packs=request["packs"], aliases=request["aliases"], values=request["values"]
@@ -70,8 +75,8 @@ class ProgramRun:
         names = build_namespace(self._channel, self._request["packs"], program.aliases)
         for reference in program.references:
             pack = names[reference["pack"]]
-            if isinstance(pack, PackProxy) and reference["tool"] not in pack.__dict__:
-                pack.know(reference["tool"])
+            if isinstance(pack, PackProxy):
+                know_tool(pack, reference["tool"])
         scope.update(names)
         scope["__builtins__"] = builtins
         scope[AWAIT] = _await_value
@@ -86,12 +91,13 @@ class ProgramRun:
             exec(program.body, scope)
             function = scope.pop(ENTRY)
             codes = [function.__code__]
+        value = _NOTHING
         if any(code.co_flags & _INSPECT_COROUTINE for code in codes):
             waiting = _run_each(codes, scope)
-            return _run_in_loop(waiting) if "import" in self._source else _run_without_loop(waiting)
-        value = _NOTHING
-        for code in codes:
-            value = eval(code, scope)
+            value = _run_in_loop(waiting) if "import" in self._source else _run_without_loop(waiting)
+        else:
+            for code in codes:
+                value = eval(code, scope)
         return value if program.last is not None or program.entry else _NOTHING
 
     def _reply_to(self, value: Any) -> Message:
@@ -190,11 +196,19 @@ def _accept_plain_values() -> None:
         setattr(asyncio, name, accepting(getattr(asyncio, name), several=several))
 
 
+def _describe_indescribable(error: BaseException, inner: BaseException) -> Message:
+    """An error whose parts cannot be read, or that the clock overtook while they were."""
+    if isinstance(inner, RunInterrupted):
+        return {"op": "interrupted", "frames": []}
+    message = f"(its text could not be read: {type(inner).__name__})"
+    return {"op": "error", "type": type(error).__name__, "message": message, "frames": [], "names": [], "notes": []}
+
+
 def _message_of(error: BaseException) -> str:
     """What the exception says of itself; its own code may fail at that."""
     try:
         if isinstance(error, SyntaxError):
-            text = error.msg
+            text = str(error.msg)
         elif isinstance(error, SystemExit):
             text = f"the code ended itself with sys.exit({error.code!r})"
         else:

@@ -1,7 +1,7 @@
-"""A seccomp filter as bytes: an allow-list of system calls, some of them only with certain arguments.
+"""Seccomp filters: an allow-list that zygote and kernels share, and what a kernel gives up beyond it.
 
 Written here because the one binding on PyPI needs a system library that small systems lack, and has not been
-released for years. The program is built once in the zygote; a kernel loads it with a single call.
+released for years. Of two filters the stricter answer counts, so a kernel only adds what sets it apart.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import struct
+from collections.abc import Iterable
 
 from ot_kernel import syscalls
 
@@ -23,7 +24,7 @@ _CLONE_THREAD = 0x00010000
 _PRCTL_OPTIONS = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
 _FCNTL_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1031, 1032)  # not F_SETOWN, F_SETSIG, F_SETLEASE
 _IOCTL_REQUESTS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # terminal questions, FIONREAD, FIONBIO, FIOCLEX
-_AF_UNIX, _SOCK_STREAM, _SOCK_TYPE_MASK = 1, 1, 0xF
+_SOCK_STREAM, _SOCK_TYPE_MASK = 1, 0xF
 
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _OWN_PID = 0x7EADBEEF  # stands in the template where a kernel's own pid goes
@@ -42,8 +43,8 @@ def supports(machine: str) -> bool:
     return machine in _ARCHITECTURES
 
 
-def build_template(machine: str) -> bytes:
-    """The program for all kernels; `for_process` completes it for one of them."""
+def build_shared_filter(machine: str) -> bytes:
+    """What zygote and kernels may call: an allow-list. The zygote loads it, and every kernel is born under it."""
     arch, column = _ARCHITECTURES[machine]
     program = [
         _op(_LOAD, 4),
@@ -53,39 +54,65 @@ def build_template(machine: str) -> bytes:
         _op(_JUMP_ABOVE, _X32_BIT - 1, 0, 1),
         _op(_RETURN, _ERRNO | errno.ENOSYS),
     ]
-    for number in (numbers[column] for numbers in syscalls.ALLOWED.values()):
-        if number is None:
-            continue
-        program += [_op(_JUMP_EQUAL, number, 0, 1), _op(_RETURN, _ALLOW)]
-    for number, rule in (
-        (syscalls.CLONE[column], _masked(0, _CLONE_THREAD, _CLONE_THREAD)),
-        # glibc falls back to clone, whose flags can be seen, when clone3 does not exist.
-        (syscalls.CLONE3[column], [_op(_RETURN, _ERRNO | errno.ENOSYS)]),
-        (syscalls.KILL[column], _one_of(0, (_OWN_PID,))),
-        (syscalls.TGKILL[column], _one_of(0, (_OWN_PID,))),
-        (syscalls.PRCTL[column], _one_of(0, _PRCTL_OPTIONS)),
-        (syscalls.FCNTL[column], _one_of(1, _FCNTL_COMMANDS)),
-        (syscalls.IOCTL[column], _one_of(1, _IOCTL_REQUESTS)),
-        (syscalls.PRLIMIT64[column], _one_of(0, (0, _OWN_PID))),
-        # Streams only: a datagram socket could be sent to any path.
-        (syscalls.SOCKETPAIR[column], _masked(1, _SOCK_TYPE_MASK, _SOCK_STREAM)),
-    ):
-        program += [_op(_JUMP_EQUAL, number, 0, len(rule)), *rule]
+    narrowed = (syscalls.CLONE, syscalls.KILL, syscalls.TGKILL, syscalls.PRCTL, syscalls.PRLIMIT64)
+    for numbers in (*syscalls.ALLOWED.values(), *narrowed, *syscalls.ZYGOTE_ONLY.values()):
+        number = numbers[column]
+        if number is not None:
+            program += [_op(_JUMP_EQUAL, number, 0, 1), _op(_RETURN, _ALLOW)]
+    program += _rules(
+        (
+            # glibc falls back to clone, whose flags can be seen, when clone3 does not exist.
+            (syscalls.CLONE3[column], [_op(_RETURN, _ERRNO | errno.ENOSYS)]),
+            (syscalls.FCNTL[column], _one_of(1, _FCNTL_COMMANDS)),
+            (syscalls.IOCTL[column], _one_of(1, _IOCTL_REQUESTS)),
+            # Streams only: a datagram socket could be sent to any path.
+            (syscalls.SOCKETPAIR[column], _masked(1, _SOCK_TYPE_MASK, _SOCK_STREAM)),
+        )
+    )
     program.append(_op(_RETURN, _ERRNO | errno.EPERM))
     return b"".join(program)
 
 
-def for_process(template: bytes, pid: int) -> bytes:
-    """The template with `pid` as the only process that may be signalled or limited."""
-    return template.replace(struct.pack("=I", _OWN_PID), struct.pack("=I", pid))
+def build_own_filter(machine: str) -> bytes:
+    """What only the zygote may call, taken away from a kernel. Short: loading a filter takes time by its length."""
+    column = _ARCHITECTURES[machine][1]
+    refuse = [_op(_RETURN, _ERRNO | errno.EPERM)]
+    program = [_op(_LOAD, 0)]
+    program += _rules(
+        (
+            (syscalls.CLONE[column], _masked(0, _CLONE_THREAD, _CLONE_THREAD)),
+            (syscalls.KILL[column], _one_of(0, (_OWN_PID,))),
+            (syscalls.TGKILL[column], _one_of(0, (_OWN_PID,))),
+            (syscalls.PRCTL[column], _one_of(0, _PRCTL_OPTIONS)),
+            (syscalls.PRLIMIT64[column], _one_of(0, (0, _OWN_PID))),
+            *((numbers[column], refuse) for numbers in syscalls.ZYGOTE_ONLY.values()),
+        )
+    )
+    program.append(_op(_RETURN, _ALLOW))
+    return b"".join(program)
 
 
-def load_filter(libc: ctypes.CDLL, program: bytes) -> None:
-    """Put the calling process under the filter; it cannot be taken off. Raises OSError."""
-    buffer = ctypes.create_string_buffer(program, len(program))
-    prog = SockFprog(len(program) // 8, ctypes.cast(buffer, ctypes.c_void_p))
-    if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(prog), 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "seccomp filter was not accepted")
+def _rules(rules: Iterable[tuple[int, Rule]]) -> Rule:
+    """Each call with what is decided about it; the number of the call must still be loaded."""
+    return [step for number, rule in rules for step in (_op(_JUMP_EQUAL, number, 0, len(rule)), *rule)]
+
+
+class Filter:
+    """A program in memory, complete but for the pid of who loads it; built before the fork."""
+
+    def __init__(self, libc: ctypes.CDLL, program: bytes) -> None:
+        self._libc = libc
+        self._program = ctypes.create_string_buffer(program, len(program))
+        self._prog = SockFprog(len(program) // 8, ctypes.cast(self._program, ctypes.c_void_p))
+        own_pid = struct.pack("=I", _OWN_PID)
+        self._places = [place for place in range(0, len(program), 4) if program[place : place + 4] == own_pid]
+
+    def load(self, pid: int) -> None:
+        """Put the calling process, `pid`, under the filter; it cannot be taken off. Raises OSError."""
+        for place in self._places:
+            struct.pack_into("=I", self._program, place, pid)
+        if self._libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(self._prog), 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "seccomp filter was not accepted")
 
 
 def _op(code: int, value: int, jump_true: int = 0, jump_false: int = 0) -> bytes:

@@ -165,7 +165,17 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "getrandom": (318, 278),
 }
 
-# Calls that are allowed only with certain arguments; confine.py says which.
+# What only the zygote needs: to fork and signal kernels, and to build what confines them.
+ZYGOTE_ONLY: dict[str, tuple[int, int]] = {
+    "memfd_create": (319, 279),
+    "pidfd_send_signal": (424, 424),
+    "pidfd_open": (434, 434),
+    "landlock_create_ruleset": (444, 444),
+    "landlock_add_rule": (445, 445),
+    "landlock_restrict_self": (446, 446),
+}
+
+# Calls that are allowed only with certain arguments; seccomp.py says which.
 CLONE = (56, 220)
 CLONE3 = (435, 435)
 KILL = (62, 129)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from typing import Any
 
 
@@ -37,32 +38,29 @@ def _refuse_word(word: str) -> None:
 class _Insertion(ast.NodeTransformer):
     def __init__(self, values: dict[str, str]) -> None:
         self._values = values
+        self._places = re.compile("|".join(map(re.escape, values)))
+        self._places_in_bytes = re.compile(self._places.pattern.encode())
 
     def visit(self, node: ast.AST) -> Any:
         match node:
             case ast.Name(id=name) if name in self._values and isinstance(node.ctx, ast.Load):
                 return ast.copy_location(ast.Constant(as_literal(self._values[name])), node)
             case ast.Constant(value=str(text)):
-                node.value = self._fill(text)
+                node.value = self._places.sub(lambda found: self._values[found[0]], text)
                 return node
             case ast.Constant(value=bytes(data)):
-                for placeholder, value in self._values.items():
-                    data = data.replace(placeholder.encode(), value.encode("utf-8", "surrogatepass"))
-                node.value = data
+                node.value = self._places_in_bytes.sub(self._as_bytes, data)
                 return node
         self._refuse_in_names(node)
         return self.generic_visit(node)
 
-    def _fill(self, text: str) -> str:
-        for placeholder, value in self._values.items():
-            if placeholder in text:
-                text = text.replace(placeholder, value)
-        return text
+    def _as_bytes(self, found: re.Match[bytes]) -> bytes:
+        return self._values[found[0].decode()].encode("utf-8", "surrogatepass")
 
     def _refuse_in_names(self, node: ast.AST) -> None:
         for field in node._fields:
             value = getattr(node, field, None)
             texts = value if isinstance(value, list) else [value]
             for text in texts:
-                if isinstance(text, str) and any(placeholder in text for placeholder in self._values):
+                if isinstance(text, str) and self._places.search(text):
                     raise TemplateValueError(getattr(node, "lineno", 1))

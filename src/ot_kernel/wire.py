@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import os
 import struct
-import threading
+from _thread import LockType, allocate_lock  # threading costs every fork half a millisecond
 from typing import Any
 
 MAX_FRAME = 1024 * 1024
 HEADER = struct.Struct("!I")
 SPILL_PREFIX = ".message-"
+_READ_AHEAD = 65536
 
 Message = dict[str, Any]
 
@@ -23,9 +24,12 @@ class WireError(Exception):
     """The other side sent something that is not a frame, or went away."""
 
 
+_to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode  # json.dumps makes one each time
+
+
 def pack(message: Message) -> bytes:
     """One message as JSON, without its length."""
-    return json.dumps(message, separators=(",", ":")).encode("ascii")
+    return _to_json(message).encode("ascii")
 
 
 def frame(payload: bytes) -> bytes:
@@ -53,11 +57,13 @@ class Channel:
     def __init__(self, fd: int, scratch: str) -> None:
         self._fd = fd
         self._scratch = scratch
-        self._sending = threading.Lock()
-        self._arrival = threading.Condition(threading.Lock())
+        self._sending = allocate_lock()
+        self._state = allocate_lock()  # held for every look at what follows
         self._reading = False
         self._answers: dict[int, Message] = {}
+        self._bells: list[LockType] = []
         self._next_id = 0
+        self._incoming = b""
         self._spilled = 0
 
     def send(self, message: Message) -> None:
@@ -82,8 +88,8 @@ class Channel:
 
     def receive(self) -> Message:
         """The next message; only for the time before code runs, when there is one thread."""
-        size = HEADER.unpack(self._read(HEADER.size))[0]
-        message = unpack(self._read(size))
+        size = HEADER.unpack(self._take(HEADER.size))[0]
+        message = unpack(self._take(size))
         if message.get("op") == "file":
             path = os.path.join(self._scratch, os.path.basename(message["name"]))
             with open(path, "rb") as file:
@@ -91,39 +97,50 @@ class Channel:
             os.unlink(path)
         return message
 
-    def _read(self, size: int) -> bytes:
-        parts = []
-        while size:
-            part = os.read(self._fd, min(size, MAX_FRAME))
+    def _take(self, size: int) -> bytes:
+        """The next bytes; header and payload of a short message come with one read."""
+        while len(self._incoming) < size:
+            part = os.read(self._fd, max(size - len(self._incoming), _READ_AHEAD))
             if not part:
                 raise WireError("the server went away")
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+            self._incoming += part
+        taken, self._incoming = self._incoming[:size], self._incoming[size:]
+        return taken
 
     def ask(self, message: Message) -> Message:
         """Send a question and wait for its answer; any number of threads may do so at once."""
-        with self._arrival:
+        with self._state:
             self._next_id += 1
             number = self._next_id
         message["id"] = number
         self.send(message)
-        return self._wait_for(number)
-
-    def _wait_for(self, number: int) -> Message:
         while True:
-            with self._arrival:
-                while number not in self._answers and self._reading:
-                    self._arrival.wait()
+            with self._state:
                 if number in self._answers:
                     return self._answers.pop(number)
+                bell = self._hang_bell() if self._reading else None
                 self._reading = True
-            answer: Message | None = None
-            try:
-                answer = self.receive()
-            finally:
-                with self._arrival:
-                    self._reading = False
-                    if answer is not None:
-                        self._answers[answer["id"]] = answer
-                    self._arrival.notify_all()
+            if bell is None:
+                self._read_for_everyone()
+            else:
+                bell.acquire()
+
+    def _hang_bell(self) -> LockType:
+        """A lock that is released when something has arrived."""
+        bell = allocate_lock()
+        bell.acquire()
+        self._bells.append(bell)
+        return bell
+
+    def _read_for_everyone(self) -> None:
+        answer: Message | None = None
+        try:
+            answer = self.receive()
+        finally:
+            with self._state:
+                self._reading = False
+                if answer is not None:
+                    self._answers[answer["id"]] = answer
+                bells, self._bells = self._bells, []
+            for bell in bells:
+                bell.release()

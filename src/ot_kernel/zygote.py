@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import select
+import signal
 import socket
 import sys
 from typing import Any
@@ -54,13 +55,18 @@ class Zygote:
         number = self._count
         scratch = os.path.join(self._scratch_root, str(number))
         os.mkdir(scratch, 0o700)
+        child.enter_scratch(scratch)
         ours, theirs = socket.socketpair()
         output, dump = os.memfd_create("output"), os.memfd_create("dump")
+        ruleset = self._confinement.prepare(scratch)
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
             try:
-                child.run_kernel(theirs.fileno(), output, dump, scratch, self._confinement, parent)
+                descriptors = child.Descriptors(theirs.fileno(), output, dump, ruleset)
+                child.run_kernel(descriptors, scratch, self._confinement, parent)
+            except BaseException:  # noqa: BLE001 - the edge: what it prints is the only clue to a kernel that cannot start
+                sys.excepthook(*sys.exc_info())
             finally:
                 os._exit(70)
         pidfd = os.pidfd_open(pid)
@@ -69,8 +75,15 @@ class Zygote:
         self._tell({"kernel": number, "pid": pid}, [ours.fileno(), pidfd, output, dump])
         for end in (ours, theirs):
             end.close()
-        os.close(output)
-        os.close(dump)
+        for fd in (output, dump, ruleset):
+            if fd is not None:
+                os.close(fd)
+
+    def end_kernels(self) -> None:
+        """Kill every kernel and wait until it is gone, so that none writes any more."""
+        for pidfd, (_, pid) in self._kernels.items():
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            os.waitpid(pid, 0)
 
     def _reap(self, pidfd: int) -> None:
         number, pid = self._kernels.pop(pidfd)
@@ -102,10 +115,12 @@ def main(control_fd: int, settings: dict[str, Any]) -> None:
     gc.freeze()
     gc.disable()
     socket.send_fds(control, [json.dumps({"missing": confinement.missing}).encode()], [])
+    zygote = Zygote(control, settings["scratch"], confinement)
     try:
-        Zygote(control, settings["scratch"], confinement).serve()
+        zygote.serve()
     except (BrokenPipeError, ConnectionResetError):
         pass  # the server died; its scratch folders are ours to clear
+    zygote.end_kernels()
     import shutil  # noqa: PLC0415 - only now: it would be copied into every kernel
 
     shutil.rmtree(settings["scratch"], ignore_errors=True)

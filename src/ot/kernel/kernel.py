@@ -30,8 +30,8 @@ class Kernel:
         self.overrun: str | None = None  # "memory" or "scratch", once the supply had to kill it
         self.ended = asyncio.Event()
         self.status: int | None = None
-        self.on_message: Callable[[Message], None] = _ignore
-        self.on_lost: Callable[[str], None] = _ignore
+        self.on_message: Callable[[Message], None] = ignore
+        self.on_lost: Callable[[str], None] = ignore
         self._socket = sock
         self._pidfd, self._output, self._dump = fds
         self._loop = asyncio.get_running_loop()
@@ -134,7 +134,7 @@ class Kernel:
                 payload = file.read()
             os.unlink(self.scratch / name)
             return unpack(payload)
-        except (OSError, WireError) as error:
+        except (OSError, ValueError, WireError) as error:  # ValueError: a name that no file can have
             raise RunRefusedError(f"a message of the kernel could not be read: {error}") from error
 
     # -- signals and what is left behind
@@ -187,5 +187,5 @@ class Kernel:
         self._loop.remove_writer(self._socket.fileno())
 
 
-def _ignore(_: object) -> None:
-    """Before a program runs, nobody listens."""
+def ignore(_: object) -> None:
+    """A handler for when nobody listens."""

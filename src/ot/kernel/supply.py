@@ -19,7 +19,7 @@ import anyio
 import anyio.to_thread
 
 from ot.errors import KernelStartError, RunError, SandboxError
-from ot.kernel.kernel import Kernel
+from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.scratch import clear_folder, measure_scratch
 from ot.kernel.watch import measure_memory
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote, request_kernels
@@ -50,7 +50,7 @@ class KernelSupply:
         self._asked = 0  # requested from the zygote and not announced yet
         self._alive: dict[int, Kernel] = {}
         self._in_use: set[Kernel] = set()
-        self._slots = anyio.CapacityLimiter(MAX_KERNELS)
+        self._slots = anyio.Semaphore(MAX_KERNELS)
         self._refill_timer: asyncio.TimerHandle | None = None
         self._watch_timer: asyncio.TimerHandle | None = None
         self._measuring: asyncio.Task[None] | None = None
@@ -70,6 +70,7 @@ class KernelSupply:
         """A kernel that nobody has used; it is killed afterwards, whatever happened."""
         async with self._slots:
             kernel = await self._next()
+            kernel.on_message = kernel.on_lost = ignore  # what it says from now on is not to be believed
             self._in_use.add(kernel)
             self._schedule_watch()
             try:

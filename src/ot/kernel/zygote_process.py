@@ -9,7 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,8 @@ _START = (
 _SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 _SYSTEM_FACTS = ("/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache", "/dev/zero", "/dev/urandom")
 _SINK = "/dev/null"
+_MEMORY_FILES = "/dev/shm"
+_PLENTY = 2**30
 
 
 @dataclass(slots=True)
@@ -54,7 +56,7 @@ def launch_zygote(settings: ExecutionSettings) -> ZygoteProcess:
     """Start a zygote; raises KernelStartError where no kernel can run at all."""
     if sys.platform != "linux":
         raise KernelStartError(f"runs are confined by means of Linux; {sys.platform} is not supported yet")
-    scratch_root = Path(tempfile.mkdtemp(prefix="onetool-"))
+    scratch_root = Path(tempfile.mkdtemp(prefix="onetool-", dir=_scratch_parent()))
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     packages = list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
     described = {
@@ -63,7 +65,7 @@ def launch_zygote(settings: ExecutionSettings) -> ZygoteProcess:
         "preload": list(PRELOAD),
         "sandbox": settings.sandbox,
         "memory": settings.memory,
-        "readable": [*_readable(packages), *map(str, settings.readable), *map(str, settings.writable)],
+        "readable": _without_nested([*_readable(packages), *map(str, (*settings.readable, *settings.writable))]),
         "writable": [_SINK, *map(str, settings.writable)],
     }
     root = str(Path(ot_kernel.__file__).parent.parent)
@@ -91,6 +93,22 @@ def _readable(packages: list[str]) -> Iterator[str]:
     yield os.path.realpath(sys.executable)
     yield from _SYSTEM_LIBRARIES
     yield from _SYSTEM_FACTS
+
+
+def _without_nested(paths: Iterable[str]) -> list[str]:
+    """Each place once, by its real name, and none that lies in another: a rule for each is made at every fork."""
+    real = sorted({os.path.realpath(path) for path in paths})
+    return [path for path in real if not any(path.startswith(f"{other}/") for other in real)]
+
+
+def _scratch_parent() -> str | None:
+    """Memory, where there is plenty: a folder is made and removed with every run, which costs a disk dearly."""
+    try:
+        facts = os.statvfs(_MEMORY_FILES)
+    except OSError:
+        return None
+    roomy = facts.f_bavail * facts.f_frsize >= _PLENTY and os.access(_MEMORY_FILES, os.W_OK)
+    return _MEMORY_FILES if roomy else None
 
 
 def request_kernels(zygote: ZygoteProcess, count: int) -> None:

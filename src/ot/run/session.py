@@ -9,7 +9,6 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-from anyio.abc import TaskGroup
 
 from ot.errors import (
     AliasCycleError,
@@ -25,6 +24,7 @@ from ot.execution.caller import Ask, Caller
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
+from ot.run.call_tasks import CallTasks
 from ot.run.clock import RunClock
 from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
 from ot.run.pack_proxy import Namespace
@@ -39,7 +39,7 @@ STATUS_WAIT = 2.0
 
 
 class Session:
-    """Answers what the kernel asks until it has an outcome. Its calls live in a task group that ends with it."""
+    """Answers what the kernel asks until it has an outcome. No call that it started outlives it."""
 
     def __init__(
         self, kernel: Kernel, executor: ToolExecutor, namespace: Namespace, *, limit: float, memory: int, caller: Caller
@@ -56,7 +56,7 @@ class Session:
         self._ended = anyio.Event()
         self._ending: Callable[[], Outcome] | None = None
         self._timed_out = False
-        self._tasks: TaskGroup | None = None
+        self._tasks = CallTasks()
         self._handlers: dict[str, Callable[[Message], None]] = {
             "call": self._on_call,
             "attribute": self._on_attribute,
@@ -85,18 +85,16 @@ class Session:
         """Start the program and stay with it to its end."""
         self._kernel.on_message = self._on_message
         self._kernel.on_lost = self._on_lost
-        async with anyio.create_task_group() as tasks:
-            self._tasks = tasks
+        try:
             self._kernel.send_payload(request)
             with self._clock.limit() as limit:
                 await self._ended.wait()
             if limit.cancelled_caught:
                 self._timed_out = True
                 await self._interrupt()
-            outcome = await self._finish()
-            self._tasks = None
-            tasks.cancel_scope.cancel()
-        return outcome
+            return await self._finish()
+        finally:
+            await self._tasks.end()
 
     # -- endings
 
@@ -189,8 +187,7 @@ class Session:
             self._send_error(number, error)
 
     def _on_file(self, message: Message) -> None:
-        if self._tasks is not None:
-            self._tasks.start_soon(self._read_file, message)
+        self._tasks.start(self._read_file, message)
 
     async def _read_file(self, message: Message) -> None:
         try:
@@ -199,10 +196,8 @@ class Session:
             self._refuse(error.reason)
 
     def _on_call(self, message: Message) -> None:
-        if self._tasks is None or self._ending is not None:
+        if self._ending is not None or not self._tasks.start(self._call, message):
             self._send_error(message["id"], ToolStoppedError(str(message["tool"])))
-        else:
-            self._tasks.start_soon(self._call, message)
 
     async def _call(self, message: Message) -> None:
         number, tool = message["id"], message["tool"]
@@ -215,11 +210,12 @@ class Session:
                     positional=[decode(item) for item in message["args"]],
                     caller=self._caller,
                 )
-            self._kernel.send({"id": number, "value": encode(value, where=f"the result of {tool}")})
+            self._kernel.send({"id": number, "value": encode(value)})
         except CallError as error:
             self._send_error(number, error)
         except UnsupportedValueError as error:
-            self._kernel.send({"id": number, "error": {"kind": "TypeError", "message": str(error)}})
+            reason = f"the result of {tool} cannot be given to code: {error}"
+            self._kernel.send({"id": number, "error": {"kind": "TypeError", "message": reason}})
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._refuse(f"the kernel sent a call that makes no sense: {error}")
 

@@ -1,37 +1,28 @@
-"""The model of a tool's arguments, and the collection of declared tools."""
+"""The form of a tool function, and the collection of declared tools."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import sys
 import threading
-from enum import Enum
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field, ValidationError
 
-from mcp_core import ArgumentProblemsError, ToolArguments
+from mcp_core import ToolArguments
 
-
-class Colour(Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-class Point(BaseModel):
-    x: int
-    y: int
+THREADS = 32
+EACH = 25
 
 
 class Painting(ToolArguments):
-    title: str = Field(description="What it is called")
-    consent: Literal["PAINT"]
-    style: Literal["oil", "ink"] = "oil"
-    colour: Colour | None = None
-    size: int = Field(default=3, ge=1, le=9)
-    corners: list[Point] = Field(default_factory=list)
-    prices: dict[str, float] = Field(default_factory=dict)
+    title: str
 
 
 @pytest.fixture(autouse=True)
@@ -49,51 +40,15 @@ def make_tool(name: str, module: str = __name__) -> Any:
     return tool
 
 
-@pytest.mark.scenario("infrastructure/tool-arguments-base-class/base-model-inheritance")
-def test_an_argument_that_does_not_exist_and_a_later_wrong_value_are_refused() -> None:
-    painting = Painting(title="Sea", consent="PAINT")
-
-    with pytest.raises(ValidationError, match="extra"):
-        Painting(title="Sea", consent="PAINT", frame="gold")  # type: ignore[call-arg]
-    with pytest.raises(ValidationError):
-        painting.size = 10
-
-
-@pytest.mark.scenario("infrastructure/tool-arguments-base-class/schema-markdown-generation")
-def test_arguments_are_listed_with_type_need_and_description() -> None:
-    assert Painting.to_schema_markdown().splitlines() == [
-        "- `title` (string, required): What it is called",
-        '- `consent` ("PAINT", required)',
-        '- `style` ("oil" | "ink", optional, default \'oil\')',
-        '- `colour` ("red" | "blue" | null, optional)',
-        "- `size` (integer, optional, >= 1, <= 9, default 3)",
-        "- `corners` (array of Point {x, y}, optional)",
-        "- `prices` (object of number, optional)",
-    ]
-
-
-@pytest.mark.scenario("infrastructure/tool-arguments-base-class/tool-description-building")
-def test_a_description_is_the_docstring_and_the_arguments() -> None:
-    description = ToolArguments.build_tool_description(make_tool("paint"))
-
-    assert description == f"Paint it.\n\n{Painting.to_schema_markdown()}"
-
-
-@pytest.mark.scenario("infrastructure/tool-collection-pattern/tool-declaration")
-def test_a_declared_function_is_collected_and_stays_itself() -> None:
-    tool = make_tool("paint")
-
-    assert ToolArguments.declare(tool) is tool
-    assert ToolArguments.get_declared_tools() == {"paint": tool}
-
-
-@pytest.mark.scenario("infrastructure/tool-collection-pattern/collection-retrieval")
-@pytest.mark.scenario("infrastructure/tool-collection-pattern/double-registration-prevention")
-def test_taking_the_tools_empties_the_collection() -> None:
-    ToolArguments.declare(make_tool("paint"))
-
-    assert list(ToolArguments.get_declared_tools()) == ["paint"]
-    assert ToolArguments.get_declared_tools() == {}
+@contextmanager
+def switching_often() -> Iterator[None]:
+    """Let threads take turns between almost any two steps."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_a_package_takes_only_its_own_tools() -> None:
@@ -102,6 +57,25 @@ def test_a_package_takes_only_its_own_tools() -> None:
 
     assert list(ToolArguments.get_declared_tools(package="studio.tools")) == ["ours"]
     assert list(ToolArguments.get_declared_tools()) == ["theirs"]
+
+
+def test_two_packages_may_use_one_name() -> None:
+    first, second = make_tool("paint", "studio.tools"), make_tool("paint", "garage.tools")
+    ToolArguments.declare(first)
+    ToolArguments.declare(second)
+
+    assert ToolArguments.get_declared_tools(package="studio") == {"paint": first}
+    assert ToolArguments.get_declared_tools(package="garage") == {"paint": second}
+
+
+def test_a_name_that_is_taken_twice_at_once_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    ToolArguments.declare(make_tool("paint", "studio.a"))
+    second = ToolArguments.declare(make_tool("paint", "studio.b"))
+
+    assert ToolArguments.get_declared_tools() == {"paint": second}
+    assert (logging.WARNING, "Tool paint is declared twice: studio.b replaces studio.a") in [
+        (record.levelno, record.getMessage()) for record in caplog.records
+    ]
 
 
 def test_a_second_server_finds_the_tools_of_a_module_again() -> None:
@@ -113,28 +87,53 @@ def test_a_second_server_finds_the_tools_of_a_module_again() -> None:
     assert list(ToolArguments.get_declared_tools()) == ["paint"]
 
 
-@pytest.mark.scenario("infrastructure/tool-collection-pattern/thread-safety")
-def test_threads_that_declare_and_take_lose_nothing_and_get_nothing_twice() -> None:
-    taken: list[str] = []
-    names = [f"tool_{number}" for number in range(400)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
+def test_32_threads_that_declare_and_take_lose_nothing_and_get_nothing_twice() -> None:
+    taken: Counter[str] = Counter()
+    counting = threading.Lock()
+    start = threading.Barrier(THREADS)
 
-    def work(part: list[str]) -> None:
-        for name in part:
-            ToolArguments.declare(make_tool(name))
-            taken.extend(ToolArguments.get_declared_tools())
+    def work(thread: int) -> None:
+        start.wait()
+        for number in range(EACH):
+            ToolArguments.declare(make_tool(f"tool_{thread}_{number}"))
+            found = ToolArguments.get_declared_tools()
+            with counting:
+                taken.update(found.keys())
 
-    threads = [threading.Thread(target=work, args=(names[start::8],)) for start in range(8)]
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
+    with switching_often(), ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(work, range(THREADS)))
+    taken.update(ToolArguments.get_declared_tools().keys())
 
-    assert sorted(taken) == sorted(names)
+    assert taken == Counter(f"tool_{thread}_{number}" for thread in range(THREADS) for number in range(EACH))
+
+
+def test_coroutines_of_several_event_loops_lose_nothing_and_get_nothing_twice() -> None:
+    taken: Counter[str] = Counter()
+    counting = threading.Lock()
+
+    async def work(name: str) -> None:
+        ToolArguments.declare(make_tool(name))
+        await asyncio.sleep(0)
+        found = await ToolArguments.take_declared_tools()
+        with counting:
+            taken.update(found.keys())
+
+    async def run_loop(loop: int) -> None:
+        await asyncio.gather(*(work(f"tool_{loop}_{number}") for number in range(50)))
+
+    with switching_often(), ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda loop: asyncio.run(run_loop(loop)), range(8)))
+
+    assert taken == Counter(f"tool_{loop}_{number}" for loop in range(8) for number in range(50))
+
+
+def test_each_event_loop_has_a_lock_of_its_own_and_it_goes_with_the_loop() -> None:
+    before = len(ToolArguments._turns)
+
+    for _ in range(3):
+        asyncio.run(ToolArguments.take_declared_tools())
+
+    assert len(ToolArguments._turns) <= before + 1
 
 
 def test_a_function_without_a_model_cannot_be_declared() -> None:
@@ -145,16 +144,10 @@ def test_a_function_without_a_model_cannot_be_declared() -> None:
         ToolArguments.declare(tool)
 
 
-def test_everything_wrong_with_a_call_is_said_at_once() -> None:
-    with pytest.raises(ArgumentProblemsError) as caught:
-        Painting.parse({"title": 7, "size": 12, "frame": "gold", "style": "chalk"}, tool="paint")
+def test_a_context_without_its_type_cannot_be_declared() -> None:
+    def tool(args: Painting, ctx: Any) -> str:
+        return args.title
 
-    assert str(caught.value).splitlines()[:6] == [
-        "The arguments of paint do not fit:",
-        "- title: expected string, got integer",
-        "- consent: missing",
-        "- style: input should be 'oil' or 'ink'",
-        "- size: input should be less than or equal to 9",
-        "- frame: there is no such argument",
-    ]
-    assert "- `title` (string, required)" in str(caught.value)
+    del tool.__annotations__["ctx"]
+    with pytest.raises(TypeError, match="annotate ctx"):
+        ToolArguments.declare(tool)

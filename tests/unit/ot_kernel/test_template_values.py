@@ -110,7 +110,7 @@ def test_values_fill_every_place_where_data_can_stand(source: str, value: object
     assert filled(source, "a", "b") == value
 
 
-def test_a_value_that_looks_like_a_placeholder_in_use_stays_text_in_bytes_too() -> None:
+def test_bytes_take_a_value_as_utf8() -> None:
     assert filled(f"b'<{ONE}>'", "é") == b"<\xc3\xa9>"
     assert filled(f"b'{ONE}'", "\ud800") == b"\xed\xa0\x80"
 

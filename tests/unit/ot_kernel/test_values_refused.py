@@ -34,7 +34,19 @@ from tests.properties import unhurried
         (int, "the result: a value of type type cannot cross"),
         (ValueError("x"), "the result: a value of type ValueError cannot cross"),
     ],
-    ids=repr,
+    ids=[
+        "function",
+        "in lists",
+        "in dicts",
+        "in tuples",
+        "as key",
+        "in a set",
+        "range",
+        "endless",
+        "module",
+        "type",
+        "error",
+    ],
 )
 def test_a_refused_value_is_named_with_its_place_and_type(value: Any, message: str) -> None:
     with pytest.raises(UnsupportedValueError, match=f"^{re.escape(message)}"):
