@@ -31,6 +31,10 @@ _INSPECT_COROUTINE = 0x80  # inspect.CO_COROUTINE
 class RunInterrupted(BaseException):
     """The server's clock ran out. No Exception: it must pass every `except Exception` of the code."""
 
+    waiting: list[tuple[int, str]] | None = (
+        None  # where coroutines waited, if it reached an event loop with nothing to do
+    )
+
 
 def interrupt(_signum: int, _frame: FrameType | None) -> None:
     """What INTERRUPT does: stop the code wherever it is."""
@@ -79,6 +83,7 @@ class ProgramRun:
                 know_tool(pack, reference["tool"])
         scope.update(names)
         scope["__builtins__"] = builtins
+        scope["__file__"] = FILENAME
         scope[AWAIT] = _await_value
         scope[IMPORT_STAR] = lambda name: exec(f"from {name} import *", scope)
         return scope
@@ -113,7 +118,8 @@ class ProgramRun:
         if isinstance(error, AliasCycle):
             return {"op": "alias_cycle", "names": error.names}
         if isinstance(error, RunInterrupted):
-            return {"op": "interrupted", "frames": self._frames(error.__traceback__)}
+            frames = self._frames(error.__traceback__)
+            return {"op": "interrupted", "frames": frames or [self._frame(*place) for place in error.waiting or ()]}
         if isinstance(error, SystemExit) and error.code in (None, 0):
             return {"op": "nothing"}
         frames = self._frames(error.__traceback__)
@@ -172,7 +178,24 @@ def _run_without_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
 def _run_in_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
     import asyncio  # noqa: PLC0415 - large, and most programs never wait
 
-    return asyncio.run(coroutine)
+    with asyncio.Runner() as runner:
+        try:
+            return runner.run(coroutine)
+        except RunInterrupted as error:
+            error.waiting = _suspended_at(coroutine)  # now: closing the loop ends the coroutine
+            raise
+
+
+def _suspended_at(coroutine: Any) -> list[tuple[int, str]]:
+    """The author's lines at which coroutines wait for each other, outermost first."""
+    places = []
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None)
+        if frame is not None and frame.f_code.co_filename == FILENAME:
+            name = frame.f_code.co_name
+            places.append((frame.f_lineno, "<module>" if name == ENTRY else name))
+        coroutine = getattr(coroutine, "cr_await", None)
+    return places
 
 
 def _accept_plain_values() -> None:

@@ -79,7 +79,7 @@ FILES = (
 )
 
 _AWAIT_TAKES_ANY_VALUE = "awaiting a plain value gives it back, so that code written for async tools runs"
-_NO_FILE = "a command is a text and has no __file__"
+_NO_FILE = "the __file__ of a command is no path"
 _NO_PROCESSES = "a run cannot start processes"
 
 # File: test: why its outcome in a kernel is another than in a plain interpreter. Some tests came after Python 3.11.
@@ -112,7 +112,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "ExceptionTests.test_errno_ENOTDIR": _NO_FILE,
         "ExceptionTests.test_memory_error_in_PyErr_PrintEx": _NO_PROCESSES,
         "ExceptionTests.test_memory_error_in_subinterp": _NO_PROCESSES,
-        "ExceptionTests.test_recursion_normalizing_exception": _NO_FILE,
+        "ExceptionTests.test_recursion_normalizing_exception": _NO_PROCESSES,
         "ExceptionTests.test_recursion_normalizing_infinite_exception": _NO_PROCESSES,
         "ExceptionTests.test_recursion_normalizing_with_no_memory": _NO_PROCESSES,
         "SyntaxErrorTests.test_encodings": _NO_PROCESSES,
@@ -130,11 +130,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "TestModule.test_after_fork": _NO_PROCESSES,
     },
     "re": {
-        "ImplementationTest.test_deprecated_modules": _NO_FILE,
-        "ReTests.test_re_groupref_exists_errors": _NO_FILE,
         "ReTests.test_regression_gh94675": _NO_PROCESSES,
-        "ReTests.test_symbolic_groups_errors": _NO_FILE,
-        "ReTests.test_symbolic_refs_errors": _NO_FILE,
     },
     "struct": {
         "StructTest.test_struct_cleans_up_at_runtime_shutdown": _NO_PROCESSES,

@@ -101,9 +101,10 @@ def test_a_name_that_the_program_binds_in_any_way_is_its_own(binding: str) -> No
     assert references(f"{binding}\ndemo.upper()") == []
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="type parameters are Python 3.12")
-def test_a_type_parameter_is_a_name_of_the_program() -> None:
-    assert references("def f[demo](): demo.upper()\nclass A[*demo]: ...\ntype X[**demo] = int") == []
+if sys.version_info >= (3, 12):
+
+    def test_a_type_parameter_is_a_name_of_the_program() -> None:
+        assert references("def f[demo](): demo.upper()\nclass A[*demo]: ...\ntype X[**demo] = int") == []
 
 
 @pytest.mark.parametrize(

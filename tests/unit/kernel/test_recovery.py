@@ -1,0 +1,175 @@
+"""Whatever dies, the next run works; and what was asked of the dead is told how it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+
+import anyio
+import pytest
+
+from ot.errors import SandboxError
+from ot.kernel.kernel import Kernel
+from ot.kernel.supply import MAX_RESTARTS, KernelSupply
+from tests.unit.kernel.kernels import kernels, run, run_in, until
+
+
+@pytest.fixture
+async def supply() -> AsyncIterator[KernelSupply]:
+    """One for each test: they break it."""
+    async with kernels(warm=2) as supply:
+        await until(lambda: len(supply._ready) == 2)
+        yield supply
+
+
+def zygote_of(supply: KernelSupply) -> int:
+    return supply._zygote.process.pid
+
+
+async def kill_zygote(supply: KernelSupply) -> None:
+    before = zygote_of(supply)
+    os.kill(before, signal.SIGKILL)
+    await until(lambda: zygote_of(supply) != before)
+
+
+async def kill_waiting(supply: KernelSupply, *doomed: Kernel) -> None:
+    for kernel in doomed:
+        os.kill(kernel.pid, signal.SIGKILL)
+    await until(lambda: len(supply._ready) == 2 and not set(doomed) & set(supply._ready))
+
+
+async def test_the_next_run_works_after_the_zygote_was_killed(supply: KernelSupply) -> None:
+    for _ in range(2 * MAX_RESTARTS):
+        await kill_zygote(supply)
+
+        assert (await run(supply, "1 + 1")).value == 2
+
+
+async def test_a_run_asked_for_before_anybody_knows_of_the_zygotes_death_works_too(supply: KernelSupply) -> None:
+    supply._ready.clear()
+    os.kill(zygote_of(supply), signal.SIGKILL)
+
+    assert (await run(supply, "1 + 1")).value == 2
+
+
+async def test_a_run_in_flight_learns_that_its_kernel_died_with_the_zygote(supply: KernelSupply) -> None:
+    async with supply.take() as kernel, anyio.create_task_group() as tasks:
+        ends = []
+
+        async def wait() -> None:
+            ends.append(await run_in(kernel, "print('here')\nwhile True: pass"))
+
+        tasks.start_soon(wait)
+        await until(lambda: kernel.printed()[0] == "here\n")
+        os.kill(zygote_of(supply), signal.SIGKILL)
+
+    assert [(end.lost, end.status, end.printed) for end in ends] == [
+        ("the kernel closed its connection", signal.SIGKILL, "here\n")
+    ]
+    assert (await run(supply, "1 + 1")).value == 2
+
+
+async def test_kernels_of_a_killed_zygote_do_not_outlive_it(supply: KernelSupply) -> None:
+    pids = [kernel.pid for kernel in supply._alive.values()]
+    root = supply._zygote.scratch_root
+    assert len(pids) == 2
+
+    os.kill(zygote_of(supply), signal.SIGKILL)
+
+    await until(lambda: not any(is_running(pid) for pid in pids))
+    await until(lambda: not root.exists())
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process still does anything; what init has yet to reap does not."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123 - read at once
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+async def test_a_kernel_that_is_killed_while_it_waits_is_replaced(supply: KernelSupply) -> None:
+    for _ in range(3):
+        await kill_waiting(supply, supply._ready[0])
+
+    assert [(await run(supply, "1 + 1")).value for _ in range(4)] == [2] * 4
+
+
+async def test_all_waiting_kernels_killed_at_once_are_replaced(supply: KernelSupply) -> None:
+    await kill_waiting(supply, *supply._ready)
+
+    assert (await run(supply, "1 + 1")).value == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("import os; os._exit(3)", 3 << 8),
+        ("import os; os.kill(os.getpid(), 9)", signal.SIGKILL),
+        ("import os; os.abort()", signal.SIGABRT),
+        ("import ctypes; ctypes.string_at(0)", signal.SIGSEGV),
+    ],
+)
+async def test_a_kernel_that_ends_itself_is_told_by_its_status(supply: KernelSupply, code: str, status: int) -> None:
+    ended = await run(supply, f"print('before')\n{code}")
+
+    assert (ended.lost, ended.status, ended.printed) == ("the kernel closed its connection", status, "before\n")
+    assert (await run(supply, "1 + 1")).value == 2
+
+
+async def test_a_crash_names_the_line_even_in_c_code(supply: KernelSupply) -> None:
+    async with supply.take() as kernel:
+        await run_in(kernel, "x = 1\nimport ctypes\n\nctypes.string_at(0)\n")
+
+        assert kernel.dumped_line() == 4
+
+
+async def test_more_runs_than_warm_kernels_all_get_one(supply: KernelSupply) -> None:
+    values = []
+
+    async def work(number: int) -> None:
+        values.append((await run(supply, f"{number} * 2")).value)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(20):
+            tasks.start_soon(work, number)
+
+    assert sorted(values) == [2 * number for number in range(20)]
+
+
+async def test_without_warm_kernels_each_is_forked_when_it_is_needed() -> None:
+    async with kernels(warm=0) as supply:
+        assert [(await run(supply, "1 + 1")).value for _ in range(2)] == [2, 2]
+        assert supply.started == 2
+
+
+async def test_whoever_stops_waiting_for_a_kernel_leaves_it_to_the_next() -> None:
+    async with kernels(warm=0) as supply:
+        async with anyio.create_task_group() as tasks:
+
+            async def wait() -> None:
+                async with supply.take():
+                    raise AssertionError("was cancelled before")
+
+            tasks.start_soon(wait)
+            await until(lambda: len(supply._waiting) == 1)
+            tasks.cancel_scope.cancel()
+
+        assert len(supply._waiting) == 0
+        assert (await run(supply, "1 + 1")).value == 2
+        assert supply.started <= 2
+
+
+async def test_a_refusal_stays_one_and_does_not_grow(supply: KernelSupply) -> None:
+    supply._refuse(SandboxError(["landlock: not on this system"]))
+
+    for _ in range(3):
+        with pytest.raises(SandboxError) as caught:
+            await run(supply, "1")
+        depth = len(list(caught.traceback))
+
+    with pytest.raises(SandboxError) as caught:
+        await run(supply, "1")
+    assert len(list(caught.traceback)) == depth

@@ -1,0 +1,145 @@
+"""How much confinement a run gets: all of it, what the system has, or none; and it is told which."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ot.config.models import ExecutionSettings
+from ot.errors import KernelStartError, SandboxError
+from ot.kernel.supply import KernelSupply, open_supply
+from ot.kernel.zygote_process import ZygoteProcess
+from tests.unit.kernel.kernels import kernels, run, until
+
+OTHER_ZYGOTE = Path(__file__).parents[2] / "programs" / "other_zygote.py"
+
+
+@asynccontextmanager
+async def other_system(system: str, folder: Path, **settings: Any) -> AsyncIterator[KernelSupply]:
+    """A supply on a system that lacks Landlock, where Landlock fails, or where no kernel survives its birth."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setblocking(False)
+    root = folder / "scratch"
+    root.mkdir()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, OTHER_ZYGOTE, str(theirs.fileno()), str(root), system],
+            pass_fds=[theirs.fileno()],
+            stdout=subprocess.PIPE,
+        )
+    async with open_supply(ZygoteProcess(process, ours, root, ExecutionSettings(warm=1, **settings))) as supply:
+        yield supply
+
+
+@pytest.mark.parametrize("sandbox", ["strict", "standard"])
+async def test_a_run_is_confined_by_every_layer_and_says_so(sandbox: str) -> None:
+    async with kernels(warm=1, sandbox=sandbox) as supply:
+        assert (await run(supply, "open('/etc/hostname').read()")).error.startswith("PermissionError")
+        assert (supply.layers, supply.missing) == (("landlock", "seccomp"), ())
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("import subprocess\nsubprocess.run(['ls'])", "a run cannot start processes"),
+        ("import os\nos.fork()", "a run cannot start processes"),
+        ("import os\nos.system('ls')", "a run cannot start processes"),
+        ("import socket\nsocket.create_connection(('127.0.0.1', 80))", "a run cannot open network connections"),
+        ("import socket\nsocket.socket()", "a run cannot open network connections"),
+        ("import urllib.request as u\nu.urlopen('http://localhost')", "a run cannot open network connections"),
+    ],
+)
+async def test_what_a_run_cannot_do_is_said_in_a_sentence(supply: KernelSupply, code: str, sentence: str) -> None:
+    ended = await run(supply, code)
+
+    assert sentence in ended.error
+    assert ended.message["frames"][-1][0] == 2
+
+
+async def test_without_sandbox_a_run_has_its_own_process_and_limits_only() -> None:
+    async with kernels(warm=1, sandbox="off", memory=64 * 1024**2) as supply:
+        code = "import os, socket\nsocket.socket().close()\npid = os.fork()\nif pid == 0:\n    os._exit(7)\nos.waitpid(pid, 0)[1] >> 8"
+
+        assert (await run(supply, code)).value == 7
+        assert (await run(supply, "open('/proc/self/comm').read()")).message["op"] == "value"
+        assert (await run(supply, "'x' * 10**9")).error.startswith("MemoryError")
+        assert (supply.layers, supply.missing) == ((), ())
+
+
+async def test_strict_refuses_to_run_where_the_system_lacks_a_layer(tmp_path: Path) -> None:
+    async with other_system("lacking", tmp_path, sandbox="strict") as supply:
+        with pytest.raises(SandboxError, match="landlock"):
+            await run(supply, "1")
+
+
+async def test_standard_runs_where_the_system_lacks_a_layer_and_names_it(tmp_path: Path) -> None:
+    async with other_system("lacking", tmp_path, sandbox="standard") as supply, supply.take():
+        assert (supply.layers, supply.missing) == (("seccomp",), ("landlock",))
+
+
+@pytest.mark.parametrize("sandbox", ["strict", "standard"])
+async def test_a_layer_that_exists_but_fails_refuses_every_run(tmp_path: Path, sandbox: str) -> None:
+    async with other_system("failing", tmp_path, sandbox=sandbox) as supply:
+        for _ in range(2):
+            with pytest.raises(SandboxError, match="landlock: Operation not permitted"):
+                await run(supply, "1")
+
+
+async def test_kernels_that_never_get_ready_refuse_runs_with_what_they_said(tmp_path: Path) -> None:
+    async with other_system("stillborn", tmp_path) as supply:
+        with pytest.raises(KernelStartError, match="MemoryError: no room to live"):
+            await run(supply, "1")
+
+
+async def test_what_the_configuration_opens_can_be_read_and_written(tmp_path: Path) -> None:
+    for name in ("open", "shut", "box"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    code = f"""
+def outcome(name, mode):
+    try:
+        with open(f"{tmp_path}/{{name}}/file", mode) as file:
+            return file.read() if mode == "r" else file.write("new")
+    except PermissionError:
+        return "refused"
+[outcome(name, mode) for name in ("open", "shut", "box") for mode in "rw"]
+"""
+    async with kernels(
+        warm=1,
+        readable=[tmp_path / "open", tmp_path / "missing", tmp_path / "open" / "file" / "x"],
+        writable=[tmp_path / "box"],
+    ) as supply:
+        assert (await run(supply, code)).value == ["open", "refused", "refused", "refused", "box", 3]
+
+    assert (tmp_path / "box" / "file").read_text() == "new"
+
+
+async def test_one_file_can_be_opened_without_its_neighbours(tmp_path: Path) -> None:
+    (tmp_path / "one").write_text("mine")
+    (tmp_path / "two").write_text("yours")
+
+    async with kernels(warm=1, readable=[tmp_path / "one"]) as supply:
+        assert (await run(supply, f"open('{tmp_path}/one').read()")).value == "mine"
+        assert (await run(supply, f"open('{tmp_path}/two').read()")).error.startswith("PermissionError")
+
+
+async def test_many_readable_folders_leave_a_kernel_no_descriptor_of_theirs(tmp_path: Path) -> None:
+    folders = [tmp_path / str(number) for number in range(100)]
+    for folder in folders:
+        folder.mkdir()
+    look = (
+        "import os\ndef is_open(fd):\n    try:\n        os.fstat(fd)\n    except OSError:\n        return False\n"
+        "    return True\n[fd for fd in range(2000) if is_open(fd)]"
+    )
+
+    async with kernels(warm=2, readable=folders) as supply:
+        await until(lambda: len(supply._ready) == 2)
+
+        assert (await run(supply, look)).value == [0, 1, 2, 3, 4]

@@ -1,0 +1,159 @@
+"""Scratch folders are measured and cleared whatever code left in them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ot.kernel import scratch
+from ot.kernel.scratch import MAX_ENTRIES, clear_folder, measure_scratch
+from ot.kernel.supply import KernelSupply
+from tests.unit.kernel.kernels import kernels, run, run_in, until
+
+DEEP = 3_000
+NEST = f"import os\nfor _ in range({DEEP}):\n    os.mkdir('a' * 50)\n    os.chdir('a' * 50)\nopen('bottom', 'w').write('x')"
+
+
+def nest(folder: Path, depth: int = DEEP) -> None:
+    """Folders so deep that no path leads to the last."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("a" * 50, dir_fd=here)
+        below = os.open("a" * 50, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(os.open("bottom", os.O_WRONLY | os.O_CREAT, dir_fd=here))
+    os.close(here)
+
+
+async def test_the_folder_of_a_run_is_gone_after_it(supply: KernelSupply) -> None:
+    async with supply.take() as kernel:
+        await run_in(kernel, "import os\nos.makedirs('a/b')\nopen('a/b/c', 'w').write('x')\nopen('d', 'w')")
+        folder = kernel.scratch
+        assert (folder / "a/b/c").read_text() == "x"
+
+    await until(lambda: not folder.exists())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        NEST,
+        "import os\nos.mkdir('shut', 0)\nos.mkdir('blind', 0o300)\nopen('blind/file', 'w')",
+        "import os\nos.symlink('/', 'root')\nos.symlink('nowhere', 'broken')\nos.symlink('.', 'loop')",
+        "import os\nfor n in range(300):\n    open(os.fsencode(f'{n}') + b'\\xff\\n', 'w')",
+        "import os\nos.mkdir('.message-1')\nos.mkdir('x')\nos.chdir('x')\nwhile True:\n    open('y', 'w').write('z')",
+    ],
+    ids=["deep", "shut", "links", "names", "still writing"],
+)
+async def test_nothing_is_left_after_a_supply_was_closed(code: str) -> None:
+    async with kernels(warm=1) as supply:
+        root = supply._zygote.scratch_root
+        async with supply.take() as kernel:
+            kernel.send({"code": f"print(1)\n{code}", "values": {}, "packs": [], "aliases": {}})
+            await until(lambda: kernel.printed()[0] == "1\n" and any(kernel.scratch.iterdir()))
+
+    assert not root.exists()
+
+
+def test_clearing_follows_no_link(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "folder"
+    outside.mkdir()
+    (outside / "kept").touch(0o600)
+    folder.mkdir()
+    (folder / "link").symlink_to(outside)
+    (folder / "file").symlink_to(outside / "kept")
+
+    clear_folder(folder)
+
+    assert not folder.exists()
+    assert (outside / "kept").exists()
+
+
+def test_clearing_takes_no_recursion_and_no_long_path(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    nest(folder)
+
+    clear_folder(folder)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_clearing_what_is_not_there_does_nothing(tmp_path: Path) -> None:
+    clear_folder(tmp_path / "nothing")
+
+
+def test_folders_that_nobody_may_enter_are_cleared_by_whoever_owns_them(tmp_path: Path) -> None:
+    """In a process that has given up the rights of root, to whom no folder is shut."""
+    code = """
+import os, sys
+from pathlib import Path
+from ot.kernel.scratch import clear_folder
+from ot_kernel.confine import Confinement
+
+Confinement(enabled=False, readable=[], writable=[], memory=2**30).share()
+folder = Path(sys.argv[1])
+os.mkdir(folder, 0o700)
+os.mkdir(folder / "shut", 0)
+os.mkdir(folder / "blind", 0o300)
+os.mkdir(folder / "blind" / "inner", 0o100)
+(folder / "blind" / "file").touch()
+clear_folder(folder)
+print(folder.exists())
+"""
+
+    answer = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "folder")], capture_output=True, text=True, check=False
+    )
+
+    assert (answer.stdout, answer.stderr) == ("False\n", "")
+
+
+def test_the_size_of_a_folder_is_what_its_files_take_on_disk(tmp_path: Path) -> None:
+    assert measure_scratch(tmp_path, 10**9) == 0
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b").write_bytes(os.urandom(100_000))
+    (tmp_path / "c").write_bytes(os.urandom(50_000))
+    with (tmp_path / "sparse").open("wb") as file:
+        file.truncate(10**8)
+    (tmp_path / "link").symlink_to("/")
+
+    assert 150_000 <= measure_scratch(tmp_path, 10**9) < 300_000
+
+
+def test_measuring_stops_when_the_limit_is_passed(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).write_bytes(os.urandom(50_000))
+
+    assert measure_scratch(tmp_path, 60_000) > 60_000
+
+
+def test_too_many_files_to_count_are_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MAX_ENTRIES >= 10_000
+    monkeypatch.setattr(scratch, "MAX_ENTRIES", 20)
+    for number in range(21):
+        (tmp_path / str(number)).touch()
+
+    assert measure_scratch(tmp_path, 10**9) == 10**9 + 1
+
+
+def test_folders_too_deep_to_look_into_are_too_much(tmp_path: Path) -> None:
+    nest(tmp_path, depth=100)
+
+    assert measure_scratch(tmp_path, 10**9) == 10**9 + 1
+    clear_folder(tmp_path)
+
+
+def test_a_folder_that_is_gone_takes_nothing(tmp_path: Path) -> None:
+    assert measure_scratch(tmp_path / "gone", 5) == 0
+
+
+async def test_the_next_run_works_after_a_hostile_folder(supply: KernelSupply) -> None:
+    await run(supply, NEST)
+
+    assert (await run(supply, "import os; os.listdir('.')")).value == []

@@ -1,0 +1,171 @@
+"""The allow-list of system calls, against the kernel's own tables and against itself."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+
+from ot_kernel import seccomp, syscalls
+
+CONDITIONAL = {
+    "clone": syscalls.CLONE,
+    "clone3": syscalls.CLONE3,
+    "kill": syscalls.KILL,
+    "tgkill": syscalls.TGKILL,
+    "prctl": syscalls.PRCTL,
+    "fcntl": syscalls.FCNTL,
+    "ioctl": syscalls.IOCTL,
+    "socketpair": syscalls.SOCKETPAIR,
+    "prlimit64": syscalls.PRLIMIT64,
+}
+TABLES = {
+    "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
+    "aarch64": Path("/usr/include/asm-generic/unistd.h"),
+}
+
+
+def read_table(header: Path) -> dict[str, int]:
+    text = header.read_text()
+    numbers = {name: int(number) for name, number in re.findall(r"#define (__NR\w+)\s+(\d+)\b", text)}
+    redirected = re.findall(r"#define (__NR_\w+)\s+(__NR3264_\w+)", text)
+    numbers |= {name: numbers[other] for name, other in redirected if other in numbers}
+    return {name.removeprefix("__NR_"): number for name, number in numbers.items()}
+
+
+@pytest.mark.parametrize(("column", "machine"), [(0, "x86_64"), (1, "aarch64")])
+def test_every_number_is_the_one_that_the_kernel_gives_to_that_name(column: int, machine: str) -> None:
+    if not TABLES[machine].exists():
+        pytest.skip("this system has no headers of the kernel")
+    table = read_table(TABLES[machine])
+    ours = {**syscalls.ALLOWED, **CONDITIONAL}
+
+    wrong = {
+        name: (numbers[column], table.get(name))
+        for name, numbers in ours.items()
+        if numbers[column] is not None and table.get(name) != numbers[column]
+    }
+
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("column", [0, 1], ids=["x86_64", "aarch64"])
+def test_no_number_is_allowed_twice_or_both_always_and_under_conditions(column: int) -> None:
+    numbers = [pair[column] for pair in (*syscalls.ALLOWED.values(), *CONDITIONAL.values()) if pair[column] is not None]
+
+    assert len(numbers) == len(set(numbers))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "socket", "connect", "bind", "listen", "accept", "fork", "vfork", "execve", "execveat", "ptrace", "process_vm_readv",
+        "process_vm_writev", "pidfd_open", "pidfd_send_signal", "pidfd_getfd", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
+        "mount", "umount2", "unshare", "setns", "chroot", "pivot_root", "io_uring_setup", "bpf", "perf_event_open",
+        "userfaultfd", "keyctl", "add_key", "chmod", "fchmod", "fchmodat", "chown", "setuid", "setgid", "capset", "seccomp",
+        "memfd_create", "memfd_secret", "kexec_load", "init_module", "reboot", "open_by_handle_at", "personality", "prctl",
+    ],
+)  # fmt: skip
+def test_what_leads_out_of_a_kernel_is_never_simply_allowed(name: str) -> None:
+    assert name not in syscalls.ALLOWED
+
+
+def programs(machine: str) -> list[bytes]:
+    """The filters of a kernel with the pid 4321, in the order in which they were loaded."""
+    own_pid = struct.pack("=I", seccomp._OWN_PID)
+    filters = (seccomp.build_shared_filter(machine), seccomp.build_own_filter(machine))
+    return [program.replace(own_pid, struct.pack("=I", 4321)) for program in filters]
+
+
+def decide(program: bytes, number: int, arguments: tuple[int, ...], *, arch: int = 0xC000003E) -> int:
+    """What a filter says to a call: the few instructions of Berkeley's machine that ours are made of."""
+    data = struct.pack("=IIQ6Q", number, arch, 0, *(arguments + (0,) * 6)[:6])
+    at, accumulator = 0, 0
+    while True:
+        code, if_true, if_false, value = struct.unpack_from("=HBBI", program, at * 8)
+        at += 1
+        if code == 0x06:
+            return int(value)
+        if code == 0x20:
+            accumulator = struct.unpack_from("=I", data, value)[0]
+        elif code == 0x54:
+            accumulator &= value
+        else:
+            holds = accumulator == value if code == 0x15 else accumulator > value
+            assert code in {0x15, 0x25}
+            at += if_true if holds else if_false
+
+
+def is_allowed(name_or_number: str | int, *arguments: int) -> bool:
+    """On x86_64, for a kernel, under all its filters."""
+    table = {**syscalls.ALLOWED, **CONDITIONAL, **syscalls.ZYGOTE_ONLY}
+    number = table[name_or_number][0] if isinstance(name_or_number, str) else name_or_number
+    assert number is not None
+    return all(decide(program, number, arguments) == 0x7FFF0000 for program in programs("x86_64"))
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_programs_are_such_that_the_kernel_can_load_them(machine: str) -> None:
+    for program in programs(machine):
+        steps = [struct.unpack_from("=HBBI", program, at) for at in range(0, len(program), 8)]
+        assert len(program) % 8 == 0
+        assert len(steps) <= 4096
+        for at, (code, if_true, if_false, _) in enumerate(steps):
+            if code in {0x15, 0x25}:
+                assert at + 1 + max(if_true, if_false) < len(steps)
+        assert steps[-1][0] == 0x06
+
+
+def test_every_call_on_the_list_is_allowed_and_no_other() -> None:
+    listed = {numbers[0] for numbers in syscalls.ALLOWED.values() if numbers[0] is not None}
+    conditional = {numbers[0] for numbers in CONDITIONAL.values()}
+
+    for number in {*range(600)} - conditional:
+        assert is_allowed(number) is (number in listed)
+
+
+@pytest.mark.parametrize(
+    ("call", "allowed"),
+    [
+        (("clone", 0x00010000 | 0xF00), True),  # a thread
+        (("clone", 17), False),  # a process
+        (("clone3", 0), False),
+        (("kill", 4321, 9), True),
+        (("kill", 1, 9), False),
+        (("kill", 0, 9), False),
+        (("kill", 2**64 - 1, 9), False),
+        (("kill", 2**64 - 4321, 9), False),
+        (("tgkill", 4321, 4322, 9), True),
+        (("tgkill", 4320, 4321, 9), False),
+        (("prctl", 15), True),  # the name of a thread
+        (("prctl", 1), False),  # the signal at the parent's death
+        (("prctl", 22), False),
+        (("prlimit64", 0, 7), True),
+        (("prlimit64", 4321, 7), True),
+        (("prlimit64", 4320, 7), False),
+        (("fcntl", 4, 3), True),
+        (("fcntl", 4, 8, 1), False),  # to be signalled for somebody else
+        (("ioctl", 1, 0x5401), True),
+        (("ioctl", 1, 0x5412), False),  # typing into a terminal
+        (("socketpair", 1, 1 | 0o2000000), True),
+        (("socketpair", 1, 2), False),
+        (("socketpair", 1, 5), False),
+    ],
+    ids=str,
+)
+def test_some_calls_depend_on_their_arguments(call: tuple[str, *tuple[int, ...]], *, allowed: bool) -> None:
+    assert is_allowed(*call) is allowed
+
+
+def test_another_machines_calls_are_never_made() -> None:
+    shared = programs("x86_64")[0]
+
+    assert decide(shared, 0, (), arch=0x40000003) == 0x80000000
+    assert decide(shared, 0x40000000, ()) & 0x7FFF0000 == 0x00050000
+
+
+def test_an_unknown_machine_is_not_supported() -> None:
+    assert seccomp.supports("x86_64")
+    assert not seccomp.supports("mips")
