@@ -1,0 +1,87 @@
+"""The face of a registered tool: parameters for the fields of its model, which the model itself checks later."""
+
+from __future__ import annotations
+
+import inspect
+from enum import Enum, auto
+from typing import Annotated, Any, get_origin
+
+from pydantic import Discriminator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.fields import FieldInfo
+from pydantic_core import core_schema
+
+from mcp_core.result import Result
+from mcp_core.tool_arguments import ToolArguments, ToolForm, ToolFunction
+
+_SHOWN = ("title", "description", "examples", "deprecated", "json_schema_extra")
+
+
+class Absent(Enum):
+    """The value of an argument that the caller did not send."""
+
+    ABSENT = auto()
+
+
+def present(wrapper: ToolFunction, function: ToolFunction, form: ToolForm, context: inspect.Parameter | None) -> None:
+    """Give the wrapper what server libraries look at: name, docstring, signature and annotations.
+
+    Its parameters show the JSON Schema of the model's fields, and take any value or none: a library that checked them
+    would word mistakes in its own way. The return type is shown unless it is a Result, which has no schema.
+    """
+    parameters = build_parameters(form.model)
+    if context is not None:
+        parameters.append(context.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty))
+    annotations = {parameter.name: parameter.annotation for parameter in parameters}
+    returns = inspect.signature(function, eval_str=True).return_annotation
+    if returns is Result or get_origin(returns) is Result:
+        returns = inspect.Signature.empty
+    if returns is not inspect.Signature.empty:
+        annotations["return"] = returns
+    wrapper.__name__, wrapper.__qualname__ = function.__name__, function.__qualname__
+    wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
+    wrapper.__annotations__ = annotations
+    wrapper.__dict__["__signature__"] = inspect.Signature(parameters, return_annotation=returns)
+
+
+def build_parameters(model: type[ToolArguments]) -> list[inspect.Parameter]:
+    """Build one keyword parameter for each field; raises TypeError for a name that cannot be one."""
+    properties = model.model_json_schema().get("properties", {})
+    return [_build_parameter(name, field, properties) for name, field in model.model_fields.items()]
+
+
+def _build_parameter(name: str, field: FieldInfo, properties: dict[str, Any]) -> inspect.Parameter:
+    argument = str(field.validation_alias or field.alias or name)
+    parts = field.asdict()
+    annotation, metadata, attributes = parts["annotation"], parts["metadata"], parts["attributes"]
+    facts = Field(**{key: attributes[key] for key in _SHOWN if key in attributes})
+    choice = [Discriminator(field.discriminator)] if isinstance(field.discriminator, str) else []
+    default = properties.get(argument, {}).get("default", Absent.ABSENT)
+    unchecked = _Unchecked(required=field.is_required(), default=default)
+    try:
+        return inspect.Parameter(
+            argument,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=Annotated[(annotation, *metadata, *choice, facts, unchecked)],
+        )
+    except ValueError:
+        raise TypeError(f"the field {name} cannot be an argument named {argument}") from None
+
+
+class _Unchecked:
+    """Lets every value of an argument through, also none, and keeps the JSON Schema that it has."""
+
+    def __init__(self, *, required: bool, default: Any) -> None:
+        self._required = required
+        self._default = default
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        unchecked = core_schema.no_info_wrap_validator_function(lambda value, _: value, handler(source))
+        absent = core_schema.with_default_schema(unchecked, default_factory=lambda: Absent.ABSENT)
+        # A chain of one step works as the step does, and counts as required in the JSON Schema.
+        return core_schema.chain_schema([absent]) if self._required else absent
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        shown = handler(schema)
+        return shown if self._default is Absent.ABSENT else {**shown, "default": self._default}

@@ -1,0 +1,42 @@
+"""What `ExtMcpToolDecorator` needs to know of the library a server is built with, since it imports none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Protocol
+
+from mcp_core.result import ToolReply
+
+
+class Answer(Enum):
+    """What came of asking the person behind the client."""
+
+    YES = auto()
+    NO = auto()
+    NOBODY = auto()  # this client has no way to ask
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The client must ask and then call again: `reply`, of the library's own kind, tells it so."""
+
+    reply: Any
+
+
+class ServerLibrary(Protocol):
+    """One server library; `mcp_official` has the one for the official SDK, and FastMCP reads the same types."""
+
+    @property
+    def context_type(self) -> Any:
+        """The annotation by which a tool function asks for the context of its call."""
+
+    def find_arguments(self, context: Any) -> Mapping[str, Any] | None:
+        """The arguments as the client sent them, None where the library does not tell."""
+
+    def build_reply(self, reply: ToolReply) -> Any:
+        """The library's own type for a finished answer."""
+
+    async def ask(self, context: Any, question: str) -> Answer | Unanswered:
+        """Ask the person behind the client, yes or no."""
