@@ -241,6 +241,14 @@ def _message_of(error: BaseException) -> str:
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
 
 
+def _ran(traceback: TracebackType) -> bool:
+    """Whether it came from running code; the parser says MemoryError for what is nested too deeply."""
+    last = traceback
+    while last.tb_next is not None:
+        last = last.tb_next
+    return last.tb_frame.f_code.co_filename == FILENAME
+
+
 def _notes_of(error: BaseException) -> list[str]:
     notes = [str(note)[:MAX_TEXT] for note in getattr(error, "__notes__", ())]
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
@@ -249,7 +257,7 @@ def _notes_of(error: BaseException) -> list[str]:
         notes.append(_REFUSED)
     elif isinstance(error, EOFError):
         notes.append("A run has no input to read from.")
-    elif isinstance(error, MemoryError):
+    elif isinstance(error, MemoryError) and error.__traceback__ is not None and _ran(error.__traceback__):
         notes.append("The memory limit of a run is execution.memory in the configuration.")
     cause = error.__cause__
     if cause is not None:

@@ -38,7 +38,8 @@ class Zygote:
         self._poll.register(control, select.POLLIN)
 
     def serve(self) -> None:
-        """Answer requests until the server closes its end."""
+        """Say what this system lacks, then answer requests until the server closes its end."""
+        self._tell({"missing": self._confinement.missing}, [])
         while True:
             for fd, _ in self._poll.poll():
                 if fd != self._control.fileno():
@@ -114,7 +115,6 @@ def main(control_fd: int, settings: dict[str, Any]) -> None:
     gc.collect()
     gc.freeze()
     gc.disable()
-    socket.send_fds(control, [json.dumps({"missing": confinement.missing}).encode()], [])
     zygote = Zygote(control, settings["scratch"], confinement)
     try:
         zygote.serve()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from importlib.metadata import version as installed_version
-from typing import Any
+from typing import Any, Literal
 
 from ot.context import current
 from ot.errors import ToolError
+from ot.registry.definitions import ToolDefinition
 from ot.registry.marks import in_kernel
 
 pack = "ot"
@@ -24,24 +25,43 @@ async def version() -> str:
     return installed_version("onetool")
 
 
-async def tools(*, pattern: str = "") -> list[dict[str, str]]:
+async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "min") -> list[Any]:
     """List the tools there are.
 
     Args:
         pattern: Only tools whose name contains this, in upper or lower case.
+        info: "list" for names alone, "min" with descriptions, "full" for signature, arguments and example too.
 
     Returns:
-        Name and description of each tool.
+        The tools by name.
 
     Example:
-        ot.tools(pattern="search")
+        ot.tools(pattern="demo.", info="full")
     """
     wanted = pattern.lower()
-    return [
-        {"name": tool.name, "description": tool.description}
-        for tool in current().registry.definitions()
-        if wanted in tool.name.lower()
-    ]
+    found = [tool for tool in current().registry.definitions() if wanted in tool.name.lower()]
+    if info == "list":
+        return [tool.name for tool in found]
+    if info == "min":
+        return [{"name": tool.name, "description": tool.description} for tool in found]
+    return [_describe(tool) for tool in found]
+
+
+def _describe(tool: ToolDefinition) -> dict[str, Any]:
+    docs = tool.docs
+    parts = {
+        "args": [f"{name}: {text}" for name, text in docs.arguments.items()],
+        "returns": docs.returns,
+        "example": docs.example,
+    }
+    known = {name: part for name, part in parts.items() if part}
+    return {
+        "name": tool.name,
+        "signature": tool.signature,
+        "description": tool.description,
+        "source": tool.source,
+        **known,
+    }
 
 
 async def packs(*, pattern: str = "") -> list[dict[str, Any]]:

@@ -82,6 +82,32 @@ ENDS = {
 }
 
 
+FORGED = [
+    b"[]",
+    b'{"op": []}',
+    b'{"op": "nonsense"}',
+    b'{"op": "call"}',
+    b'{"op": "call", "id": 1, "tool": [], "args": 5, "kwargs": {}}',
+    b'{"op": "call", "id": 1, "tool": "demo.foo", "args": [], "kwargs": {"text": {"$": "no such tag", "v": 1}}}',
+    b'{"op": "file", "name": "../../etc/passwd"}',
+    b'{"op": "references", "references": [{}]}',
+    b'{"op": "value", "value": {"$": "bytes", "v": 5}}',
+    b'{"op": "error", "type": 1, "message": 2, "frames": [[1e999, 1, 1]], "names": [], "notes": []}',
+]
+
+
+@pytest.mark.parametrize("message", FORGED)
+async def test_a_message_that_code_made_up_ends_its_run_and_nothing_else(server: Abused, message: bytes) -> None:
+    told = await server.run(
+        f"import os, time\nmessage = {message!r}\n"
+        "os.write(4, len(message).to_bytes(4, 'big') + message)\ntime.sleep(60)"
+    )
+
+    assert told.is_error
+    assert "2 s" not in told.text  # it was noticed at once, not when the time was over
+    assert await server.is_well()
+
+
 @pytest.mark.parametrize(("code", "clue"), ENDS.values(), ids=ENDS.keys())
 async def test_code_that_ends_its_own_process_is_told_how_it_ended(server: Abused, code: str, clue: str) -> None:
     told = await server.run(code)

@@ -35,3 +35,15 @@ async def test_parallel_belongs_to_a_run() -> None:
     async with open_executor() as opened:
         with pytest.raises(ToolError, match="inside a run"):
             await opened.executor.call("ot.parallel", {}, positional=["not a function"])
+
+
+async def test_tools_are_listed_in_three_degrees_of_detail() -> None:
+    async with open_executor() as opened:
+        names = await opened.executor.call("ot.tools", {"pattern": "demo.up", "info": "list"})
+        full = await opened.executor.call("ot.tools", {"pattern": "demo.up", "info": "full"})
+
+    assert names == ["demo.upper"]
+    assert full[0]["signature"] == "demo.upper(*, text: str) -> str"
+    assert full[0]["source"] == "local"
+    assert full[0]["args"][0].startswith("text: ")
+    assert "demo.upper(" in full[0]["example"]

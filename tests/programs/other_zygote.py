@@ -12,29 +12,37 @@ import sys
 
 def main(control: socket.socket, scratch: str, system: str) -> None:
     missing = ["landlock"] if system == "lacking" else []
-    socket.send_fds(control, [json.dumps({"missing": missing}).encode()], [])
-    number = 0
-    while request := control.recv(65536):
-        for _ in range(json.loads(request)["fork"]):
-            number += 1
-            os.mkdir(os.path.join(scratch, str(number)))
-            fork(control, number, system)
+    kernels: list[int] = []
+    try:
+        tell(control, {"missing": missing}, [])
+        while request := control.recv(65536):
+            for _ in range(json.loads(request)["fork"]):
+                fork(control, kernels, scratch, system)
+    except OSError:
+        pass  # the server went away
+    for pid in kernels:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
 
-def fork(control: socket.socket, number: int, system: str) -> None:
+def fork(control: socket.socket, kernels: list[int], scratch: str, system: str) -> None:
+    number = len(kernels) + 1
+    os.mkdir(os.path.join(scratch, str(number)))
     ours, theirs = socket.socketpair()
     output, dump = os.memfd_create("output"), os.memfd_create("dump")
     pid = os.fork()
     if pid == 0:
         ours.close()
         live(theirs, output, system)
-    pidfd = os.pidfd_open(pid)
-    socket.send_fds(
-        control, [json.dumps({"kernel": number, "pid": pid}).encode()], [ours.fileno(), pidfd, output, dump]
-    )
+    kernels.append(pid)
+    tell(control, {"kernel": number, "pid": pid}, [ours.fileno(), os.pidfd_open(pid), output, dump])
     if system == "stillborn":
-        status = os.waitpid(pid, 0)[1]
-        socket.send_fds(control, [json.dumps({"ended": number, "status": status}).encode()], [])
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        tell(control, {"ended": number, "status": 70 << 8}, [])
+
+
+def tell(control: socket.socket, message: dict[str, object], fds: list[int]) -> None:
+    socket.send_fds(control, [json.dumps(message).encode()], fds)
 
 
 def live(server: socket.socket, output: int, system: str) -> None:

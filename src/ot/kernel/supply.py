@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import asyncio
 import json
+import logging
 import os
 import signal
 import socket
@@ -23,7 +24,7 @@ from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.scratch import clear_folder, measure_scratch
 from ot.kernel.watch import measure_memory
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote, request_kernels
-from ot.logs import LogSpan
+from ot.logs import LogSpan, write_log
 from ot_kernel.wire import Message
 
 MAX_KERNELS = 64
@@ -50,7 +51,7 @@ class KernelSupply:
         self._asked = 0  # requested from the zygote and not announced yet
         self._alive: dict[int, Kernel] = {}
         self._in_use: set[Kernel] = set()
-        self._slots = anyio.Semaphore(MAX_KERNELS)
+        self._slots = anyio.Semaphore(MAX_KERNELS, fast_acquire=True)
         self._refill_timer: asyncio.TimerHandle | None = None
         self._watch_timer: asyncio.TimerHandle | None = None
         self._measuring: asyncio.Task[None] | None = None
@@ -171,6 +172,8 @@ class KernelSupply:
             self._bury(message["ended"], message["status"])
         else:
             self.missing = tuple(message["missing"])
+            if self.missing:
+                write_log(logging.WARNING, "kernel.confinement", missing=self.missing, sandbox=self._settings.sandbox)
             if self.missing and self._settings.sandbox == "strict":
                 self._refuse(SandboxError([f"{layer}: not on this system" for layer in self.missing]))
 

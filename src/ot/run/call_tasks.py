@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import anyio
 
-from ot_kernel.wire import Message
+T = TypeVar("T")
 
 
 class CallTasks:
@@ -21,12 +22,12 @@ class CallTasks:
         self._scopes: dict[asyncio.Task[None], anyio.CancelScope] = {}
         self._ended = False
 
-    def start(self, function: Callable[[Message], Awaitable[None]], message: Message) -> bool:
-        """Begin to answer a message; False if the run has ended and nothing is begun any more."""
+    def start(self, function: Callable[[T], Awaitable[None]], argument: T) -> bool:
+        """Begin something; False if the run has ended and nothing is begun any more."""
         if self._ended:
             return False
         scope = anyio.CancelScope()
-        task = self._loop.create_task(_run(scope, function, message))
+        task = self._loop.create_task(_run(scope, function, argument))
         self._scopes[task] = scope
         task.add_done_callback(self._forget)
         return True
@@ -44,6 +45,6 @@ class CallTasks:
         del self._scopes[task]
 
 
-async def _run(scope: anyio.CancelScope, function: Callable[[Message], Awaitable[None]], message: Message) -> None:
+async def _run(scope: anyio.CancelScope, function: Callable[[T], Awaitable[None]], argument: T) -> None:
     with scope:
-        await function(message)
+        await function(argument)

@@ -39,15 +39,19 @@ def _render_value(outcome: Value, limit: int) -> Answer:
     rendered = render(outcome.value, limit=max(limit - len(outcome.printed.text), limit // 2))
     text = rendered.text if rendered.text or rendered.cut else "''"
     if rendered.cut or outcome.total is not None:
-        text += f"\n[{_how_much(rendered, outcome.total)}. {_RETURN_LESS}]"
+        text += f"\n[{_how_much(rendered, outcome)}. {_RETURN_LESS}]"
     return Answer(_below(outcome.printed, text, limit), attachments=rendered.attachments)
 
 
-def _how_much(rendered: Rendered, total: int | None) -> str:
+def _how_much(rendered: Rendered, outcome: Value) -> str:
+    """`total` of an outcome counts characters for text, and items for everything else."""
     if rendered.shown:
-        return f"{rendered.shown:,} of {total or rendered.items:,} items shown"
-    whole = total or rendered.total
-    return f"The first {len(rendered.text):,}{f' of {whole:,}' if whole else ''} characters shown"
+        return f"{rendered.shown:,} of {outcome.total or rendered.items:,} items shown"
+    start = f"The first {len(rendered.text):,}"
+    if outcome.total is not None and not isinstance(outcome.value, str):
+        return f"{start} characters of {outcome.total:,} items shown"
+    whole = outcome.total or rendered.total
+    return f"{start}{f' of {whole:,}' if whole else ''} characters shown"
 
 
 def _below(printed: Printed, text: str, limit: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -36,6 +36,19 @@ MAX_CALLS = 16
 GRACE = 0.5  # seconds for interrupted code to unwind before it is killed
 DUMP_WAIT = 0.1
 STATUS_WAIT = 2.0
+
+
+# What reading a message that somebody made up can raise.
+_NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+class _Call(NamedTuple):
+    """What the code asks of a tool."""
+
+    number: int
+    tool: str
+    positional: list[Any]
+    keywords: dict[str, Any]
 
 
 class Session:
@@ -110,7 +123,7 @@ class Session:
             return self._ending()
         except _LostKernel:
             return await self._post_mortem()
-        except (KeyError, TypeError, ValueError, RecursionError, AttributeError, IndexError) as error:
+        except _NONSENSE as error:
             return self._fail(RunRefusedError(f"the kernel's answer could not be read: {error}"))
 
     async def _interrupt(self) -> None:
@@ -148,12 +161,9 @@ class Session:
     # -- messages
 
     def _on_message(self, message: Message) -> None:
-        handler = self._handlers.get(message.get("op", ""))
         try:
-            if handler is None:
-                raise KeyError("no such message")
-            handler(message)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            self._handlers[message["op"]](message)
+        except _NONSENSE as error:
             self._refuse(f"the kernel sent a message that makes no sense: {error}")
 
     def _on_lost(self, _: str) -> None:
@@ -196,28 +206,28 @@ class Session:
             self._refuse(error.reason)
 
     def _on_call(self, message: Message) -> None:
-        if self._ending is not None or not self._tasks.start(self._call, message):
-            self._send_error(message["id"], ToolStoppedError(str(message["tool"])))
+        call = _Call(
+            message["id"],
+            str(message["tool"]),
+            [decode(item) for item in message["args"]],
+            {key: decode(item) for key, item in message["kwargs"].items()},
+        )
+        if self._ending is not None or not self._tasks.start(self._call, call):
+            self._send_error(call.number, ToolStoppedError(call.tool))
 
-    async def _call(self, message: Message) -> None:
-        number, tool = message["id"], message["tool"]
+    async def _call(self, call: _Call) -> None:
         try:
             async with self._calls:
-                await self._tell_progress(tool)
+                await self._tell_progress(call.tool)
                 value = await self._executor.call(
-                    tool,
-                    {key: decode(item) for key, item in message["kwargs"].items()},
-                    positional=[decode(item) for item in message["args"]],
-                    caller=self._caller,
+                    call.tool, call.keywords, positional=call.positional, caller=self._caller
                 )
-            self._kernel.send({"id": number, "value": encode(value)})
+            self._kernel.send({"id": call.number, "value": encode(value)})
         except CallError as error:
-            self._send_error(number, error)
+            self._send_error(call.number, error)
         except UnsupportedValueError as error:
-            reason = f"the result of {tool} cannot be given to code: {error}"
-            self._kernel.send({"id": number, "error": {"kind": "TypeError", "message": reason}})
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            self._refuse(f"the kernel sent a call that makes no sense: {error}")
+            reason = f"the result of {call.tool} cannot be given to code: {error}"
+            self._kernel.send({"id": call.number, "error": {"kind": "TypeError", "message": reason}})
 
     async def _tell_progress(self, tool: str) -> None:
         """One step for each call; who listens decides how often it wants to hear."""

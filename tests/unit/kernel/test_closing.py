@@ -10,7 +10,9 @@ from pathlib import Path
 
 import anyio
 
+from ot.config.models import ExecutionSettings
 from ot.kernel.supply import KernelSupply
+from ot.kernel.zygote_process import launch_zygote
 from tests.unit.kernel.kernels import LIMIT, kernels, run, until
 
 SERVER = """
@@ -77,6 +79,18 @@ async def test_closing_at_once_leaves_nothing_either() -> None:
 
     assert [pid for pid in pids if not is_gone(pid)] == []
     assert not root.exists()
+
+
+async def test_a_zygote_whose_server_went_away_before_it_was_ready_clears_its_folder() -> None:
+    zygote = launch_zygote(ExecutionSettings())
+    assert zygote.scratch_root.exists()
+
+    zygote.control.close()
+
+    with anyio.fail_after(LIMIT):
+        said, _ = await anyio.to_thread.run_sync(zygote.process.communicate)
+    assert (zygote.process.returncode, said) == (0, b"")
+    assert not zygote.scratch_root.exists()
 
 
 async def test_runs_and_restarts_leak_no_descriptor() -> None:
