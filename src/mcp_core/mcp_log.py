@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
@@ -69,7 +70,8 @@ class _LineHandler(logging.StreamHandler[TextIO]):
     def release(self) -> None:
         """Close the file, if it wrote to one."""
         if self.stream is not sys.stderr:
-            self.stream.close()
+            with suppress(OSError):  # what was left to write may not fit on the disk
+                self.stream.close()
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Stay silent: a log that cannot be written must not disturb what it tells about."""

@@ -12,11 +12,14 @@ import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, InputRequiredResult, TextContent
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, InputRequiredResult
 
-from mcp_core import ArgumentProblemsError, ExtMcpToolDecorator, ToolArguments
+from mcp_core import ExtMcpToolDecorator, ToolArguments
+from mcp_official import OfficialLibrary
 from onetool.stdio import MessageReader, MessageWriter
+from onetool.suspended_runs import open_suspended_runs
 from onetool.tools import tool_run
+from onetool.tools.tool_run import Service
 from ot.app import App
 
 INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. Start with `ot.packs()`."
@@ -24,13 +27,14 @@ INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. 
 _NOT_OFFERED = ("prompts", "resources")
 
 
-class OneToolServer(MCPServer[App]):
-    """The SDK's server, which says in words what is wrong with a call and claims no more than it has."""
+class OneToolServer(MCPServer[Service]):
+    """The SDK's server with our tools, which claims no more than it has."""
 
     def __init__(self, app: App) -> None:
         @asynccontextmanager
-        async def lifespan(_: MCPServer[App]) -> AsyncIterator[App]:
-            yield app  # opened and closed by whoever serves it
+        async def lifespan(_: MCPServer[Service]) -> AsyncIterator[Service]:
+            async with open_suspended_runs() as suspended:
+                yield Service(app, suspended)  # the app is opened and closed by whoever serves it
 
         super().__init__(
             "onetool",
@@ -40,22 +44,17 @@ class OneToolServer(MCPServer[App]):
             subscriptions=False,
             middleware=[_offer_only_tools],
         )
-        self._tools = ExtMcpToolDecorator(self)
+        self._tools = ExtMcpToolDecorator(self, library=OfficialLibrary())
         ToolArguments.redeclare(tool_run)
         for function in ToolArguments.get_declared_tools(package="onetool.tools").values():
             self._tools.tool(description=ToolArguments.build_tool_description(function))(function)
 
     async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[App, Any] | None = None
+        self, name: str, arguments: dict[str, Any], context: Context[Service, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Check the arguments before the SDK does, whose text for a mistake is not meant for a model."""
-        model = self._tools.models.get(name)
-        if model is None:
+        """Answer an unknown name as the protocol asks, which the SDK does not."""
+        if name not in self._tools.models:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}. This server has: {', '.join(self._tools.models)}")
-        try:
-            model.parse(arguments, tool=name)
-        except ArgumentProblemsError as problems:
-            return CallToolResult(content=[TextContent(text=str(problems))], is_error=True)
         return await super().call_tool(name, arguments, context)
 
     async def serve(self, reader: MessageReader, writer: MessageWriter) -> None:

@@ -5,30 +5,37 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INVALID_PARAMS,
     AudioContent,
     BlobResourceContents,
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
     ImageContent,
+    InputRequiredResult,
     ResourceLink,
     TextContent,
     TextResourceContents,
 )
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from mcp_core import ToolArguments
+from mcp_official.questions import ask_within, build_request, can_ask, is_sessionless, read_response
+from onetool.suspended_runs import SuspendedRuns, UnknownRunError, Waiting
 from ot.app import App
 from ot.execution.tool_executor import Caller
 from ot.run.outcome import Answer
 from ot_kernel.values import Audio, Image, Resource
 
 PROGRESS_INTERVAL = 0.1  # seconds between two notifications
+NO_SUCH_RUN = "Invalid or expired requestState: no run waits for this answer. Call run again to begin a new one."
 
 
 class RunArguments(ToolArguments):
@@ -37,18 +44,55 @@ class RunArguments(ToolArguments):
     command: str = Field(description="Python code")
 
 
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What the server gives its tools."""
+
+    app: App
+    suspended: SuspendedRuns
+
+
 @ToolArguments.declare
-async def run(args: RunArguments, ctx: Context[App]) -> CallToolResult:
+async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | InputRequiredResult:
     """Execute Python; the value of its last expression is the answer, after anything printed.
 
     Tools are grouped in packs and called with keywords: `demo.upper(text="hi")`. `ot.packs()` lists packs,
-    `ot.tools(pattern="demo")` their tools with signatures. Calls compose: loop, filter, `ot.parallel(...)`,
+    `ot.tools(pattern="demo", info="full")` tools with signatures. Calls compose: loop, filter, `ot.parallel(...)`,
     and return only what you need. Each run starts fresh, in a sandbox: files, network and programs are
     reached through packs only.
     """
-    app = ctx.request_context.lifespan_context
-    caller = Caller(remaining=None, timeout=None, progress=ProgressReport(ctx.report_progress), ask=_find_person(ctx))
-    return render_result(await app.runner.run(args.command, caller=caller))
+    service = ctx.request_context.lifespan_context
+    progress = ProgressReport(ctx.report_progress)
+    if is_sessionless(ctx):
+        if ctx.request_state is not None or ctx.input_responses is not None:
+            return await _resume(service, ctx, progress)
+        if can_ask(ctx):
+            work = partial(_work, service.app, args.command)
+            return _render(await service.suspended.start(work, progress=progress))
+    ask = partial(ask_within, ctx) if can_ask(ctx) else None
+    return render_result(await _work(service.app, args.command, Caller(progress=progress, ask=ask)))
+
+
+async def _work(app: App, command: str, caller: Caller) -> Answer:
+    return await app.runner.run(command, caller=caller)
+
+
+async def _resume(
+    service: Service, ctx: Context[Service], progress: ProgressReport
+) -> CallToolResult | InputRequiredResult:
+    """Go on with the run that asked; one that is not there any more is not begun anew, for it may have had effects."""
+    words = {key: read_response(response) for key, response in (ctx.input_responses or {}).items()}
+    try:
+        return _render(await service.suspended.resume(ctx.request_state or "", words, progress=progress))
+    except UnknownRunError:
+        raise MCPError(INVALID_PARAMS, NO_SUCH_RUN) from None
+
+
+def _render(outcome: Answer | Waiting) -> CallToolResult | InputRequiredResult:
+    if isinstance(outcome, Answer):
+        return render_result(outcome)
+    requests = {key: build_request(question) for key, question in outcome.questions.items()}
+    return InputRequiredResult(input_requests={**requests}, request_state=outcome.state)
 
 
 class ProgressReport:
@@ -79,30 +123,6 @@ class ProgressReport:
         self._steps += 1
         numbers = f"{done:g}" if total is None else f"{done:g}/{total:g}"
         await self._send(self._steps, None, f"{message} ({numbers})" if message else numbers)
-
-
-class Agreement(BaseModel):
-    """The form that a person fills in when a call needs their word."""
-
-    agree: bool = Field(description="Let this call go ahead")
-
-
-def _find_person(ctx: Context[App]) -> Callable[[str], Awaitable[bool]] | None:
-    """Give a way to ask the person behind the client, None where the client has none."""
-    capabilities = ctx.client_capabilities
-    elicitation = capabilities.elicitation if capabilities else None
-    only_urls = elicitation is not None and elicitation.form is None and elicitation.url is not None
-    if elicitation is None or only_urls or not ctx.session.can_send_request:
-        return None
-
-    async def ask(question: str) -> bool:
-        try:
-            answer = await ctx.elicit(question, Agreement)
-        except (MCPError, ValueError):  # the client refused the question, or answered something else
-            return False
-        return answer.action == "accept" and answer.data.agree
-
-    return ask
 
 
 def render_result(answer: Answer) -> CallToolResult:

@@ -6,6 +6,7 @@ import json
 import re
 from datetime import datetime
 from enum import Enum
+from operator import getitem
 from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Any, Literal, Optional, Union
@@ -168,12 +169,12 @@ def test_a_tool_without_arguments_has_an_empty_list() -> None:
 literals = st.lists(st.text() | st.integers() | st.booleans(), min_size=1, max_size=4, unique_by=repr)
 kinds: st.SearchStrategy[Any] = st.recursive(
     st.sampled_from([str, int, float, bool, Any, Colour, Point, Tree, datetime])
-    | literals.map(lambda values: Literal.__getitem__(tuple(values))),
+    | literals.map(lambda values: getitem(Literal, tuple(values))),
     lambda inner: (
-        inner.map(list.__class_getitem__)
+        inner.map(lambda kind: GenericAlias(list, (kind,)))
         | inner.map(lambda kind: GenericAlias(dict, (str, kind)))
-        | inner.map(Optional.__getitem__)
-        | st.tuples(inner, inner).map(Union.__getitem__)
+        | inner.map(lambda kind: getitem(Optional, kind))
+        | st.tuples(inner, inner).map(lambda pair: getitem(Union, pair))
     ),
     max_leaves=5,
 )
@@ -202,7 +203,7 @@ def test_any_model_is_listed_with_one_line_for_each_argument(fields: dict[str, t
 @given(literals)
 @unhurried
 def test_every_value_of_a_literal_is_shown_as_it_must_be_sent(values: list[Any]) -> None:
-    definition: Any = (Literal.__getitem__(tuple(values)), ...)
+    definition: Any = (getitem(Literal, tuple(values)), ...)
     model = create_model("Arguments", __base__=ToolArguments, it=definition)
 
     shown = " | ".join(json.dumps(value, ensure_ascii=False) for value in values)

@@ -1,0 +1,163 @@
+"""Runs that wait for a person's word after the request that began them has been answered.
+
+A sessionless client cannot be asked in the middle of a request: the question is the answer to it, and the person's word
+comes with the next one. The run itself goes on living in between. It is never started a second time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+from anyio.abc import TaskGroup
+
+from ot.execution.caller import Caller, Progress
+from ot.run.outcome import Answer
+
+PATIENCE = 600.0  # seconds that a run waits for a word
+MOST = 32  # runs that wait at once, each with its kernel
+
+Work = Callable[[Caller], Awaitable[Answer]]
+
+
+class UnknownRunError(Exception):
+    """No run waits for this state: it was used already, its run has ended, or it was never given out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A run that waits: `state` resumes it once, with the words on its `questions`."""
+
+    state: str
+    questions: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class _Question:
+    text: str
+    answered: anyio.Event = field(default_factory=anyio.Event)
+    agreed: bool = False
+
+
+class _Run:
+    """One run, in a task that no request owns."""
+
+    def __init__(self) -> None:
+        self.scope = anyio.CancelScope()
+        self.questions: dict[str, _Question] = {}
+        self.outcome: Answer | Exception | None = None
+        self.listener: Progress | None = None
+        self.ended = anyio.Event()
+        self._turned = anyio.Event()
+        self._keys = map("question-{}".format, itertools.count(1))
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether there will be no outcome."""
+        return self.outcome is None and (self.scope.cancel_called or self.ended.is_set())
+
+    async def carry_out(self, work: Work) -> None:
+        try:
+            with self.scope:
+                self.outcome = await work(Caller(progress=self._report, ask=self._ask))
+        except Exception as error:  # noqa: BLE001 - it belongs to the request that follows this run, not to the server
+            self.outcome = error
+        finally:
+            self.ended.set()
+            self._turned.set()
+
+    async def turn(self) -> None:
+        """Wait until it has ended or has a question."""
+        while not self.ended.is_set() and not self.questions:
+            self._turned = anyio.Event()
+            await self._turned.wait()
+
+    def answer(self, words: Mapping[str, bool]) -> None:
+        """Pass on the words on its questions; a question without one stays open."""
+        for key in self.questions.keys() & words.keys():
+            question = self.questions.pop(key)
+            question.agreed = words[key]
+            question.answered.set()
+
+    async def _ask(self, text: str) -> bool:
+        key, question = next(self._keys), _Question(text)
+        self.questions[key] = question
+        self._turned.set()
+        try:
+            await question.answered.wait()
+        finally:
+            self.questions.pop(key, None)
+        return question.agreed
+
+    async def _report(self, done: float, total: float | None, message: str) -> None:
+        if self.listener is not None:
+            await self.listener(done, total, message)
+
+
+class SuspendedRuns:
+    """The runs of sessionless clients that can be asked; at most 32 wait at once, the oldest gives way."""
+
+    def __init__(self, tasks: TaskGroup, *, patience: float) -> None:
+        self._tasks = tasks
+        self._patience = patience
+        self._waiting: dict[str, _Run] = {}
+
+    async def start(self, work: Work, *, progress: Progress | None = None) -> Answer | Waiting:
+        """Begin a run and follow it to its end or to its first question."""
+        run = _Run()
+        self._tasks.start_soon(run.carry_out, work)
+        return await self._follow(run, progress)
+
+    async def resume(
+        self, state: str, words: Mapping[str, bool], *, progress: Progress | None = None
+    ) -> Answer | Waiting:
+        """Follow a run on from its questions; raises UnknownRunError."""
+        run = self._waiting.pop(state, None)
+        if run is None or run.cancelled:
+            raise UnknownRunError
+        run.scope.deadline = math.inf
+        run.answer(words)
+        return await self._follow(run, progress)
+
+    async def _follow(self, run: _Run, progress: Progress | None) -> Answer | Waiting:
+        run.listener = progress
+        try:
+            await run.turn()
+        except anyio.get_cancelled_exc_class():
+            run.scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await run.ended.wait()
+            raise
+        finally:
+            run.listener = None
+        match run.outcome:
+            case Exception() as error:
+                raise error
+            case Answer() as answer:
+                return answer
+        if run.cancelled:
+            raise UnknownRunError
+        return self._suspend(run)
+
+    def _suspend(self, run: _Run) -> Waiting:
+        now = anyio.current_time()
+        self._waiting = {state: other for state, other in self._waiting.items() if other.scope.deadline > now}
+        while len(self._waiting) >= MOST:
+            self._waiting.pop(next(iter(self._waiting))).scope.cancel()
+        state = secrets.token_urlsafe(24)
+        self._waiting[state] = run
+        run.scope.deadline = now + self._patience
+        return Waiting(state, {key: question.text for key, question in run.questions.items()})
+
+
+@asynccontextmanager
+async def open_suspended_runs(*, patience: float = PATIENCE) -> AsyncIterator[SuspendedRuns]:
+    """Keep runs that wait for as long as this is open; then they are cancelled."""
+    async with anyio.create_task_group() as tasks:
+        yield SuspendedRuns(tasks, patience=patience)
+        tasks.cancel_scope.cancel()

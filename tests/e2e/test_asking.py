@@ -1,0 +1,241 @@
+"""A person is asked in the middle of a run, over stdio, by clients of both eras of the protocol."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.session import ClientRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, InputRequiredResult, TextContent
+
+from tests.e2e.processes import find_descendants, wait_until_gone
+from tests.e2e.raw_server import RawServer, environment_of
+
+LEGACY, MODERN, AUTO = "legacy", "2026-07-28", "auto"
+CONFIG = 'policy: {ask: ["demo.foo"]}\n'
+YES = ElicitResult(action="accept", content={"agree": True})
+NO = ElicitResult(action="decline")
+
+# Prints a new number in each process that runs it: the same number twice is the same kernel.
+MARKED = "import os\nmark = os.urandom(4).hex()\nprint(mark)\n"
+
+Connect = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+class Person:
+    """Gives these answers one after the other, the last one again and again."""
+
+    def __init__(self, *answers: ElicitResult, hesitates: float = 0.0) -> None:
+        self.questions: list[str] = []
+        self._answers = answers
+        self._hesitates = hesitates
+
+    async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        self.questions.append(params.message)
+        await anyio.sleep(self._hesitates)
+        return self._answers[min(len(self.questions), len(self._answers)) - 1]
+
+
+@pytest.fixture
+def connect(tmp_path: Path) -> Connect:
+    @asynccontextmanager
+    async def open_client(person: Person | None, *, mode: str = MODERN, config: str = "") -> AsyncIterator[Client]:
+        file = tmp_path / "onetool.yaml"
+        file.write_text(CONFIG + config)
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "onetool", "serve", "--config", str(file)],
+            env=environment_of(tmp_path),
+            cwd=tmp_path,
+        )
+        async with Client(server, mode=mode, elicitation_callback=person) as client:
+            yield client
+
+    return open_client
+
+
+def text_of(result: CallToolResult | InputRequiredResult) -> str:
+    assert isinstance(result, CallToolResult)
+    [block] = result.content
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+async def begin(client: Client, command: str) -> InputRequiredResult:
+    """Start a run that asks, and leave its question unanswered."""
+    result = await client.session.call_tool("run", {"command": command}, allow_input_required=True)
+    assert isinstance(result, InputRequiredResult)
+    return result
+
+
+async def answer(
+    client: Client, command: str, question: InputRequiredResult, *, state: str | None = None, word: ElicitResult = YES
+) -> CallToolResult | InputRequiredResult:
+    return await client.session.call_tool(
+        "run",
+        {"command": command},
+        input_responses=dict.fromkeys(question.input_requests or {}, word),
+        request_state=state or question.request_state,
+        allow_input_required=True,
+    )
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN, AUTO])
+async def test_a_yes_lets_the_call_go_ahead(connect: Connect, mode: str) -> None:
+    person = Person(YES)
+    async with connect(person, mode=mode) as client:
+        result = await client.call_tool("run", {"command": "demo.foo(text='hello')"})
+
+    [question] = person.questions
+    assert "demo.foo" in question
+    assert "hello" in question
+    assert not result.is_error
+    assert "hello" in text_of(result)
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN, AUTO])
+async def test_a_no_is_an_error_that_the_code_can_catch(connect: Connect, mode: str) -> None:
+    async with connect(Person(NO), mode=mode) as client:
+        failed = await client.call_tool("run", {"command": "demo.foo(text='hello')"})
+        caught = await client.call_tool(
+            "run", {"command": "try:\n    demo.foo(text='a')\nexcept PermissionError:\n    print('refused')"}
+        )
+
+    assert failed.is_error
+    assert "demo.foo" in text_of(failed)
+    assert not caught.is_error
+    assert "refused" in text_of(caught)
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+async def test_several_questions_of_one_run_are_asked_in_turn(connect: Connect, mode: str) -> None:
+    person = Person(YES, NO, YES)
+    command = (
+        "def try_it(text):\n"
+        "    try:\n        return demo.foo(text=text)\n"
+        "    except PermissionError:\n        return 'no'\n"
+        "[try_it('a') != 'no', try_it('b') != 'no', try_it('c') != 'no']"
+    )
+
+    async with connect(person, mode=mode) as client:
+        result = await client.call_tool("run", {"command": command})
+
+    assert len(person.questions) == 3
+    assert text_of(result).replace("\n", "").replace(" ", "") == "[true,false,true]"
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+async def test_questions_of_calls_at_once_are_all_asked(connect: Connect, mode: str) -> None:
+    person = Person(YES)
+    command = "ot.parallel(*[lambda n=n: demo.foo(text=str(n)) for n in range(3)])"
+
+    async with connect(person, mode=mode) as client:
+        result = await client.call_tool("run", {"command": command})
+
+    assert len(set(person.questions)) == len(person.questions) == 3
+    assert not result.is_error
+
+
+async def test_the_same_kernel_goes_on_and_nothing_is_done_twice(connect: Connect) -> None:
+    command = f"{MARKED}demo.foo(text='x')\nprint(mark)"
+    async with connect(Person(YES)) as client:
+        question = await begin(client, command)
+        lines = text_of(await answer(client, command, question)).split()
+
+    assert len(lines) >= 2
+    assert lines[0] == lines[1]
+
+
+async def test_the_clock_of_a_run_stands_still_while_somebody_thinks(connect: Connect) -> None:
+    async with connect(Person(YES, hesitates=2.2), config="execution: {timeout: 2}") as client:
+        result = await client.call_tool("run", {"command": "demo.foo(text='slow')"})
+
+    assert "slow" in text_of(result)
+
+
+async def test_other_runs_go_on_while_one_waits(connect: Connect) -> None:
+    async with connect(Person(YES)) as client:
+        command = "demo.foo(text='later')"
+        question = await begin(client, command)
+        meanwhile = await client.call_tool("run", {"command": "6 * 7"})
+        later = await answer(client, command, question)
+
+    assert text_of(meanwhile) == "42"
+    assert "later" in text_of(later)
+
+
+async def test_a_state_that_was_used_is_refused_and_nothing_runs_again(connect: Connect) -> None:
+    command = "demo.foo(text='once')"
+    async with connect(Person(YES)) as client:
+        question = await begin(client, command)
+        await answer(client, command, question)
+
+        with pytest.raises(MCPError, match="no run waits for this answer"):
+            await answer(client, command, question)
+
+
+@pytest.mark.parametrize("state", ["v1.AAAA", "made up", "x" * 5000])
+async def test_a_state_that_was_not_given_out_is_refused(connect: Connect, state: str) -> None:
+    command = "demo.foo(text='never')"
+    async with connect(Person(YES)) as client:
+        question = await begin(client, command)
+
+        with pytest.raises(MCPError, match="Invalid or expired requestState"):
+            await answer(client, command, question, state=state)
+        assert "never" in text_of(await answer(client, command, question))
+
+
+async def test_a_state_belongs_to_its_command(connect: Connect) -> None:
+    async with connect(Person(YES)) as client:
+        question = await begin(client, "demo.foo(text='mine')")
+
+        with pytest.raises(MCPError, match="Invalid or expired requestState"):
+            await answer(client, "demo.foo(text='other')", question)
+
+
+async def test_an_answer_without_a_state_begins_no_run(connect: Connect) -> None:
+    async with connect(Person(YES)) as client:
+        with pytest.raises(MCPError, match="no run waits for this answer"):
+            await client.session.call_tool("run", {"command": "demo.foo()"}, input_responses={"question-1": YES})
+
+
+async def test_the_end_of_the_server_ends_a_run_that_waits(connect: Connect) -> None:
+    async with connect(Person(YES)) as client:
+        await begin(client, "demo.foo(text='never')")
+        below = find_descendants(os.getpid())
+
+    assert below
+    wait_until_gone(below)
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+async def test_a_person_is_asked_over_http_too(tmp_path: Path, mode: str) -> None:
+    (tmp_path / "onetool.yaml").write_text(CONFIG)
+    server = RawServer(tmp_path, "--config", str(tmp_path / "onetool.yaml"), "--http", "127.0.0.1:0", "--no-token")
+    try:
+        server.wait_for_log("serving MCP at")
+        address = next(found[1] for line in server.log if (found := re.search(r"serving MCP at (\S+)", line)))
+        async with Client(address, mode=mode, elicitation_callback=Person(YES)) as client:
+            result = await client.call_tool("run", {"command": "demo.foo(text='hello')"})
+    finally:
+        server.end()
+
+    assert "hello" in text_of(result)
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+async def test_where_nobody_can_be_asked_the_call_fails(connect: Connect, mode: str) -> None:
+    async with connect(None, mode=mode) as client:
+        result: Any = await client.call_tool("run", {"command": "demo.foo(text='hello')"})
+
+    assert result.is_error
+    assert "demo.foo" in text_of(result)
