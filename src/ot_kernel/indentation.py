@@ -26,6 +26,9 @@ def parse(source: str) -> ast.Module:
         line = source.count("\n", 0, error.start) + 1
         message = f"the character {source[error.start]!r} cannot stand in code; inside a string, write it as an escape"
         raise SyntaxError(message, (FILENAME, line, None, None)) from None
+    except ValueError as error:  # a null byte, which newer Pythons call a SyntaxError themselves
+        line = source[: source.find("\0")].count("\n") + 1
+        raise SyntaxError(str(error), (FILENAME, line, None, None)) from None
 
 
 def _parse_shifted(source: str, mistake: IndentationError) -> ast.Module:

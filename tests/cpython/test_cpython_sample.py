@@ -62,13 +62,13 @@ def _read_test_file(name: str) -> str:
 
 
 def _without_main(text: str) -> str:
-    lines = text.splitlines(keepends=True)
+    lines = text.split("\n")  # as Python counts them: not at every form feed
     with warnings.catch_warnings(action="ignore"):  # some files test what the compiler warns of
         tree = ast.parse(text)
     for node in tree.body:
         if isinstance(node, ast.If) and "'__main__'" in ast.unparse(node.test) and node.end_lineno:
-            lines[node.lineno - 1 : node.end_lineno] = ["\n"] * (node.end_lineno - node.lineno + 1)
-    return "".join(lines)
+            lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+    return "\n".join(lines)
 
 
 def _run_natively(text: str, folder: Path) -> Outcomes:
