@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcp_core.standard_streams import claim_standard_streams
 from mcp_guide.places import FOLDER, FOLDER_VARIABLE, LinkedFolderError, Places, find_places
-from mcp_guide.standard_streams import claim_standard_streams
 
 if TYPE_CHECKING:
     from mcp_core.mcp_log import Level

@@ -6,12 +6,12 @@ import gc
 import os
 from argparse import ArgumentParser, Namespace
 
+from mcp_core.standard_streams import claim_standard_streams
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import complain
 from onetool.cli.start import load
 from onetool.http_token import TOKEN_FILE, read_token
 from onetool.loopback import bind_loopback
-from onetool.standard_streams import claim_standard_streams
 from ot.app import launch, open_app
 from ot.config.environment import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
