@@ -16,13 +16,14 @@ import sys
 import threading
 import traceback
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ot.context import CallContext, set_current
+from ot.context import CallContext, Part, set_current
 from ot.errors import ToolError
 from ot.failures import builtin_name, innermost, is_network_failure, message_of
-from ot.isolate.frames import read_frame, write_frame
+from ot.isolate.frames import BEGUN, read_frame, write_frame
 from ot.registry.pack_module import import_module
 from ot_kernel.values import UnsupportedValueError
 
@@ -57,6 +58,9 @@ class ChildDoor:
             raise ToolError(f"the secret {name} is not set, or not declared by the pack of {tool}")
         return self._secrets[name]
 
+    def part(self, kind: type[Part]) -> Part:
+        raise ToolError(f"an isolated tool cannot use {kind.__name__}: it may only use what it was given")
+
     async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Any]) -> Any:
         raise ToolError(f"an isolated tool cannot call {name}: it may only use what it was given")
 
@@ -65,6 +69,10 @@ class ChildDoor:
 
     async def ask_within(self, context: CallContext, question: str) -> bool:
         raise ToolError("an isolated tool cannot ask a person")
+
+    def hold_within(self, context: CallContext) -> AbstractContextManager[None]:
+        """There is no clock in here: the server counts the time of the call."""
+        return nullcontext()
 
 
 def main() -> None:
@@ -76,7 +84,10 @@ def main() -> None:
     calls: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_read_calls, args=(requests, calls), daemon=True).start()
     while True:
-        replies.write(_answer(calls.get()))
+        call = calls.get()
+        replies.write(BEGUN)
+        replies.flush()
+        replies.write(_answer(call))
         replies.flush()
 
 

@@ -9,6 +9,7 @@ from ot_kernel import values
 
 HEADER = struct.Struct("!I")
 MAX_FRAME = 256 * 1024 * 1024
+BEGUN = b"\x01"  # comes before an answer, when the call begins: without it nothing has happened yet
 
 
 def write_frame(message: dict[str, Any]) -> bytes:

@@ -15,7 +15,7 @@ from anyio import to_thread
 from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from ot.isolate.frames import HEADER, MAX_FRAME, write_frame
+from ot.isolate.frames import BEGUN, HEADER, MAX_FRAME, write_frame
 from ot_kernel import values
 
 _TAIL = 4000
@@ -23,7 +23,11 @@ _DECODE_ON_THREAD = 256 * 1024  # bytes above which decoding would keep the even
 
 
 class HelperEndedError(Exception):
-    """The process ended, or said something that is no answer, in the middle of a call."""
+    """The process ended, or said something that is no answer; `begun` tells whether the call had begun."""
+
+    def __init__(self, reason: str, *, begun: bool = True) -> None:
+        super().__init__(reason)
+        self.begun = begun
 
 
 class Helper:
@@ -62,14 +66,16 @@ class Helper:
     async def call(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Send one call and wait for its answer; raises HelperEndedError. Cancelled, it leaves the process unusable."""
         frame = write_frame(dict(request))
+        begun = False
         try:
             await self._requests.send(frame)
+            begun = await self._replies.receive_exactly(len(BEGUN)) == BEGUN
             size = HEADER.unpack(await self._replies.receive_exactly(HEADER.size))[0]
             if size > MAX_FRAME:
                 raise HelperEndedError(f"it announced an answer of {size} bytes")
             payload = await self._replies.receive_exactly(size)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead) as error:
-            raise HelperEndedError("it closed its pipe") from error
+            raise HelperEndedError("it closed its pipe", begun=begun) from error
         answer = await to_thread.run_sync(values.loads, payload) if size > _DECODE_ON_THREAD else values.loads(payload)
         if not isinstance(answer, dict):
             raise HelperEndedError("its answer was no object")
@@ -84,7 +90,9 @@ class Helper:
     async def kill(self) -> int:
         """End it and what it started, and give its status; it has ended when this returns, cancelled or not."""
         with suppress(ProcessLookupError):
-            if sys.platform == "win32":
+            if self._process.returncode is not None:
+                pass  # its number may be another's by now
+            elif sys.platform == "win32":
                 self._process.kill()
             else:
                 os.killpg(self._process.pid, signal.SIGKILL)

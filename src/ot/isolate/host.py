@@ -57,19 +57,27 @@ class IsolateHost:
         """
         request = {"module": module, "function": function, "arguments": arguments, "context": _context_for_child()}
         async with self._places:
-            helper = self._take(module) or await self._start()
-            reusable = False
-            try:
-                answer = await helper.call(request)
-                reusable = answer.get("kind") != "MemoryError"
-            except HelperEndedError as error:
-                raise await self._crashed(helper, error) from error
-            finally:
-                if reusable:
-                    self._rest(module, helper)
-                else:
-                    await helper.kill()
-        return _value_of(answer)
+            while True:
+                idle = self._take(module)
+                helper = idle or await self._start()
+                try:
+                    return _value_of(await self._call(helper, module, request))
+                except HelperEndedError as error:
+                    # One that died while it was idle has done nothing: the next one, or a new one, begins anew.
+                    if error.begun or idle is None:
+                        raise await self._crashed(helper, error) from error
+
+    async def _call(self, helper: Helper, module: str, request: dict[str, Any]) -> dict[str, Any]:
+        reusable = False
+        try:
+            answer = await helper.call(request)
+            reusable = answer.get("kind") != "MemoryError"
+            return answer
+        finally:
+            if reusable:
+                self._rest(module, helper)
+            else:
+                await helper.kill()
 
     def idle_pids(self) -> list[int]:
         """The processes that wait for their next call."""
