@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,8 +28,9 @@ RUN = run("1+1")
 class Servers:
     """Starts ours and the bare one in an empty folder that is their home, so that both run on their defaults."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self.folder = folder
+        self._environment = environment
 
     def start_ours(self) -> StdioClient:
         return self._start("-m", "onetool", "serve")
@@ -41,18 +42,23 @@ class Servers:
     def open_pair(self) -> Iterator[tuple[StdioClient, StdioClient]]:
         """Both running and warmed up, to be measured in turns."""
         with self.start_ours() as ours, self.start_bare() as bare:
-            for server, call in ((ours, RUN), (bare, ECHO)):
-                server.initialize()
-                for _ in range(_WARM_UP):
-                    server.call(*call)
+            warm_up(ours, RUN)
+            warm_up(bare, ECHO)
             yield ours, bare
 
     def _start(self, *arguments: str) -> StdioClient:
-        environment = {"HOME": str(self._folder), "PATH": ""}
-        return StdioClient([sys.executable, *arguments], environment=environment, folder=self._folder)
+        environment = {"PATH": "", **self._environment, "HOME": str(self.folder)}
+        return StdioClient([sys.executable, *arguments], environment=environment, folder=self.folder)
+
+
+def warm_up(server: StdioClient, call: Call) -> None:
+    """Shake hands, and make a call until it is as fast as it gets."""
+    server.initialize()
+    for _ in range(_WARM_UP):
+        server.call(*call)
 
 
 @contextmanager
-def open_servers() -> Iterator[Servers]:
+def open_servers(environment: Mapping[str, str] | None = None) -> Iterator[Servers]:
     with tempfile.TemporaryDirectory() as folder:
-        yield Servers(Path(folder))
+        yield Servers(Path(folder), environment or {})

@@ -37,7 +37,7 @@ async def upper(*, text: str) -> str:
     return text.upper()
 
 
-async def foo(*, text: str = "foo") -> str:
+def foo(*, text: str = "foo") -> str:
     """Answer with a text, "foo" unless another is given.
 
     Args:

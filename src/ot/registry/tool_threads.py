@@ -18,11 +18,14 @@ import anyio
 
 from ot.errors import ToolStoppedError
 
+# Most plain tools are short. Waiting this long on the spot, in seconds, spares them the way through the event loop.
+BRIEFLY = 0.0001
+
 
 class _Job:
     """One function on its way through a thread."""
 
-    __slots__ = ("done", "error", "function", "late", "loop", "value")
+    __slots__ = ("_bell", "_lock", "awaited", "done", "ended", "error", "function", "late", "loop", "value")
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self.function = function
@@ -31,6 +34,26 @@ class _Job:
         self.value: Any = None
         self.error: BaseException | None = None
         self.late = False
+        self.ended = False
+        self.awaited = False  # by the event loop, which must then be told of the end
+        self._lock = threading.Lock()
+        self._bell = threading.Lock()
+        self._bell.acquire()
+
+    def wait_briefly(self) -> bool:
+        """Whether it ends right away; if not, the event loop is told later."""
+        if self._bell.acquire(timeout=BRIEFLY):
+            return True
+        with self._lock:
+            self.awaited = not self.ended
+            return self.ended
+
+    def end(self) -> bool:
+        """Say, on its thread, that it has ended; true if the event loop must be told."""
+        with self._lock:
+            self.ended = True
+        self._bell.release()
+        return self.awaited
 
 
 class ToolThreads:
@@ -55,11 +78,10 @@ class ToolThreads:
         except anyio.WouldBlock:
             await self._places.acquire_on_behalf_of(job)
         self._start(job)
-        try:
-            await job.done.wait()
-        except anyio.get_cancelled_exc_class():
-            await self._wait_once_more(job)
-            raise
+        if job.wait_briefly():
+            self._finish(job)
+        else:
+            await self._wait(job)
         if job.error is not None:
             raise job.error
         return job.value
@@ -69,6 +91,13 @@ class ToolThreads:
         for _ in range(self._threads):
             self._queue.put(None)
         self._threads = 0
+
+    async def _wait(self, job: _Job) -> None:
+        try:
+            await job.done.wait()
+        except anyio.get_cancelled_exc_class():
+            await self._wait_once_more(job)
+            raise
 
     async def _wait_once_more(self, job: _Job) -> None:
         with anyio.move_on_after(self._grace, shield=True):
@@ -94,8 +123,9 @@ class ToolThreads:
                 job.value = job.function()
             except BaseException as error:  # noqa: BLE001 - it belongs to the caller, who waits on the event loop
                 job.error = error
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                job.loop.call_soon_threadsafe(self._finish, job)
+            if job.end():
+                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    job.loop.call_soon_threadsafe(self._finish, job)
             del job
 
     def _finish(self, job: _Job) -> None:
