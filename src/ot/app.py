@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import AsyncIterator, Sequence
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config
+from ot.config.paths import state_folder, tool_folders
 from ot.errors import PackLoadError
 from ot.execution.tool_executor import ToolExecutor
+from ot.execution.wording import word_error
+from ot.introspect.health import Health
 from ot.isolate import IsolateHost
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
@@ -21,6 +26,10 @@ from ot.registry.tool_threads import ToolThreads
 from ot.run.pack_proxy import Namespace
 from ot.run.runner import Runner
 from ot.run.snippets import Snippets
+from ot.workers.extension_loader import ExtensionLoader, FunctionOf
+from ot.workers.functions import worker_function
+from ot.workers.host import WorkerHost
+from ot.workers.pool import open_worker_pool
 
 BUILT_IN_PACKS = "ot_tools"
 
@@ -48,9 +57,16 @@ def launch(loaded: LoadedConfig) -> ZygoteProcess:
 
 @asynccontextmanager
 async def open_app(
-    loaded: LoadedConfig, *, launched: ZygoteProcess | None = None, packs: Sequence[Path] = ()
+    loaded: LoadedConfig,
+    *,
+    launched: ZygoteProcess | None = None,
+    packs: Sequence[Path] = (),
+    environ: Mapping[str, str] = os.environ,
 ) -> AsyncIterator[App]:
-    """Build the engine on a loaded configuration; `packs` are folders of packs beside the built-in ones."""
+    """Build the engine on a loaded configuration.
+
+    `packs` are folders of packs beside the built-in ones; workers get what they need of `environ`.
+    """
     config = loaded.config
     async with AsyncExitStack() as stack:
         supply = await stack.enter_async_context(open_supply(launched or launch(loaded)))
@@ -66,12 +82,18 @@ async def open_app(
             threads=threads,
             redactor=loaded.redactor,
         )
+        host = WorkerHost(loaded.project, state_folder(loaded.home), environ, word=word_error)
+        workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
+        extensions = load_extensions(registry, loaded, partial(worker_function, workers), forget=workers.forget)
+        executor.lend(extensions)
+        executor.lend(Health(executor, supply, workers, settings=config.execution))
         runner = Runner(
             registry,
             executor,
             supply,
             Namespace(registry, config.aliases, config.projects),
             Snippets(config.snippets),
+            catch_up=extensions.catch_up,
             settings=config.execution,
             inline_limit=config.results.inline_limit,
         )
@@ -85,6 +107,21 @@ def load_registry(folders: Sequence[Path], isolates: IsolateHost, threads: ToolT
     for folder in folders:
         loader.load_folder(folder)
     return registry
+
+
+def load_extensions(
+    registry: ToolRegistry,
+    loaded: LoadedConfig,
+    function_of: FunctionOf,
+    *,
+    forget: Callable[[Path], None] = lambda _: None,
+) -> ExtensionLoader:
+    """The person's own packs beside those in the registry, read from their source too."""
+    folders = tool_folders(loaded.project, loaded.home)
+    timeout = loaded.config.workers.call_timeout
+    loader = ExtensionLoader(registry, folders, function_of, timeout=timeout, forget=forget)
+    loader.load()
+    return loader
 
 
 def find_built_in_packs() -> list[Path]:

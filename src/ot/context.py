@@ -5,14 +5,20 @@ The executor sets the one context variable of the system around each call; packs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import anyio
 
 if TYPE_CHECKING:
     from ot.config.models import Config
     from ot.registry.registry import ToolRegistry
+
+Part = TypeVar("Part")
 
 
 class Door(Protocol):
@@ -27,22 +33,28 @@ class Door(Protocol):
 
     def options_of(self, tool: str) -> Mapping[str, Any]: ...
     def secret_for(self, tool: str, name: str) -> str: ...
+    def part(self, kind: type[Part]) -> Part: ...
     async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Any]) -> Any: ...
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None: ...
     async def ask_within(self, context: CallContext, question: str) -> bool: ...
+    def hold_within(self, context: CallContext) -> AbstractContextManager[None]: ...
 
 
 class CallContext:
     """One call, seen from inside the tool."""
 
-    __slots__ = ("_door", "caller", "deadline", "depth", "tool")
+    __slots__ = ("_door", "_holds", "_left", "_scope", "caller", "depth", "tool")
 
-    def __init__(self, tool: str, door: Door, *, caller: Any = None, deadline: float = 0.0, depth: int = 0) -> None:
+    def __init__(
+        self, tool: str, door: Door, *, caller: Any = None, scope: anyio.CancelScope | None = None, depth: int = 0
+    ) -> None:
         self.tool = tool
         self._door = door
         self.caller = caller  # who asked: the executor's own, opaque to packs
-        self.deadline = deadline  # on the clock of the event loop
         self.depth = depth  # how many calls stand around this one
+        self._scope = scope  # ends the call at its deadline
+        self._holds = 0
+        self._left = math.inf  # seconds, while held
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -68,7 +80,11 @@ class CallContext:
         """A secret that the pack declares in `secrets`; raises ToolError where it is not set or not declared."""
         return self._door.secret_for(self.tool, name)
 
-    async def call(self, name: str, **arguments: Any) -> Any:
+    def part(self, kind: type[Part]) -> Part:
+        """A part of the engine that it lends to built-in packs, by its type; raises ToolError where there is none."""
+        return self._door.part(kind)
+
+    async def call(self, name: str, /, **arguments: Any) -> Any:
         """Call another tool, `pack.tool`, within what is left of this call's time."""
         return await self._door.call_within(self, name, arguments)
 
@@ -79,6 +95,29 @@ class CallContext:
     async def ask(self, question: str) -> bool:
         """Ask a person yes or no; raises ConsentError where nobody can be asked."""
         return await self._door.ask_within(self, question)
+
+    def remaining(self) -> float:
+        """Seconds that are left of this call's time."""
+        if self._holds or self._scope is None:
+            return self._left
+        return self._scope.deadline - anyio.current_time()
+
+    def held(self) -> AbstractContextManager[None]:
+        """Let the time of this call, and of everybody who waits for it, stand still: something is being prepared."""
+        return self._door.hold_within(self)
+
+    def hold(self) -> None:
+        """Stop this call's own clock, until it has been released as often."""
+        if not self._holds and self._scope is not None:
+            self._left = self.remaining()
+            self._scope.deadline = math.inf
+        self._holds += 1
+
+    def release(self) -> None:
+        """Let this call's own clock run on."""
+        self._holds -= 1
+        if not self._holds and self._scope is not None:
+            self._scope.deadline = anyio.current_time() + self._left
 
 
 _CURRENT: ContextVar[CallContext] = ContextVar("ot_call")

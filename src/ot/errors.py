@@ -9,6 +9,7 @@ OneToolError
 │   ├── SnippetError
 │   └── AliasCycleError
 ├── PackLoadError                 a pack file cannot be read
+├── NewExtensionError             an extension cannot be written
 ├── PreflightError                names or arguments that are certain to fail
 ├── CallError                     one call to a tool did not succeed
 │   ├── UnknownPackError
@@ -20,6 +21,8 @@ OneToolError
 │   ├── ToolTimeoutError
 │   ├── ToolStoppedError
 │   ├── ServiceUnavailableError
+│   ├── WorkerStartError
+│   ├── WorkerCrashedError
 │   ├── ToolFailedError
 │   └── ToolError                 raised by packs, for the caller to read
 └── RunError                      the run itself did not reach its end
@@ -106,6 +109,15 @@ class PackLoadError(OneToolError):
         self.file = file
         self.reason = reason
         self.line = line
+
+
+class NewExtensionError(OneToolError):
+    """A new extension of this name cannot be written."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.name = name
+        self.reason = reason
 
 
 class CallError(OneToolError):
@@ -200,6 +212,31 @@ class ServiceUnavailableError(CallError):
     def __init__(self, tool: str, reason: str) -> None:
         super().__init__(tool, reason)
         self.reason = reason
+
+
+class WorkerStartError(CallError):
+    """The worker of an extension could not be started; `tail` is the end of what it wrote to stderr."""
+
+    def __init__(self, tool: str, reason: str, tail: str = "") -> None:
+        super().__init__(tool, reason)
+        self.reason = reason
+        self.tail = tail
+
+
+class WorkerCrashedError(CallError):
+    """The worker ended in the middle of the call, whose effect is unknown then; `reason` names the call that caused it.
+
+    `status` is that of waitpid, None where it says nothing: the worker was stopped by us, or nobody saw its end.
+    """
+
+    def __init__(
+        self, tool: str, reason: str, *, status: int | None = None, begun: bool = True, tail: str = ""
+    ) -> None:
+        super().__init__(tool, reason)
+        self.reason = reason
+        self.status = status
+        self.begun = begun
+        self.tail = tail
 
 
 class ToolFailedError(CallError):

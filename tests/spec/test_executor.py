@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from ot.context import current
@@ -63,7 +62,7 @@ async def test_an_unknown_tool_is_a_warning_and_a_sentence(log: Path) -> None:
         other = await opened.executor.execute("dmo.upper", {})
 
     assert answer.startswith("The pack demo has no tool 'uper'. Tools of demo: upper, ")
-    assert other == "There is no pack 'dmo'. Packs: demo, proj, ot."
+    assert other.startswith("There is no pack 'dmo'. Packs: demo, ")
     assert [" WARNING " in line for line in log.read_text().splitlines()] == [True, True]
     assert "executor.unknown_tool tool='demo.uper'" in log.read_text()
 
@@ -255,7 +254,7 @@ async def test_a_tool_past_its_time_is_cancelled_and_answered(tmp_path: Path) ->
 @pytest.mark.scenario("executor/error-recovery/timeout")
 async def test_without_configuration_the_time_is_thirty_seconds() -> None:
     async def left(arguments: dict[str, Any]) -> float:
-        return current().deadline - anyio.current_time()
+        return current().remaining()
 
     async with open_executor() as opened:
         add_tool(opened, "x.left", left)

@@ -9,6 +9,7 @@ from pathlib import Path
 from ot.errors import ConfigError
 
 FOLDER = ".onetool"
+TOOLS = "tools"
 CONFIG_FILE = "onetool.yaml"
 PROMPTS_FILE = "prompts.yaml"
 SECRETS_FILE = "secrets.yaml"
@@ -43,7 +44,12 @@ def state_folder(home: Path) -> Path:
 
 def tool_folders(project: Path, home: Path) -> tuple[Path, ...]:
     """Folders of extension files, nearest first; they need not exist."""
-    return (project / FOLDER / "tools", home / FOLDER / "tools")
+    return (project / FOLDER / TOOLS, home / FOLDER / TOOLS)
+
+
+def belongs_to_stranger(folder: Path, *, near: Path) -> bool:
+    """Whether neither we, nor root, nor whoever owns the folder `near` it, put this one there."""
+    return os.name == "posix" and _owner(folder) not in {os.geteuid(), 0, _owner(near)}
 
 
 def absolute(text: str, *, folder: Path, home: Path) -> Path:
@@ -96,9 +102,7 @@ def _find_project_folder(cwd: Path, home: Path) -> Path | None:
 
 def _refuse_a_stranger(folder: Path, cwd: Path) -> None:
     """A configuration starts programs, so one that somebody else left in a shared folder (/tmp) is not followed."""
-    if os.name != "posix":
-        return
-    if _owner(folder) not in {os.geteuid(), 0, _owner(cwd)}:
+    if belongs_to_stranger(folder, near=cwd):
         raise ConfigError(
             "this folder belongs to another user",
             file=folder,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
@@ -17,6 +18,7 @@ class Caller:
     timeout: float | None = None  # seconds that the caller itself allows
     progress: Progress | None = None
     ask: Ask | None = None  # asks a person; None: nobody can be asked
+    hold: Callable[[], AbstractContextManager[None]] | None = None  # lets the caller's own clock stand still meanwhile
 
 
 NOBODY = Caller()

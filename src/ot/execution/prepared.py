@@ -53,10 +53,11 @@ class Preparation:
             registered.function,
             ArgumentCheck(definition),
             own_limit,
-            _first_match(definition.name, policy.deny),
-            _first_match(definition.name, policy.ask),
+            _first_match(definition, policy.deny),
+            _first_match(definition, policy.ask),
         )
 
 
-def _first_match(name: str, rules: tuple[str, ...]) -> str | None:
-    return next((rule for rule in rules if fnmatchcase(name, rule)), None)
+def _first_match(definition: ToolDefinition, rules: tuple[str, ...]) -> str | None:
+    names = [definition.name, *([definition.moved_from] if definition.moved_from else [])]
+    return next((rule for rule in rules if any(fnmatchcase(name, rule) for name in names)), None)

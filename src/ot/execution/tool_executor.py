@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import anyio
 
 from ot.config.models import Config
 from ot.config.secrets import Secrets
-from ot.context import CallContext, reset_current, set_current
+from ot.context import CallContext, Part, reset_current, set_current
 from ot.errors import CallError, ConsentError, ToolDeniedError, ToolError, ToolStoppedError, ToolTimeoutError
 from ot.execution.caller import NOBODY, Caller
 from ot.execution.failing import call_error_from
@@ -54,6 +55,7 @@ class ToolExecutor:
         self._threads = threads
         self._clock = clock
         self._preparation = Preparation(registry, config)
+        self._parts: dict[type, object] = {}
 
     @property
     def running_late(self) -> int:
@@ -61,10 +63,20 @@ class ToolExecutor:
         return self._threads.late if self._threads else 0
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], *, positional: Sequence[Any] = (), caller: Caller = NOBODY
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        positional: Sequence[Any] = (),
+        caller: Caller = NOBODY,
+        deliver: Callable[[Any], None] | None = None,
     ) -> Any:
-        """Call a tool and give its native value; raises CallError and nothing else, apart from cancellation."""
-        return await self._call(name, arguments, positional, caller, 0)
+        """Call a tool and give its native value; raises CallError and nothing else, apart from cancellation.
+
+        `deliver` gets the value before the call is logged, so that whoever needs it does not wait for the log; what it
+        raises comes out of here.
+        """
+        return await self._call(name, arguments, positional, caller, 0, deliver)
 
     async def execute(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool for an AI client: the text of its value, or a sentence about what went wrong."""
@@ -77,7 +89,13 @@ class ToolExecutor:
         return f"{rendered.text}\n(cut after {limit} characters)" if rendered.cut else rendered.text
 
     async def _call(
-        self, name: str, arguments: Mapping[str, Any], positional: Sequence[Any], caller: Caller, depth: int
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        positional: Sequence[Any],
+        caller: Caller,
+        depth: int,
+        deliver: Callable[[Any], None] | None = None,
     ) -> Any:
         try:
             tool = self._preparation.of(name)
@@ -91,6 +109,8 @@ class ToolExecutor:
                 value = await self._carry_out(tool, arguments, positional, caller, depth)
                 if self.redactor.active:
                     value = self.redactor.value(value)
+                if deliver is not None:
+                    deliver(value)
                 span.add(result=value)
                 return value
             except CallError as error:
@@ -115,7 +135,7 @@ class ToolExecutor:
             await self._ask_for(name, bound, caller)
         limit = _time_limit(tool, caller)
         with anyio.move_on_after(limit) as scope:
-            context = CallContext(name, self, caller=caller, deadline=scope.deadline, depth=depth)
+            context = CallContext(name, self, caller=caller, scope=scope, depth=depth)
             token = set_current(context)
             try:
                 return await tool.function(bound)
@@ -129,7 +149,9 @@ class ToolExecutor:
                 if scope.cancel_called:
                     late = isinstance(error, ToolStoppedError) and error.still_running
                     raise ToolTimeoutError(name, limit, still_running=late) from error
-                raise call_error_from(error, name) from error
+                failure = call_error_from(error, name)
+                # A pack's own error keeps the cause that the pack named: code may catch it as that.
+                raise failure from failure.__cause__ if isinstance(failure, ToolError) else error
             finally:
                 reset_current(token)
         raise ToolTimeoutError(name, limit)
@@ -137,13 +159,16 @@ class ToolExecutor:
     async def _ask_for(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> None:
         if caller.ask is None:
             raise ConsentError(name, "nobody can be asked here")
-        if not await caller.ask(self.redactor.text(f"Allow {name} with {brief(arguments, self.redactor.text)}?")):
+        question = self.redactor.text(f"Allow {name} with {brief(arguments, self.redactor.text)}?")
+        with _held(caller):
+            agreed = await caller.ask(question)
+        if not agreed:
             raise ConsentError(name, "the answer was no")
 
     def _redact(self, error: CallError) -> None:
         """Texts of an error come from tools; they leave without secrets too."""
         if self.redactor.active:
-            for field in ("message", "reason", "problems"):
+            for field in ("message", "reason", "problems", "tail"):
                 if hasattr(error, field):
                     setattr(error, field, self.redactor.value(getattr(error, field)))
             error.args = self.redactor.value(error.args)
@@ -163,12 +188,21 @@ class ToolExecutor:
         self.redactor.learn(value)
         return value
 
+    def lend(self, part: object) -> None:
+        """Let built-in packs use a part of the engine: they find it by its type."""
+        self._parts[type(part)] = part
+
+    def part(self, kind: type[Part]) -> Part:
+        """A part that was lent; raises ToolError where this engine has none."""
+        found = self._parts.get(kind)
+        if not isinstance(found, kind):
+            raise ToolError(f"there is no {kind.__name__} here")
+        return found
+
     async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Any]) -> Any:
         """A call that a tool makes: through the same door, within what is left of its own time."""
         outer: Caller = context.caller
-        caller = Caller(
-            remaining=lambda: context.deadline - anyio.current_time(), progress=outer.progress, ask=outer.ask
-        )
+        caller = Caller(remaining=context.remaining, progress=outer.progress, ask=outer.ask, hold=context.held)
         return await self._call(name, arguments, (), caller, context.depth + 1)
 
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
@@ -182,7 +216,22 @@ class ToolExecutor:
         caller: Caller = context.caller
         if caller.ask is None:
             raise ConsentError(context.tool, "nobody can be asked here")
-        return await caller.ask(self.redactor.text(question))
+        with self.hold_within(context):
+            return await caller.ask(self.redactor.text(question))
+
+    @contextmanager
+    def hold_within(self, context: CallContext) -> Iterator[None]:
+        """The call's time stands still, and with it that of the calls around it and of the run."""
+        with _held(context.caller):
+            context.hold()
+            try:
+                yield
+            finally:
+                context.release()
+
+
+def _held(caller: Caller) -> AbstractContextManager[None]:
+    return nullcontext() if caller.hold is None else caller.hold()
 
 
 def _time_limit(tool: PreparedTool, caller: Caller) -> float:

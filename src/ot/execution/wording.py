@@ -108,6 +108,26 @@ def _word_unavailable(error: errors.ServiceUnavailableError) -> str:
     return f"{error.tool}: the service is unavailable ({error.reason}). Try again later, or check the network."
 
 
+def _word_worker_start(error: errors.WorkerStartError) -> str:
+    return f"{error.tool}: its worker could not be started: {error.reason}.{_last_words(error.tail)}"
+
+
+def _word_worker_crashed(error: errors.WorkerCrashedError) -> str:
+    end = f": {_word_status(error.status)}" if error.status is not None else ""
+    effect = "Its effect is unknown." if error.begun else "It had not begun."
+    return f"{error.tool} was not finished: {error.reason}{end}. {effect}{_last_words(error.tail)}"
+
+
+def _last_words(tail: str) -> str:
+    """The end of what a process wrote to stderr, short enough for an answer; the log has more of it."""
+    lines = tail.strip().splitlines()[-_TAIL_LINES:]
+    return "".join(["\nIts stderr ended with:", *(f"\n  {line[:_TAIL_WIDTH]}" for line in lines)]) if lines else ""
+
+
+_TAIL_LINES = 12
+_TAIL_WIDTH = 300
+
+
 def _word_failed(error: errors.ToolFailedError) -> str:
     return f"{error.tool} failed: {error.kind}: {error.message} (incident {error.incident} in the log)"
 
@@ -179,6 +199,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.SnippetError: lambda error: f"${error.name}: {error.reason}. Usage: {error.usage}",
     errors.AliasCycleError: lambda error: f"Aliases that lead back to themselves: {' -> '.join(error.cycle)}.",
     errors.PackLoadError: _word_pack_load,
+    errors.NewExtensionError: lambda error: f"No extension {error.name!r} was written: {error.reason}.",
     errors.PreflightError: _word_preflight,
     errors.UnknownPackError: _word_unknown_pack,
     errors.UnknownToolError: _word_unknown_tool,
@@ -189,6 +210,8 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ToolTimeoutError: _word_timeout,
     errors.ToolStoppedError: _word_stopped,
     errors.ServiceUnavailableError: _word_unavailable,
+    errors.WorkerStartError: _word_worker_start,
+    errors.WorkerCrashedError: _word_worker_crashed,
     errors.ToolFailedError: _word_failed,
     errors.ToolError: _word_tool_error,
     errors.SandboxError: _word_sandbox,
@@ -211,4 +234,5 @@ _KINDS: dict[type, str] = {
     errors.ConsentError: "PermissionError",
     errors.ToolTimeoutError: "TimeoutError",
     errors.ServiceUnavailableError: "ConnectionError",
+    errors.WorkerCrashedError: "ChildProcessError",
 }

@@ -45,6 +45,7 @@ class ToolDefinition:
     timeout: float | None = None  # seconds; None takes the default
     secrets: tuple[str, ...] = ()
     variadic: str | None = None  # the parameter that takes all further positional arguments, `*calls`
+    moved_from: str | None = None  # the name that it had to give up; what policy says of that name holds for this one
 
     @property
     def pack(self) -> str:

@@ -6,6 +6,7 @@ import ast
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,16 @@ from ot.registry.docstrings import parse_docstring
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def read_pack(file: Path, *, source: str = "local") -> PackDefinition:
-    """Read one pack file; raises PackLoadError with the line where it cannot be understood."""
+def read_pack(
+    file: Path, *, source: str = "local", name: str | None = None, cancellation: Cancellation | None = None
+) -> PackDefinition:
+    """Read one pack file; raises PackLoadError with the line where it cannot be understood.
+
+    `name` is that of a pack which gives itself none, by default the file's; `cancellation` is how its calls end where
+    the functions themselves do not decide it.
+    """
     module = _parse(file)
-    reader = _PackReader(file, source, module)
+    reader = _PackReader(file, source, module, name or file.stem, cancellation)
     pack = PackDefinition(
         name=reader.pack,
         description=parse_docstring(ast.get_docstring(module)).summary,
@@ -36,7 +43,8 @@ def read_pack(file: Path, *, source: str = "local") -> PackDefinition:
 
 def _parse(file: Path) -> ast.Module:
     try:
-        return ast.parse(file.read_bytes(), filename=str(file))
+        # Decoded first: given bytes, the parser lets pass in comments what an import of the file then refuses.
+        return ast.parse(decode_source(file.read_bytes()), filename=str(file))
     except OSError as error:
         raise PackLoadError(file, error.strerror or type(error).__name__) from error
     except SyntaxError as error:
@@ -60,12 +68,15 @@ class Parameter:
 class _PackReader:
     """Reads the functions of one parsed file."""
 
-    def __init__(self, file: Path, source: str, module: ast.Module) -> None:
+    def __init__(
+        self, file: Path, source: str, module: ast.Module, name: str, cancellation: Cancellation | None
+    ) -> None:
         self._file = file
         self._source = source
         self._module = module
+        self._cancellation = cancellation
         self.annotations = AnnotationReader(module)
-        self.pack = self._text_constant("pack") or file.stem
+        self.pack = self._text_constant("pack") or name
         self._secrets = self._names_constant("secrets") or ()
         if not self.pack.isidentifier():
             raise PackLoadError(file, f"{self.pack!r} cannot be the name of a pack: it is not an identifier")
@@ -92,7 +103,7 @@ class _PackReader:
             description=docs.summary or signature,
             parameters=self._object_schema(parameters, docs),
             signature=signature,
-            cancellation=_cancellation(node),
+            cancellation=self._cancellation or _cancellation(node),
             source=self._source,
             file=self._file,
             docs=docs,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ot.errors import PackLoadError, UnknownPackError, UnknownToolError
 from ot.logs import write_log
 from ot.registry.definitions import PackDefinition, ToolDefinition
+from ot.registry.names import NameCollision
 
 ToolFunction = Callable[[dict[str, Any]], Awaitable[Any]]
 """How every tool is called, whatever its kind: one object of arguments in, the native value out."""
@@ -33,6 +34,7 @@ class ToolRegistry:
         self._tools: dict[str, RegisteredTool] = {}
         self._packs: dict[str, PackDefinition] = {}
         self.problems: list[PackLoadError] = []
+        self.collisions: tuple[NameCollision, ...] = ()
 
     def register(self, definition: ToolDefinition, executor: ToolFunction) -> None:
         """Add a tool; one that already has this name is replaced, with a warning in the log."""
@@ -58,6 +60,22 @@ class ToolRegistry:
         """Say what a pack is about; its tools are those that are registered."""
         known = self._packs.get(pack.name)
         self._packs[pack.name] = replace(pack, tools=known.tools if known else {})
+
+    def register_pack(self, pack: PackDefinition, functions: Mapping[str, ToolFunction]) -> None:
+        """Add a whole pack, with the function of each tool; one that cannot be used leaves nothing behind."""
+        try:
+            for tool, definition in pack.tools.items():
+                self.register(definition, functions[tool])
+        except PackLoadError:
+            self.remove_pack(pack.name)
+            raise
+        self.describe_pack(pack)
+
+    def remove_pack(self, name: str) -> None:
+        """Forget a pack and its tools; an unknown name is ignored. Calls that have begun go on."""
+        pack = self._packs.pop(name, None)
+        for tool in pack.tools if pack is not None else ():
+            del self._tools[f"{name}.{tool}"]
 
     def find(self, name: str) -> RegisteredTool:
         """Definition and function of `pack.tool`; raises UnknownPackError or UnknownToolError."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import anyio.to_thread
 
 from ot.config.models import ExecutionSettings
@@ -31,6 +33,7 @@ class Runner:
         namespace: Namespace,
         snippets: Snippets,
         *,
+        catch_up: Callable[[], Awaitable[None]],
         settings: ExecutionSettings,
         inline_limit: int,
     ) -> None:
@@ -39,6 +42,7 @@ class Runner:
         self._supply = supply
         self._namespace = namespace
         self._snippets = snippets
+        self._catch_up = catch_up  # lets the registry see what has changed since the last run
         self._settings = settings
         self._inline_limit = inline_limit
 
@@ -54,6 +58,7 @@ class Runner:
 
     async def _execute(self, command: str, caller: Caller) -> Outcome:
         expanded = self._snippets.expand(await _read(command))
+        await self._catch_up()
         async with self._supply.take() as kernel:
             session = Session(
                 kernel,

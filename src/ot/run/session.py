@@ -63,7 +63,9 @@ class Session:
         self._limit = limit
         self._memory = memory
         self._clock = RunClock(limit)
-        self._caller = replace(caller, remaining=self._clock.remaining, ask=self._asking(caller.ask))
+        self._caller = replace(
+            caller, remaining=self._clock.remaining, ask=self._asking(caller.ask), hold=self._clock.held
+        )
         self._calls = anyio.Semaphore(MAX_CALLS, fast_acquire=True)
         self._made = 0
         self._ended = anyio.Event()
@@ -216,13 +218,15 @@ class Session:
             self._send_error(call.number, ToolStoppedError(call.tool))
 
     async def _call(self, call: _Call) -> None:
+        def deliver(value: Any) -> None:
+            self._kernel.send({"id": call.number, "value": encode(value)})
+
         try:
             async with self._calls:
                 await self._tell_progress(call.tool)
-                value = await self._executor.call(
-                    call.tool, call.keywords, positional=call.positional, caller=self._caller
+                await self._executor.call(
+                    call.tool, call.keywords, positional=call.positional, caller=self._caller, deliver=deliver
                 )
-            self._kernel.send({"id": call.number, "value": encode(value)})
         except CallError as error:
             self._send_error(call.number, error)
         except UnsupportedValueError as error:

@@ -191,7 +191,7 @@ async def test_the_smallest_limit_counts(
     config: dict[str, Any], definition: float | None, caller: Caller, limit: float
 ) -> None:
     async def left(arguments: dict[str, Any]) -> float:
-        return current().deadline - anyio.current_time()
+        return current().remaining()
 
     async with open_executor(config=config) as opened:
         add_tool(opened, "x.left", left, timeout=definition)
@@ -201,7 +201,7 @@ async def test_the_smallest_limit_counts(
 
 async def test_a_call_inside_a_call_has_what_is_left_of_it() -> None:
     async def left(arguments: dict[str, Any]) -> float:
-        return current().deadline - anyio.current_time()
+        return current().remaining()
 
     async def outer(arguments: dict[str, Any]) -> Any:
         return await current().call("x.left")

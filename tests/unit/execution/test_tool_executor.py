@@ -23,7 +23,7 @@ from ot.errors import (
     UnknownToolError,
 )
 from ot.execution.tool_executor import Caller
-from ot.execution.wording import word_error
+from ot.execution.wording import builtin_kind, word_error
 from tests.opened_executor import BUILT_IN, add_tool, open_executor, write_pack
 
 SECRET = "s3cr3t-value"
@@ -117,6 +117,35 @@ async def test_a_packs_own_error_learns_the_name_of_its_tool() -> None:
     assert (raised.value.tool, raised.value.message) == ("demo.fail", "no such table")
 
 
+async def test_a_packs_own_error_keeps_the_cause_that_it_named() -> None:
+    async def tool(arguments: dict[str, Any]) -> Any:
+        raise ToolError("no such note") from FileNotFoundError("notes.txt")
+
+    async with open_executor() as opened:
+        add_tool(opened, "test.tool", tool)
+        with pytest.raises(ToolError) as caught:
+            await opened.executor.call("test.tool", {})
+
+    assert builtin_kind(caught.value) == "FileNotFoundError"
+
+
+async def test_a_part_that_is_lent_is_found_by_its_type() -> None:
+    class Almanac:
+        """Something that packs may use."""
+
+    async def tool(arguments: dict[str, Any]) -> Any:
+        return current().part(Almanac) is almanac
+
+    almanac = Almanac()
+    async with open_executor() as opened:
+        add_tool(opened, "test.tool", tool)
+        with pytest.raises(ToolError, match="no Almanac here"):
+            await opened.executor.call("test.tool", {})
+        opened.executor.lend(almanac)
+
+        assert await opened.executor.call("test.tool", {}) is True
+
+
 async def test_denied_tools_are_refused_before_anything_else() -> None:
     async with open_executor(config={"policy": {"deny": ["demo.u*", "proj.*"]}}) as opened:
         with pytest.raises(ToolDeniedError) as raised:
@@ -124,6 +153,16 @@ async def test_denied_tools_are_refused_before_anything_else() -> None:
 
         assert raised.value.rule == "demo.u*"
         assert await opened.executor.call("demo.foo", {}) == "foo"
+
+
+async def test_a_denied_tool_stays_denied_under_another_name() -> None:
+    async def tool(arguments: dict[str, Any]) -> Any:
+        return "done"
+
+    async with open_executor(config={"policy": {"deny": ["shell.*"]}}) as opened:
+        add_tool(opened, "shell_builtin.run", tool, moved_from="shell.run")
+        with pytest.raises(ToolDeniedError):
+            await opened.executor.call("shell_builtin.run", {})
 
 
 async def test_a_person_is_asked_once_the_arguments_are_right() -> None:

@@ -34,6 +34,10 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (errors.SnippetError("wsq", "q1 is missing", "$wsq q1=..."), "$wsq: q1 is missing. Usage: $wsq q1=..."),
     (errors.AliasCycleError(["a", "b", "a"]), "Aliases that lead back to themselves: a -> b -> a."),
     (errors.PackLoadError(Path("/x/brave.py"), "not valid Python", 3), "brave.py, line 3: not valid Python"),
+    (
+        errors.NewExtensionError("demo", "there is a pack of this name already"),
+        "No extension 'demo' was written: there is a pack of this name already.",
+    ),
     (errors.UnknownPackError("demos", ["proj", "demo"]), "There is no pack 'demos'. Packs: demo, proj."),
     (
         errors.UnknownToolError("demo.uper", pack="demo", available=["sleep", "upper"]),
@@ -68,6 +72,24 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.ServiceUnavailableError("a.b", "Connection refused"),
         "a.b: the service is unavailable (Connection refused). Try again later, or check the network.",
+    ),
+    (
+        errors.WorkerStartError("a.b", "ImportError: no module named six", "Traceback\n  boom"),
+        (
+            "a.b: its worker could not be started: ImportError: no module named six.\n"
+            "Its stderr ended with:\n  Traceback\n    boom"
+        ),
+    ),
+    (
+        errors.WorkerCrashedError("a.b", "its worker ended in the middle of the call", status=9),
+        (
+            "a.b was not finished: its worker ended in the middle of the call: it was ended by SIGKILL. "
+            "Its effect is unknown."
+        ),
+    ),
+    (
+        errors.WorkerCrashedError("a.b", "its worker was stopped because a.c did not end", begun=False),
+        "a.b was not finished: its worker was stopped because a.c did not end. It had not begun.",
     ),
     (
         errors.ToolFailedError("a.b", "KeyError", "'x'", "0a1b2c3d"),

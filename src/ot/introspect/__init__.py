@@ -1,0 +1,1 @@
+"""What OneTool can tell about itself."""

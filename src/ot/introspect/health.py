@@ -1,0 +1,79 @@
+"""Health: what works, what does not and why, as plain values that code can look at."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ot.config.models import ExecutionSettings
+from ot.errors import PackLoadError, RunError
+from ot.execution.tool_executor import ToolExecutor
+from ot.execution.wording import word_error
+from ot.kernel.supply import KernelSupply
+from ot.registry.names import NameCollision
+from ot.registry.registry import ToolRegistry
+from ot.workers.pool import WorkerPool
+
+OK = "ok"
+DEGRADED = "degraded"
+REFUSED = "refused"
+
+
+class Health:
+    """Looks at every part of the engine when it is asked, and keeps nothing."""
+
+    def __init__(
+        self, executor: ToolExecutor, supply: KernelSupply, workers: WorkerPool, *, settings: ExecutionSettings
+    ) -> None:
+        self._executor = executor
+        self._supply = supply
+        self._workers = workers
+        self._settings = settings
+
+    async def report(self) -> dict[str, Any]:
+        """Everything at once; nothing is started for it but, where none has been yet, the first kernel."""
+        registry = self._executor.registry
+        return {
+            "version": version("onetool"),
+            "python": platform.python_version(),
+            "cwd": str(Path.cwd()),
+            "project": str(self._executor.project),
+            "registry": _describe_registry(registry),
+            "problems": [_describe_problem(problem) for problem in registry.problems],
+            "collisions": [_describe_collision(collision) for collision in registry.collisions],
+            "sandbox": await self._describe_sandbox(),
+            "workers": [asdict(status) for status in self._workers.status()],
+            "running_late": self._executor.running_late,
+        }
+
+    async def _describe_sandbox(self) -> dict[str, Any]:
+        """The level that is configured, and the layers that are really in force."""
+        described: dict[str, Any] = {"status": OK, "level": self._settings.sandbox}
+        if not self._supply.layers:
+            try:
+                async with self._supply.take():  # only a kernel can tell what holds it
+                    pass
+            except RunError as error:
+                described |= {"status": REFUSED, "reason": word_error(error)}
+        if self._supply.missing and described["status"] == OK:
+            described["status"] = DEGRADED
+        return {**described, "layers": list(self._supply.layers), "missing": list(self._supply.missing)}
+
+
+def _describe_registry(registry: ToolRegistry) -> dict[str, Any]:
+    return {
+        "status": DEGRADED if registry.problems else OK,
+        "pack_count": len(registry.packs()),
+        "tool_count": len(registry.definitions()),
+    }
+
+
+def _describe_problem(problem: PackLoadError) -> dict[str, Any]:
+    return {"file": str(problem.file), "line": problem.line, "reason": problem.reason}
+
+
+def _describe_collision(collision: NameCollision) -> dict[str, Any]:
+    return asdict(collision)

@@ -1,0 +1,132 @@
+"""Who gets which pack name, where several packs want one: nobody is dropped in silence."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ot.registry.definitions import PackDefinition, ToolDefinition
+
+PROTECTED = frozenset({"ot", "proj"})
+"""Packs whose name nobody can take: code relies on what they do."""
+
+_OF_PYTHON = frozenset({*dir(builtins), *sys.stdlib_module_names, *keyword.kwlist, "ToolError"})
+_BUILT_IN = "_builtin"
+
+
+@dataclass(frozen=True, slots=True)
+class NameCollision:
+    """One name that two wanted; `reachable_as` is where the other one is found, None if nowhere.
+
+    `intended` is true where somebody arranged it so: a project's pack in place of the person's own, either of them in
+    place of a built-in one.
+    """
+
+    name: str
+    kept_by: str
+    other: str
+    reachable_as: str | None
+    intended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPack:
+    """A pack under the name by which it is reached; `original` is the pack as it was read."""
+
+    pack: PackDefinition
+    original: PackDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Every pack that can be reached, each under a name of its own."""
+
+    packs: tuple[PlacedPack, ...]
+    collisions: tuple[NameCollision, ...]
+
+
+def arrange(layers: Sequence[Sequence[PackDefinition]], built_in: Iterable[PackDefinition]) -> Arrangement:
+    """Give every pack a name: nearer layers choose first, built-in packs take what is left and move aside."""
+    built_in = list(built_in)
+    desk = _Desk({pack.name for pack in built_in})
+    for number, layer in enumerate(layers):
+        for pack in layer:
+            desk.place_own(pack, number)
+    for pack in built_in:
+        desk.place_built_in(pack)
+    return Arrangement(tuple(desk.placed.values()), tuple(desk.collisions))
+
+
+class _Desk:
+    """Names handed out so far."""
+
+    def __init__(self, built_in: set[str]) -> None:
+        self.placed: dict[str, PlacedPack] = {}
+        self.collisions: list[NameCollision] = []
+        self._built_in = built_in
+        self._layers: dict[str, int] = {}
+
+    def place_own(self, pack: PackDefinition, layer: int) -> None:
+        """Place a pack of the person's own; one whose name Python uses itself is reached with `_` behind it."""
+        name = pack.name
+        if name in PROTECTED:
+            self._report(pack, "OneTool itself", None, intended=False)
+            return
+        if is_of_python(name) and name not in self._built_in:
+            name += "_"
+        if name in self.placed:
+            nearer = self.placed[name].pack
+            self._report(pack, describe(nearer), None, intended=self._layers[name] < layer)
+            return
+        if name != pack.name:
+            self._report(pack, "Python itself", name, intended=False)
+        self._layers[name] = layer
+        self.placed[name] = PlacedPack(rename_pack(pack, name), pack)
+
+    def place_built_in(self, pack: PackDefinition) -> None:
+        """Place a built-in pack; one whose name is taken stays reachable under a longer one."""
+        name = pack.name
+        while name in self.placed:
+            name += _BUILT_IN
+        if name != pack.name:
+            holder = describe(self.placed[pack.name].pack)
+            self.collisions.append(NameCollision(pack.name, holder, "the built-in pack", name, intended=True))
+        self.placed[name] = PlacedPack(rename_pack(pack, name), pack)
+
+    def _report(self, pack: PackDefinition, kept_by: str, reachable_as: str | None, *, intended: bool) -> None:
+        self.collisions.append(NameCollision(pack.name, kept_by, describe(pack), reachable_as, intended=intended))
+
+
+def is_of_python(name: str) -> bool:
+    """Whether code that says this name means something of Python's own: a builtin, a module, a keyword."""
+    return name in _OF_PYTHON
+
+
+def describe(pack: PackDefinition) -> str:
+    """Which pack is meant, where its name does not tell: its file, else where it comes from."""
+    return str(pack.file or pack.source)
+
+
+def rename_pack(pack: PackDefinition, name: str) -> PackDefinition:
+    """The same pack under another name, in its signatures and examples too."""
+    if name == pack.name:
+        return pack
+    tools = {tool.tool: _rename_tool(tool, name, pack) for tool in pack.tools.values()}
+    return replace(pack, name=name, tools=tools)
+
+
+def _rename_tool(tool: ToolDefinition, name: str, pack: PackDefinition) -> ToolDefinition:
+    calls = re.compile(rf"\b{re.escape(pack.name)}\.(?=(?:{'|'.join(map(re.escape, pack.tools))})\b)")
+    signature = name + tool.signature.removeprefix(pack.name)
+    return replace(
+        tool,
+        name=f"{name}.{tool.tool}",
+        description=signature if tool.description == tool.signature else tool.description,
+        signature=signature,
+        moved_from=tool.name,
+        docs=replace(tool.docs, example=calls.sub(f"{name}.", tool.docs.example)),
+    )

@@ -1,0 +1,106 @@
+"""Finding extension files: `<pack>/<pack>_tools.py` or `<pack>.py` in the folders for tools, without reading them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ot.config.paths import belongs_to_stranger
+
+SUFFIX = "_tools.py"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """One extension file as it lies on disk; `state` differs when it has been written anew."""
+
+    file: Path
+    name: str  # of its pack, unless the file says otherwise
+    state: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """Something in a folder for tools that is no extension, and probably was meant to be one."""
+
+    file: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FolderContents:
+    """What one folder for tools holds. Two are equal as long as nothing in it has changed."""
+
+    found: tuple[FoundFile, ...] = ()
+    misplaced: tuple[Misplaced, ...] = ()
+
+
+def list_folder(folder: Path) -> FolderContents:
+    """Look through one folder for tools; blocking, and only as dear as a `stat` for each extension."""
+    try:
+        paths = sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return FolderContents()
+    except OSError as error:
+        return FolderContents(misplaced=(Misplaced(folder, _reason(error)),))
+    # Looked at anew each time: a folder that anybody can write to may get one while the server runs.
+    if any(belongs_to_stranger(part, near=folder.parent.parent) for part in (folder.parent, folder)):
+        return FolderContents(misplaced=(Misplaced(folder, "this folder belongs to another user"),))
+    entries = [entry for path in paths if (entry := _look_at(path)) is not None]
+    return FolderContents(
+        found=tuple(sorted((e for e in entries if isinstance(e, FoundFile)), key=_packages_first)),
+        misplaced=tuple(entry for entry in entries if isinstance(entry, Misplaced)),
+    )
+
+
+def _packages_first(found: FoundFile) -> tuple[bool, str]:
+    """Of two files with one pack name the one in a folder of its own counts, then the first by name."""
+    return found.file.name != f"{found.file.parent.name}{SUFFIX}", str(found.file)
+
+
+def _look_at(path: Path) -> FoundFile | Misplaced | None:
+    """An entry of the folder: an extension, a mistake, or None for what is nobody's business."""
+    if path.name.startswith((".", "_")) or (path.suffix == ".py" and _is_test(path.name)):
+        return None
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            return _look_into(path)
+    except OSError as error:
+        return Misplaced(path, _reason(error))
+    return _file(path, path.stem, status) if path.suffix == ".py" else None
+
+
+def _look_into(folder: Path) -> FoundFile | Misplaced | None:
+    file = folder / f"{folder.name}{SUFFIX}"
+    try:
+        return _file(file, folder.name, file.stat())
+    except FileNotFoundError:
+        return Misplaced(folder, f"it holds no {file.name}") if any(_tools_in(folder)) else None
+    except OSError as error:
+        return Misplaced(file, _reason(error))
+
+
+def _file(file: Path, name: str, status: os.stat_result) -> FoundFile | Misplaced:
+    if not stat.S_ISREG(status.st_mode):
+        return Misplaced(file, "it is not a regular file")  # reading it might never end
+    # The time of the last change of its status too: it tells of a file that was made readable.
+    return FoundFile(file, name, (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino))
+
+
+def _tools_in(folder: Path) -> Iterator[Path]:
+    """Python files that somebody may have meant to be an extension."""
+    for path in folder.iterdir():
+        if path.suffix == ".py" and not path.name.startswith("_") and not _is_test(path.name):
+            yield path
+
+
+def _is_test(name: str) -> bool:
+    return name.startswith("test_") or name == "conftest.py"
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__

@@ -1,0 +1,132 @@
+"""How a worker is started: the environment that `uv` makes of a file's header, and the command that starts in it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ot.logs import LogSpan, write_log
+from ot.workers.environment_stamp import read_stamp, write_stamp
+from ot.workers.guarded_process import start_guarded
+from ot.workers.host import WorkerHost
+from ot.workers.pep723 import ScriptHeader, read_header
+from ot.workers.sdk_folder import sdk_folder
+from ot.workers.uv import uv_environment, worker_environment
+from ot_sdk.worker import GUARD
+
+_SYNC_OPTIONS = ("--output-format", "json", "--color", "never", "--no-progress")
+
+Tell = Callable[[str], None]
+"""Takes a line for whoever waits: what is being done."""
+
+
+class PreparationError(Exception):
+    """No environment can be made for an extension; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What starts a worker."""
+
+    words: tuple[str, ...]
+    environ: dict[str, str]
+
+
+async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv-run"], tell: Tell) -> Command:
+    """See to the environment of an extension as it is now on disk; raises PreparationError.
+
+    Without a header it is the server's interpreter and the standard library alone.
+    """
+    header, warning = read_header(file)
+    if warning is not None:
+        write_log(logging.WARNING, "worker.header", file=file, problem=warning)
+    try:
+        sdk = sdk_folder(host.state)
+    except OSError as error:
+        raise PreparationError(f"the folder for ot_sdk cannot be made: {error}") from error
+    own = worker_environment(host.environ)
+    if header is None:
+        return Command((sys.executable, "-S", _main_of(sdk), str(file)), own)
+    python = await _interpreter(file, header, host, sdk, tell)
+    if launch == "uv-run":
+        words = _guarded(sdk, [*_uv(host), "run", "--offline", "--script", str(file)])
+        return Command(tuple(words), uv_environment(host.environ) | {"PYTHONPATH": str(sdk)})
+    programs = os.pathsep.join(filter(None, (str(python.parent), own.get("PATH"))))
+    return Command(
+        (str(python), _main_of(sdk), str(file)), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs}
+    )
+
+
+async def _interpreter(file: Path, header: ScriptHeader, host: WorkerHost, sdk: Path, tell: Tell) -> Path:
+    python = read_stamp(host.state, file, header)
+    if python is None:
+        python = await _sync(file, header, host, sdk, tell)
+        write_stamp(host.state, file, header, python)
+    return python
+
+
+async def _sync(file: Path, header: ScriptHeader, host: WorkerHost, sdk: Path, tell: Tell) -> Path:
+    """Let uv make the environment: of what it has, and only if that is not enough, of what it can fetch."""
+    command = [*_uv(host), "sync", "--script", str(file), *_SYNC_OPTIONS]
+    with LogSpan("worker.sync", file=file) as span:
+        found = await _run(_guarded(sdk, [*command, "--offline"]), host, lambda _: None)
+        span.add(offline=found.python is not None)
+        if found.python is None:
+            needs = ", ".join(header.dependencies) or "no packages"
+            tell(f"installing its dependencies ({needs})")
+            found = await _run(_guarded(sdk, command), host, lambda line: tell(f"installing its dependencies: {line}"))
+    if found.python is None:
+        raise PreparationError(f"its dependencies cannot be installed. uv says:\n{found.said}")
+    return found.python
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    python: Path | None
+    said: str  # on stderr
+
+
+async def _run(command: Sequence[str], host: WorkerHost, tell: Tell) -> _Found:
+    process = start_guarded(command, environ=uv_environment(host.environ), cwd=host.project)
+    output: list[bytes] = []
+    process.on_output = output.append
+    process.on_stderr = lambda data: tell(_last_line(data))
+    try:
+        await process.ended.wait()
+    finally:
+        await process.close(patience=0)
+    if process.exit_code != 0:
+        return _Found(None, process.tail)
+    try:
+        return _Found(Path(json.loads(b"".join(output))["sync"]["environment"]["python"]["path"]), process.tail)
+    except (ValueError, KeyError, TypeError) as error:
+        raise PreparationError("uv answered in a form that is not known; version 0.8 or newer is needed") from error
+
+
+def _uv(host: WorkerHost) -> list[str]:
+    found = host.find_uv(host.environ)
+    if found is None:
+        raise PreparationError(
+            "it declares dependencies, and uv, which installs them, was not found. "
+            "Install uv (https://docs.astral.sh/uv/), or put it beside OneTool with `pip install uv`"
+        )
+    return [str(found)]
+
+
+def _guarded(sdk: Path, command: Sequence[str]) -> list[str]:
+    return [sys.executable, "-S", _main_of(sdk), GUARD, *command]
+
+
+def _main_of(sdk: Path) -> str:
+    return str(sdk / "ot_sdk" / "__main__.py")
+
+
+def _last_line(data: bytes) -> str:
+    lines = data.decode(errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines else ""

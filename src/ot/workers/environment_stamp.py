@@ -1,0 +1,78 @@
+"""A note about an environment that uv has made, so that uv need not be asked again as long as nothing has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ot.workers.pep723 import ScriptHeader
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What was asked for, the interpreter that came of it, and the state in which its environment was left."""
+
+    asked: str
+    python: str
+    state: list[int]
+
+
+def read_stamp(state: Path, file: Path, header: ScriptHeader) -> Path | None:
+    """The interpreter of the environment of `file`, if it is as uv left it; None: ask uv."""
+    if _depends_on_other_files(header):
+        return None
+    try:
+        stamp = Stamp(**json.loads(_place(state, file).read_bytes()))
+        python = Path(stamp.python)
+        intact = python.exists() and stamp.state == _state(python)
+    except (OSError, ValueError, TypeError):
+        return None
+    return python if intact and stamp.asked == _asked(file, header) else None
+
+
+def write_stamp(state: Path, file: Path, header: ScriptHeader, python: Path) -> None:
+    """Remember an environment; where that cannot be written, uv is asked the next time."""
+    try:
+        stamp = Stamp(_asked(file, header), str(python), _state(python))
+        place = _place(state, file)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=place.parent, encoding="utf-8", delete=False) as beside:
+            json.dump(asdict(stamp), beside)
+        Path(beside.name).replace(place)
+    except OSError:
+        pass
+
+
+def _place(state: Path, file: Path) -> Path:
+    return state / "environments" / f"{file.stem}-{_digest(os.fsencode(file))[:16]}.json"
+
+
+def _asked(file: Path, header: ScriptHeader) -> str:
+    """The header, and the lock file that uv reads where there is one beside the extension."""
+    try:
+        lock = file.with_name(f"{file.name}.lock").read_bytes()
+    except OSError:
+        lock = b""
+    return _digest(header.text.encode() + b"\0" + lock)
+
+
+def _state(python: Path) -> list[int]:
+    """When the environment was last changed: whoever installs or removes a package touches one of these folders."""
+    root = python.parent.parent
+    folders = [root / "pyvenv.cfg", *sorted(root.glob("lib*/python*/site-packages")), *root.glob("Lib/site-packages")]
+    return [folder.stat().st_mtime_ns for folder in folders]
+
+
+def _depends_on_other_files(header: ScriptHeader) -> bool:
+    """Whether packages come from folders or repositories that uv has to look at each time."""
+    uv: Any = header.tool.get("uv")
+    return (isinstance(uv, dict) and "sources" in uv) or any("file:" in item for item in header.dependencies)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,179 @@
+"""ExtensionLoader: extension files as registered packs, read without starting them, and kept up with while we run."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from ot.errors import PackLoadError
+from ot.logs import LogSpan, write_log
+from ot.registry.definitions import Cancellation, PackDefinition
+from ot.registry.from_source import read_pack
+from ot.registry.names import PlacedPack, arrange
+from ot.registry.registry import ToolFunction, ToolRegistry
+from ot.workers.discovery import FolderContents, FoundFile, list_folder
+from ot.workers.extension import Extension
+from ot.workers.pep723 import ScriptHeader, read_header
+
+INTERVAL = 1.0  # seconds between two looks
+PATIENCE = 5.0  # seconds that one may take: a folder on a network may not answer, and runs do not depend on it
+
+FunctionOf = Callable[[Extension, str], ToolFunction]
+"""How a tool of an extension is called: given the extension and the tool's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one file says of itself; no pack where it says nothing usable."""
+
+    pack: PackDefinition | None
+    header: ScriptHeader | None
+    problems: tuple[PackLoadError, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """All folders at one moment, with every file in them read."""
+
+    contents: tuple[FolderContents, ...]
+    readings: dict[FoundFile, Reading] = field(default_factory=dict)
+
+    def problems(self) -> Iterable[PackLoadError]:
+        for folder in self.contents:
+            yield from (PackLoadError(misplaced.file, misplaced.reason) for misplaced in folder.misplaced)
+            for found in folder.found:
+                yield from self.readings[found].problems
+
+    def files(self) -> set[Path]:
+        return {found.file for found in self.readings}
+
+    def layers(self) -> list[list[PackDefinition]]:
+        """The packs of each folder, nearest folder first."""
+        packs = [[self.readings[found].pack for found in folder.found] for folder in self.contents]
+        return [[pack for pack in layer if pack is not None] for layer in packs]
+
+
+class ExtensionLoader:
+    """Registers extensions beside the packs that the registry holds when this is made: those are the built-in ones."""
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        folders: Sequence[Path],
+        function_of: FunctionOf,
+        *,
+        timeout: float,
+        forget: Callable[[Path], None] = lambda _: None,
+        list_folder: Callable[[Path], FolderContents] = list_folder,
+        patience: float = PATIENCE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._registry = registry
+        self._folders = tuple({folder.resolve(): folder for folder in reversed(folders)}.values())[::-1]
+        self._function_of = function_of
+        self._timeout = timeout  # seconds of one call
+        self._forget = forget  # is told of each file that is gone
+        self._list_folder = list_folder
+        self._patience = patience
+        self._clock = clock
+        self._next_look = 0.0
+        self._looking = anyio.Lock()
+        self._last = Look(())
+        self._problems: list[PackLoadError] = []
+        self._built_in = registry.packs()
+        self._functions = {tool.name: registry.executor(tool.name) for tool in registry.definitions()}
+        self._placed = {pack.name: PlacedPack(pack, pack) for pack in self._built_in}
+
+    def load(self) -> None:
+        """Register what is there now; blocking."""
+        look = self._look()
+        if look is not None:
+            self._apply(look)
+        self._next_look = self._clock() + INTERVAL
+
+    async def catch_up(self, *, at_once: bool = False) -> None:
+        """See files that came, changed or went, without blocking others.
+
+        Looks at most once a second, and costs nothing in between; `at_once` looks in any case.
+        """
+        if not at_once and self._clock() < self._next_look:
+            return
+        async with self._looking:
+            if not at_once and self._clock() < self._next_look:
+                return
+            look: Look | None = None
+            with anyio.move_on_after(self._patience) as limit:
+                look = await anyio.to_thread.run_sync(self._look, abandon_on_cancel=True)
+            if look is not None:
+                self._apply(look)
+            self._next_look = self._clock() + (10 * self._patience if limit.cancelled_caught else INTERVAL)
+
+    def _look(self) -> Look | None:
+        """None where nothing has changed; a file that has not is not read again."""
+        contents = tuple(self._list_folder(folder) for folder in self._folders)
+        if contents == self._last.contents:
+            return None
+        known = self._last.readings
+        found = [file for folder in contents for file in folder.found]
+        return Look(contents, {file: known.get(file) or self._read(file) for file in found})
+
+    def _read(self, found: FoundFile) -> Reading:
+        try:
+            pack = read_pack(found.file, name=found.name, cancellation=Cancellation.WORKER)
+            header, warning = read_header(found.file)
+        except PackLoadError as problem:
+            return Reading(None, None, (problem,))
+        problems = (PackLoadError(found.file, warning),) if warning else ()
+        if not pack.tools:
+            nothing = PackLoadError(found.file, "it has no tools: no function without a leading underscore")
+            return Reading(None, None, (*problems, nothing))
+        tools = {name: replace(tool, timeout=self._timeout) for name, tool in pack.tools.items()}
+        return Reading(replace(pack, tools=tools), header, problems)
+
+    def _apply(self, look: Look) -> None:
+        """Change the registry at one go, on the event loop: no run sees half of it."""
+        with LogSpan("extensions.load", files=len(look.readings)) as span:
+            arrangement = arrange(look.layers(), self._built_in)
+            placed = {each.pack.name: each for each in arrangement.packs}
+            for name, each in self._placed.items():
+                if name not in placed or placed[name].original is not each.original:
+                    self._registry.remove_pack(name)
+            problems = list(look.problems())
+            for name, each in list(placed.items()):
+                if name not in self._placed or self._placed[name].original is not each.original:
+                    try:
+                        self._registry.register_pack(each.pack, self._functions_of(each, look))
+                    except PackLoadError as problem:
+                        problems.append(problem)
+                        del placed[name]
+            self._replace_problems(problems)
+            self._registry.collisions = arrangement.collisions
+            for file in self._last.files() - look.files():
+                self._forget(file)
+            self._placed, self._last = placed, look
+            span.add(problems=len(problems), collisions=len(arrangement.collisions))
+
+    def _functions_of(self, placed: PlacedPack, look: Look) -> dict[str, ToolFunction]:
+        original = placed.original
+        reading = next((each for each in look.readings.values() if each.pack is original), None)
+        if reading is None or original.file is None:
+            return {tool: self._functions[f"{original.name}.{tool}"] for tool in original.tools}
+        extension = Extension(pack=placed.pack.name, file=original.file, header=reading.header)
+        return {tool: self._function_of(extension, tool) for tool in original.tools}
+
+    def _replace_problems(self, problems: list[PackLoadError]) -> None:
+        """Ours among the registry's, which has those of built-in packs too."""
+        for problem in self._problems:
+            self._registry.problems.remove(problem)
+        for problem in problems:
+            self._registry.problems.append(problem)
+            write_log(
+                logging.WARNING, "extensions.problem", file=problem.file, line=problem.line, reason=problem.reason
+            )
+        self._problems = problems

@@ -1,0 +1,216 @@
+"""One program below a guardian, seen from the server: its pipes, the tail of its stderr, and its end.
+
+The guardian (see `ot_sdk.guardian`) is our child and ends everything below it when it is told to, and when we are gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import anyio
+
+from ot_sdk.ledger import VARIABLE, Ledger
+
+TAIL = 8000  # bytes
+_CHUNK = 64 * 1024  # more would be mapped and unmapped by the system at every read
+_PIPE_SIZE = 1024 * 1024  # what an unprivileged user may ask for; large answers then cross in few steps
+_AFTERLIFE = 1.0  # seconds that it may take to end once it has closed its stdout: no answer will come of it any more
+_PATIENCE = 5.0  # seconds that a guardian may take to end what is below it
+_REST = 64 * 1024 * 1024  # bytes that are still read of what a dead process wrote
+
+
+def ignore(_: bytes) -> None:
+    """A handler for when nobody listens."""
+
+
+class GuardedProcess:
+    """Started by `start_guarded`. Handlers run on the event loop; `on_end` comes last, after all output."""
+
+    def __init__(self, process: subprocess.Popen[bytes], ledger: Ledger) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self.ledger = ledger
+        self.on_output: Callable[[bytes], None] = ignore
+        self.on_stderr: Callable[[bytes], None] = ignore
+        self.on_end: Callable[[], None] = lambda: None
+        self.ended = asyncio.Event()
+        self._process = process
+        self._loop = asyncio.get_running_loop()
+        self._pidfd = os.pidfd_open(process.pid)
+        self._input = process.stdin.fileno()
+        self._output = process.stdout.fileno()
+        self._stderr = process.stderr.fileno()
+        self._outgoing: deque[memoryview] = deque()
+        self._input_open = True
+        self._tail = b""
+        for descriptor in (self._input, self._output, self._stderr):
+            os.set_blocking(descriptor, False)
+        for descriptor in (self._input, self._output):
+            _enlarge(descriptor)
+        self._loop.add_reader(self._output, self._read_output)
+        self._loop.add_reader(self._stderr, self._read_stderr)
+        self._loop.add_reader(self._pidfd, self._on_exit)
+
+    @property
+    def tail(self) -> str:
+        """The end of what it wrote to stderr."""
+        return self._tail.decode(errors="replace").strip()
+
+    @property
+    def exit_code(self) -> int:
+        """The program's own, once it has ended."""
+        return self._process.returncode
+
+    # -- pipes
+
+    def write(self, data: bytes) -> None:
+        """Write now what the pipe takes and the rest when it can; what cannot be written is dropped."""
+        if not self._input_open:
+            return
+        if not self._outgoing:
+            written = self._write_some(data)
+            if written == len(data) or not self._input_open:
+                return
+            self._outgoing.append(memoryview(data)[written:])
+            self._loop.add_writer(self._input, self._write_more)
+        else:
+            self._outgoing.append(memoryview(data))
+
+    def _write_more(self) -> None:
+        while self._outgoing and self._input_open:
+            data = self._outgoing[0]
+            written = self._write_some(data)
+            if written < len(data):
+                self._outgoing[0] = data[written:]
+                return
+            self._outgoing.popleft()
+        self._loop.remove_writer(self._input)
+
+    def _write_some(self, data: bytes | memoryview) -> int:
+        try:
+            return os.write(self._input, data)
+        except BlockingIOError:
+            return 0
+        except OSError:  # nobody reads any more: the process is ending, which is told by `on_end`
+            self.close_input()
+            return 0
+
+    def close_input(self) -> None:
+        """Let it end by itself; the guardian helps along where it does not."""
+        if self._input_open:
+            self._input_open = False
+            self._loop.remove_writer(self._input)
+            self._outgoing.clear()
+            assert self._process.stdin is not None
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+
+    def _read_output(self) -> None:
+        data = _read(self._output)
+        if data:
+            self.on_output(data)
+        elif data is not None:
+            self._loop.remove_reader(self._output)
+            self._loop.call_later(_AFTERLIFE, self.kill)
+
+    def _read_stderr(self) -> None:
+        data = _read(self._stderr)
+        if data:
+            self._tail = (self._tail + data)[-TAIL:]
+            self.on_stderr(data)
+        elif data is not None:
+            self._loop.remove_reader(self._stderr)
+
+    # -- the end
+
+    def kill(self) -> None:
+        """End it and all that it started, now; `ended` tells when that is done."""
+        if not self.ended.is_set():
+            self._signal(signal.SIGTERM)
+            self._loop.call_later(_PATIENCE, self._signal, signal.SIGKILL)
+
+    async def close(self, *, patience: float) -> None:
+        """Let it end by itself, kill it after that many seconds; it has ended when this returns, cancelled or not."""
+        with anyio.CancelScope(shield=True):
+            self.close_input()
+            with anyio.move_on_after(patience):
+                await self.ended.wait()
+            self.kill()
+            await self.ended.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        if not self.ended.is_set():
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, number)
+
+    def _on_exit(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        self._process.wait()
+        self._read_rest()
+        self.close_input()
+        for descriptor in (self._output, self._stderr):
+            self._loop.remove_reader(descriptor)
+        for stream in (self._process.stdout, self._process.stderr):
+            assert stream is not None
+            stream.close()
+        os.close(self._pidfd)
+        self.ended.set()
+        self.on_end()
+        os.close(self.ledger.descriptor)
+
+    def _read_rest(self) -> None:
+        """What stood in the pipes when it died: an answer may be among it."""
+        for descriptor, handle in ((self._output, self.on_output), (self._stderr, self._keep_tail)):
+            left = _REST
+            while left > 0 and (data := _read(descriptor)):
+                handle(data)
+                left -= len(data)
+
+    def _keep_tail(self, data: bytes) -> None:
+        self._tail = (self._tail + data)[-TAIL:]
+        self.on_stderr(data)
+
+
+def start_guarded(command: Sequence[str], *, environ: Mapping[str, str], cwd: Path) -> GuardedProcess:
+    """Start a command whose first process is a guardian; raises OSError."""
+    ledger = Ledger(os.memfd_create("onetool-ledger"))
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            pass_fds=[ledger.descriptor],
+            env={**environ, VARIABLE: str(ledger.descriptor)},
+            cwd=cwd,
+            start_new_session=True,  # a Ctrl-C in the terminal is for the server, which ends us in order
+        )
+    except BaseException:
+        os.close(ledger.descriptor)
+        raise
+    return GuardedProcess(process, ledger)
+
+
+def _read(descriptor: int) -> bytes | None:
+    """What is there to be read: nothing at the end, None if there may be more later."""
+    try:
+        return os.read(descriptor, _CHUNK)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
+
+
+def _enlarge(descriptor: int) -> None:
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)

@@ -1,0 +1,25 @@
+"""What workers live in: the folders and the environment of the server, and how it words its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ot.errors import CallError
+from ot.workers.uv import find_uv
+
+
+def _plainly(error: CallError) -> str:
+    return str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerHost:
+    """Given to the pool by whoever builds it."""
+
+    project: Path  # the working directory of every worker
+    state: Path  # where the server keeps what it makes itself
+    environ: Mapping[str, str]  # of which workers get what they need
+    word: Callable[[CallError], str] = _plainly  # the sentence for an error that goes back into an extension
+    find_uv: Callable[[Mapping[str, str]], Path | None] = find_uv

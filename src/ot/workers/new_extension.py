@@ -1,0 +1,130 @@
+"""A new extension with its test, written to disk: all of it or nothing, and never over anything."""
+
+from __future__ import annotations
+
+import errno
+import keyword
+import os
+import shutil
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from ot.errors import NewExtensionError
+from ot.registry.names import PROTECTED, is_of_python
+
+_EXTENSION = '''\
+# /// script
+# requires-python = ">=3.11"
+# dependencies = []
+# ///
+"""Greetings, to begin with: this line is what people read about the pack."""
+
+from __future__ import annotations
+
+import ot_sdk
+
+pack = "PACK"
+
+
+def hello(*, name: str, times: int = 1) -> str:
+    """Greet somebody.
+
+    Args:
+        name: Who is greeted.
+        times: How often, at least once.
+
+    Returns:
+        The greeting.
+
+    Example:
+        PACK.hello(name="Ada", times=2)
+    """
+    if times < 1:
+        raise ot_sdk.ToolError(f"times must be at least 1, not {times}")
+    return " ".join([f"Hello, {name}!"] * times)
+
+
+if __name__ == "__main__":
+    ot_sdk.serve()
+'''
+
+_TEST = '''\
+"""Tests of the pack PACK. In this folder:
+
+PYTHONPATH=$(onetool sdk-path) uv run --no-project --with pytest --with-requirements PACK_tools.py pytest
+"""
+
+from __future__ import annotations
+
+import ot_sdk
+import pytest
+from PACK_tools import hello
+
+
+def test_hello_greets_as_often_as_it_is_told() -> None:
+    assert hello(name="Ada", times=2) == "Hello, Ada! Hello, Ada!"
+
+
+def test_hello_refuses_to_greet_less_than_once() -> None:
+    with pytest.raises(ot_sdk.ToolError, match="at least 1"):
+        hello(name="Ada", times=0)
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class NewExtension:
+    """What was written."""
+
+    file: Path
+    test: Path
+
+
+def write_extension(folder: Path, name: str, *, project: Path, taken: Collection[str]) -> NewExtension:
+    """Write `<name>/<name>_tools.py` and its test below `folder`, which is the project's folder for tools.
+
+    `taken` are the packs there are. Raises NewExtensionError.
+    """
+    _check_name(name, taken)
+    target = folder / name
+    try:
+        _check_place(folder, project)
+        if target.exists() or target.is_symlink() or (folder / f"{name}.py").exists():
+            raise NewExtensionError(name, f"{target} is there already")
+        _write(target, name)
+    except OSError as error:
+        raise NewExtensionError(name, f"{target} cannot be written: {error.strerror}") from error
+    return NewExtension(target / f"{name}_tools.py", target / f"test_{name}.py")
+
+
+def _check_name(name: str, taken: Collection[str]) -> None:
+    reason = ""
+    if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name):
+        reason = "the name of a pack is what stands before the dot in code: letters, digits and underscores"
+    elif name.startswith(("_", "test_")) or name == "conftest":
+        reason = "a file of this name is not taken for a pack"
+    elif name in PROTECTED or name in taken:
+        reason = "there is a pack of this name already"
+    elif is_of_python(name):
+        reason = "Python uses this name itself"
+    if reason:
+        raise NewExtensionError(name, reason)
+
+
+def _check_place(folder: Path, project: Path) -> None:
+    """A link may not lead elsewhere: whoever asks for an extension means this project."""
+    if not folder.resolve().is_relative_to(project.resolve()):
+        raise OSError(errno.EXDEV, "a link leads out of the project")
+
+
+def _write(target: Path, name: str) -> None:
+    """Write beside, then rename: renaming a folder over one that holds anything fails."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".{name}-{os.urandom(4).hex()}")
+    beside.mkdir()
+    try:
+        (beside / f"{name}_tools.py").write_text(_EXTENSION.replace("PACK", name), encoding="utf-8")
+        (beside / f"test_{name}.py").write_text(_TEST.replace("PACK", name), encoding="utf-8")
+        beside.rename(target)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)

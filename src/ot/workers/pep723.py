@@ -1,0 +1,105 @@
+"""Inline script metadata (PEP 723): what a file says about the interpreter and the packages that it needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_OPENING = re.compile(r"# /// ([a-zA-Z0-9-]+)")
+_CLOSING = "# ///"
+_TYPE = "script"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptHeader:
+    """The block of type `script`."""
+
+    requires_python: str | None = None
+    dependencies: tuple[str, ...] = ()
+    tool: dict[str, Any] = field(default_factory=dict)  # `[tool.uv]` and the like
+    text: str = ""  # the TOML itself
+
+
+def read_header(file: Path) -> tuple[ScriptHeader | None, str | None]:
+    """The header of a file, and what is wrong with it; a file without a header has neither. Never raises."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        return None, f"it cannot be read: {error.strerror or type(error).__name__}"
+    except UnicodeDecodeError as error:
+        return None, f"its header cannot be read: the file is not UTF-8 (byte {error.start})"
+    return parse_header(text)
+
+
+def parse_header(text: str) -> tuple[ScriptHeader | None, str | None]:
+    """The header of a source text whose lines end in a line feed, and what is wrong with it."""
+    blocks = [content for kind, content in find_blocks(text) if kind == _TYPE]
+    if not blocks:
+        return None, _suspicion(text)
+    if len(blocks) > 1:
+        return None, f"it has {len(blocks)} script blocks; only one is allowed"
+    import tomllib  # noqa: PLC0415 - start-up path: no server without extensions should load it
+
+    try:
+        values = tomllib.loads(blocks[0])
+    except tomllib.TOMLDecodeError as error:
+        return None, f"its script block is not TOML: {error}"
+    except RecursionError:
+        return None, "its script block is nested too deeply"
+    return _build(values, blocks[0])
+
+
+def find_blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Type and content of each block, by the rules of the reference.
+
+    A block begins with `# /// type` and goes on as long as lines are `#` or begin with `# `; the last `# ///` among
+    them closes it, and there must be a line in between. What is not closed is no block.
+    """
+    lines = text.split("\n")  # splitlines() would also split where TOML does not, at U+2028 for instance
+    start = 0
+    while start < len(lines):
+        run_end = start
+        while run_end < len(lines) and _is_content(lines[run_end]):
+            run_end += 1
+        yield from _blocks_of_run(lines[start:run_end])
+        start = run_end + 1
+
+
+def _blocks_of_run(run: list[str]) -> Iterator[tuple[str, str]]:
+    """The block of one run of comment lines: the closing line is the last, so there is at most one."""
+    closing = max((index for index, line in enumerate(run) if line == _CLOSING), default=-1)
+    for index, line in enumerate(run[: max(closing, 0)]):
+        opening = _OPENING.fullmatch(line)
+        if opening and index + 1 < closing:
+            content = run[index + 1 : closing]
+            yield opening[1], "".join(f"{item[2:]}\n" for item in content)
+            return
+
+
+def _is_content(line: str) -> bool:
+    return line == "#" or line.startswith("# ")
+
+
+def _suspicion(text: str) -> str | None:
+    """What may have been meant as a header, and is none."""
+    opening = f"# /// {_TYPE}"
+    if any(line.rstrip() == opening or line.replace(" ", "") == f"#///{_TYPE}" for line in text.split("\n")):
+        return (
+            f"its script block is not a block: it begins with exactly `{opening}`, every line in it begins with `# `, "
+            f"and it ends with `{_CLOSING}`"
+        )
+    return None
+
+
+def _build(values: dict[str, Any], text: str) -> tuple[ScriptHeader | None, str | None]:
+    requires, dependencies, tool = values.get("requires-python"), values.get("dependencies", []), values.get("tool", {})
+    if requires is not None and not isinstance(requires, str):
+        return None, "requires-python in its script block is not text"
+    if not isinstance(dependencies, list) or not all(isinstance(item, str) for item in dependencies):
+        return None, "dependencies in its script block is not a list of texts"
+    if not isinstance(tool, dict):
+        return None, "tool in its script block is not a table"
+    return ScriptHeader(requires, tuple(dependencies), tool, text), None

@@ -1,0 +1,335 @@
+"""One worker, seen from the server: several calls in flight over its pipes, each answered under its number."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+
+from ot.context import CallContext
+from ot.errors import ToolError, WorkerCrashedError
+from ot.logs import write_log
+from ot.workers.answers import error_from
+from ot.workers.extension import Extension
+from ot.workers.guarded_process import GuardedProcess
+from ot.workers.host import WorkerHost
+from ot.workers.requests import CallRequests
+from ot_sdk import protocol
+from ot_sdk.json_values import NotJsonError, encode
+from ot_sdk.protocol import Lines, ProtocolError
+
+CANCEL_GRACE = 2.0  # seconds between the word and the kill
+GOODBYE = 3.0  # seconds in which an idle worker may end by itself; its guardian has less patience
+
+_START = 0
+_METHODS = frozenset({"call", "progress", "log"})
+
+
+class NotBegunError(Exception):
+    """The worker ended before it came to this call, which may therefore be made again."""
+
+
+class StartFailedError(Exception):
+    """The worker did not become ready; `tail` is the end of its stderr."""
+
+    def __init__(self, reason: str, tail: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.tail = tail
+
+
+class _Flight:
+    """A call that has been sent and is not answered."""
+
+    __slots__ = ("answer", "context", "number", "requests", "slot", "tool")
+
+    def __init__(
+        self, number: int, tool: str, slot: int, context: CallContext | None, answer: asyncio.Future[dict[str, Any]]
+    ) -> None:
+        self.number = number
+        self.tool = tool
+        self.slot = slot
+        self.context = context
+        self.answer = answer
+        self.requests: CallRequests | None = None  # once it has asked for something
+
+
+class Worker:
+    """A process that serves one extension. Whoever made it closes it."""
+
+    def __init__(self, extension: Extension, process: GuardedProcess, host: WorkerHost) -> None:
+        self.extension = extension
+        self.pid: int | None = None  # once it is ready
+        self.usable = True  # takes calls
+        self.lost = asyncio.Event()  # no longer usable
+        self.failure: str | None = None  # why it ended, if that was not in order
+        self.last_used = anyio.current_time()
+        self._process = process
+        self._host = host
+        self._landed = asyncio.Event()  # no longer usable, and nothing in flight
+        self._lines = Lines()
+        self._loop = asyncio.get_running_loop()
+        self._started: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        self._flights: dict[int, _Flight] = {}
+        self._numbers = itertools.count(_START + 1)
+        self._free_slots: list[int] = []
+        process.on_output = self._on_output
+        process.on_end = self._on_end
+
+    @property
+    def calls(self) -> int:
+        """How many are in flight."""
+        return len(self._flights)
+
+    # -- its life
+
+    async def start(self, facts: Mapping[str, Any]) -> None:
+        """Hand over what it may know, and wait until it has imported its file; raises StartFailedError."""
+        try:
+            self._process.write(protocol.write_request(_START, "start", dict(facts)))
+        except NotJsonError as error:
+            raise StartFailedError(f"what it should know cannot be given to it: {error}") from error
+        answer = await self._started
+        if "error" in answer:
+            self.doom("its file cannot be imported")
+            await self._process.ended.wait()
+            raise _not_loaded(self.extension, answer["error"], self._process.tail)
+        result = answer.get("result")
+        pid = result.get("pid") if isinstance(result, dict) else None
+        if not isinstance(pid, int):
+            raise StartFailedError("it answered in a form that is not known", self._process.tail)
+        self.pid = pid
+        self.last_used = anyio.current_time()
+
+    def doom(self, reason: str) -> None:
+        """End it now, with everything that it has started; calls that it has begun fail for this reason."""
+        self.retire()
+        self.failure = self.failure or reason
+        self._process.kill()
+
+    def retire(self) -> None:
+        """Take no more calls; those in flight are finished."""
+        self.usable = False
+        self.lost.set()
+        self._note_landing()
+
+    async def land(self) -> None:
+        """Wait until it takes no more calls and has none in flight, or has ended."""
+        await self._landed.wait()
+
+    async def close(self) -> None:
+        """Let it end by itself if it has nothing to do; it has ended when this returns."""
+        self.retire()
+        if self._flights or self.pid is None:
+            self._process.kill()
+        await self._process.close(patience=GOODBYE)
+
+    def _note_landing(self) -> None:
+        if not self.usable and not self._flights:
+            self._landed.set()
+
+    def _on_end(self) -> None:
+        told = self.failure is not None
+        status = self._process.ledger.status()
+        if self.usable:
+            self.failure = self.failure or f"its worker ended while it carried out {self._names()}"
+            self.retire()
+        if self.failure is not None:
+            write_log(
+                logging.ERROR, "worker.end", pack=self.extension.pack, pid=self.pid, reason=self.failure,
+                status=status, detail=self._process.tail,
+            )  # fmt: skip
+        if not self._started.done():
+            self._started.set_exception(StartFailedError(_words_of_early_end(self._process), self._process.tail))
+            self._started.exception()  # whoever started it may be gone
+        for flight in self._flights.values():
+            if not flight.answer.done():
+                flight.answer.set_exception(self._failure_of(flight, None if told else status))
+                flight.answer.exception()
+        self._landed.set()
+
+    def _failure_of(self, flight: _Flight, status: int | None) -> Exception:
+        reason = self.failure or "its worker was closed"
+        if not self._has_begun(flight):
+            return NotBegunError(reason)
+        name = f"{self.extension.pack}.{flight.tool}"
+        return WorkerCrashedError(name, reason, status=status, tail=self._process.tail)
+
+    def _has_begun(self, flight: _Flight) -> bool:
+        return self._process.ledger.has_begun(flight.slot, flight.number)
+
+    def _names(self) -> str:
+        begun = dict.fromkeys(flight.tool for flight in self._flights.values() if self._has_begun(flight))
+        return ", ".join(f"{self.extension.pack}.{tool}" for tool in begun) or "nothing"
+
+    # -- calls
+
+    async def call(self, tool: str, arguments: dict[str, Any], context: CallContext | None) -> Any:
+        """Call a tool; raises CallError, and NotBegunError where the worker is gone and the call was not begun.
+
+        Cancelled, the call has ended when this returns, if need be with the whole worker.
+        """
+        if not self.usable:
+            raise NotBegunError("its worker takes no more calls")
+        slot = self._free_slots[-1] if self._free_slots else len(self._flights)
+        flight = _Flight(next(self._numbers), tool, slot, context, self._loop.create_future())
+        line = _write_call(flight, arguments)
+        if self._free_slots:
+            self._free_slots.pop()
+        self._flights[flight.number] = flight
+        try:
+            self._process.write(line)
+            answer = await flight.answer
+            if flight.requests is not None:
+                await flight.requests.end()
+        except asyncio.CancelledError:
+            await self._stop(flight)
+            raise
+        finally:
+            del self._flights[flight.number]
+            self._free_slots.append(slot)
+            self.last_used = self._loop.time()
+            self._note_landing()
+        if "result" in answer:
+            return answer["result"]
+        raise error_from(answer.get("error"), pack=self.extension.pack, tool=tool)
+
+    async def _stop(self, flight: _Flight) -> None:
+        with anyio.CancelScope(shield=True):
+            if not flight.answer.done() or flight.answer.cancelled():
+                await self._cancel(flight)
+            if flight.requests is not None:
+                await flight.requests.end(hurried=True)
+
+    async def _cancel(self, flight: _Flight) -> None:
+        """Ask for the end of a call, and end the worker where that does not help."""
+        flight.answer = self._loop.create_future()  # the other one was cancelled along with us
+        if self._process.ended.is_set():
+            return
+        self._process.write(protocol.write_notification("cancel", {"id": flight.number}))
+        await asyncio.wait([flight.answer], timeout=CANCEL_GRACE)
+        if not flight.answer.done():
+            did = "did not end when cancelled" if self._has_begun(flight) else "was cancelled and it did not react"
+            self.doom(f"its worker was stopped, because {self.extension.pack}.{flight.tool} {did}")
+            await self._process.ended.wait()
+
+    # -- messages
+
+    def _on_output(self, data: bytes) -> None:
+        try:
+            for line in self._lines.feed(data):
+                if line:
+                    self._on_line(line)
+        except (ProtocolError, TypeError, ValueError, OverflowError) as error:
+            self.doom(f"its worker is not to be understood: {error}")
+
+    def _on_line(self, line: bytes) -> None:
+        try:
+            message = protocol.read_message(line)
+        except ProtocolError:
+            if self._started.done():
+                raise
+            return  # under `uv run` a file may print before it serves
+        method = message.get("method")
+        if method is None:
+            self._on_answer(message)
+        elif method in _METHODS:
+            self._on_request(method, message)
+        else:
+            raise ProtocolError(f"it sent a message of the kind {method!r}"[:200])
+
+    def _on_answer(self, message: dict[str, Any]) -> None:
+        number = message.get("id")
+        if number == _START and not self._started.done():
+            self._started.set_result(message)
+            return
+        flight = self._flights.get(number) if isinstance(number, int) else None
+        if flight is not None and not flight.answer.done():
+            flight.answer.set_result(message)
+
+    def _on_request(self, method: str, message: dict[str, Any]) -> None:
+        params = message.get("params")
+        if not isinstance(params, dict):
+            raise ProtocolError(f"its message {method} says nothing")
+        if method == "log":
+            self._on_log(params)
+            return
+        flight = self._flights.get(params.get("within", -1))
+        if method == "progress":
+            if flight is not None:
+                self._requests_of(flight).progress(*_read_progress(params))
+            return
+        number, arguments = message.get("id"), params.get("arguments")
+        if not isinstance(number, int) or not isinstance(arguments, dict):
+            raise ProtocolError("it sent a call that makes no sense")
+        if flight is None:
+            reason = "the call that asked for it has ended"
+            self._process.write(protocol.write_error(number, protocol.TOOL_ERROR, reason))
+        else:
+            self._requests_of(flight).call(number, str(params.get("tool")), arguments)
+
+    def _requests_of(self, flight: _Flight) -> CallRequests:
+        if flight.requests is None:
+            flight.requests = CallRequests(flight.context, self._process, self._host)
+        return flight.requests
+
+    def _on_log(self, params: dict[str, Any]) -> None:
+        level = params.get("level")
+        write_log(
+            level if isinstance(level, int) else logging.INFO,
+            f"{self.extension.pack}.log",
+            message=str(params.get("message")),
+        )
+
+
+def _write_call(flight: _Flight, arguments: dict[str, Any]) -> bytes:
+    try:
+        return protocol.write_call(flight.number, flight.tool, arguments, flight.slot)
+    except NotJsonError as error:
+        raise ToolError(_name_argument(arguments) or str(error)) from error
+
+
+def _read_progress(params: dict[str, Any]) -> tuple[float, float | None, str]:
+    done, total = params.get("done"), params.get("total")
+    return (
+        float(done) if isinstance(done, int | float) else 0.0,
+        float(total) if isinstance(total, int | float) else None,
+        str(params.get("message") or ""),
+    )
+
+
+def _name_argument(arguments: Mapping[str, Any]) -> str | None:
+    """Which argument cannot cross, in words."""
+    for name, value in arguments.items():
+        try:
+            encode(value, f"the argument {name}")
+        except NotJsonError as error:
+            return f"it cannot be called with this: {error}"
+    return None
+
+
+def _not_loaded(extension: Extension, error: Any, tail: str) -> StartFailedError:
+    facts: dict[str, Any] = error if isinstance(error, dict) else {}
+    found = facts.get("data")
+    data: dict[str, Any] = found if isinstance(found, dict) else {}
+    line = f", line {data['line']}" if data.get("line") else ""
+    incident = os.urandom(4).hex()
+    write_log(
+        logging.ERROR, "worker.import", file=extension.file, incident=incident, detail=str(data.get("traceback", ""))
+    )
+    missing = data.get("kind") == "ModuleNotFoundError" and extension.header is None
+    advice = "; without a script header it has the standard library only" if missing else ""
+    return StartFailedError(
+        f"{extension.file.name}{line}: {facts.get('message')} (incident {incident} in the log){advice}", tail
+    )
+
+
+def _words_of_early_end(process: GuardedProcess) -> str:
+    if process.exit_code == 0:
+        return "it ended without serving; started by `uv run`, a file needs ot_sdk.serve() at its end"
+    return f"its process ended before it was ready (exit status {process.exit_code})"

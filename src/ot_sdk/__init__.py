@@ -1,0 +1,41 @@
+"""What an extension file imports: `serve`, `ToolError`, `config`, `secret`, `call`, `progress`, `log`.
+
+Standard library only, Python 3.9 or newer: it runs on whatever interpreter the extension asks for. Each name is loaded
+when it is first used, so a worker starts with what it needs and no more.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from logging import Logger
+
+    from ot_sdk.context import config, secret
+    from ot_sdk.errors import CallCancelled, ToolError
+    from ot_sdk.host import call, progress
+    from ot_sdk.server import serve
+
+    log: Logger
+
+__all__ = ["CallCancelled", "ToolError", "call", "config", "log", "progress", "secret", "serve"]
+
+_HOMES = {
+    "CallCancelled": "ot_sdk.errors",
+    "ToolError": "ot_sdk.errors",
+    "call": "ot_sdk.host",
+    "config": "ot_sdk.context",
+    "log": "ot_sdk.logs",
+    "progress": "ot_sdk.host",
+    "secret": "ot_sdk.context",
+    "serve": "ot_sdk.server",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ot_sdk' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

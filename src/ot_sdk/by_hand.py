@@ -1,0 +1,63 @@
+"""An extension on the command line: `uv run --script file.py TOOL name=value` calls one tool and shows its value."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import sys
+from types import ModuleType
+from typing import Any
+
+from ot_sdk.calls import drain
+from ot_sdk.errors import ToolError
+from ot_sdk.event_loop import drain_async
+from ot_sdk.json_values import NotJsonError, encode
+from ot_sdk.server import list_tools
+
+
+def run_command(module: ModuleType, words: list[str]) -> int:
+    """Call the tool that the words name, or list the tools where there are none; gives the exit status."""
+    if not words or words[0] in {"-h", "--help"}:
+        return _show_tools(module)
+    tool, *pairs = words
+    if tool not in list_tools(module):
+        print(f"there is no tool {tool}; there are {', '.join(list_tools(module))}", file=sys.stderr)
+        return 2
+    try:
+        arguments = dict(map(_read_argument, pairs))
+        value = _call(getattr(module, tool), arguments)
+        encode(value)
+    except (ToolError, NotJsonError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
+    return 0
+
+
+def _show_tools(module: ModuleType) -> int:
+    print("Tools of this file; call one as TOOL name=value, where a value is JSON or plain text:")
+    for name in list_tools(module):
+        function = getattr(module, name)
+        summary = (inspect.getdoc(function) or "").partition("\n")[0]
+        print(f"  {name}{inspect.signature(function)}  {summary}")
+    return 0
+
+
+def _read_argument(word: str) -> tuple[str, Any]:
+    name, given, text = word.partition("=")
+    if not given or not name.isidentifier():
+        raise ToolError(f"{word!r} is not of the form name=value")
+    try:
+        return name, json.loads(text)
+    except ValueError:
+        return name, text
+
+
+def _call(function: Any, arguments: dict[str, Any]) -> Any:
+    value = function(**arguments)
+    if hasattr(value, "__anext__"):
+        value = drain_async(value)
+    if hasattr(value, "__await__"):
+        value = asyncio.run(value)
+    return drain(value) if hasattr(value, "__next__") else value

@@ -1,0 +1,108 @@
+"""One call inside a worker, and how it is carried out: the value or the error becomes the answer."""
+
+from __future__ import annotations
+
+import traceback
+from itertools import islice
+from typing import Any, Callable
+
+from ot_sdk import protocol
+from ot_sdk.errors import CallCancelled, ToolError
+from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
+from ot_sdk.json_values import NotJsonError
+
+MAX_DRAINED = 10_000
+_TRACEBACK_LIMIT = 8000
+_VARIADIC = 0x04  # CO_VARARGS
+_ASYNC = 0x80 | 0x200  # CO_COROUTINE and CO_ASYNC_GENERATOR of a function's code; `inspect` is slow to import
+
+
+class Call:
+    """A request of the server that is being answered."""
+
+    __slots__ = ("arguments", "cancelled", "function", "number", "slot", "task", "waits")
+
+    def __init__(self, number: int, function: Callable[..., Any], params: dict[str, Any]) -> None:
+        self.number = number
+        self.function = function
+        self.arguments: dict[str, Any] = params.get("arguments") or {}
+        self.slot: int | None = params.get("slot")
+        self.cancelled = False
+        self.task: Any = None  # of asyncio, where the tool is async
+        self.waits: set[Any] = set()  # what it asked of the server and has no answer to
+
+    def invoke(self) -> Any:
+        """The tool's value, or what has to be awaited for it."""
+        if self.cancelled:
+            raise CallCancelled
+        variadic = _variadic(self.function)
+        if variadic is None:
+            return self.function(**self.arguments)
+        rest = {name: value for name, value in self.arguments.items() if name != variadic}
+        return self.function(*self.arguments.get(variadic, ()), **rest)
+
+
+def _variadic(function: Callable[..., Any]) -> str | None:
+    """The parameter that takes all further positional arguments, `*words`; everything arrives by name."""
+    code = getattr(function, "__code__", None)
+    if code is None or not code.co_flags & _VARIADIC:
+        return None
+    name: str = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+    return name
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives at once something to be awaited or iterated over."""
+    code = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & _ASYNC)
+
+
+def needs_loop(value: Any) -> bool:
+    """Whether a value has yet to be awaited."""
+    return hasattr(value, "__await__") or hasattr(value, "__anext__")
+
+
+def answer_with(call: Call, value: Any) -> bytes:
+    """The answer of a call that returned; an iterator is used up here."""
+    try:
+        if hasattr(value, "__next__") and not hasattr(value, "fileno"):
+            value = drain(value)
+        return protocol.write_result(call.number, value)
+    except NotJsonError as error:
+        reason = f"it returned something that cannot leave the worker: {error}"
+        return protocol.write_error(call.number, protocol.NOT_JSON, reason)
+    except BaseException as error:  # noqa: BLE001 - iterating runs the tool's code
+        return answer_with_error(call, error)
+
+
+def drain(iterator: Any) -> list[Any]:
+    """The items of an iterator, if they are not too many."""
+    items = list(islice(iterator, MAX_DRAINED + 1))
+    refuse_too_many(items)
+    return items
+
+
+def refuse_too_many(items: list[Any]) -> None:
+    """Raise NotJsonError for more items than an iterator may give."""
+    if len(items) > MAX_DRAINED:
+        raise NotJsonError("the result", f"is an iterator of more than {MAX_DRAINED} items; return a part of it")
+
+
+def answer_with_error(call: Call, error: BaseException) -> bytes:
+    """The answer of a call that raised."""
+    if call.cancelled:
+        return protocol.write_error(call.number, protocol.CANCELLED, "cancelled")
+    cause = innermost(error)
+    details = {"kind": builtin_name(cause), "traceback": _traceback(error)}
+    if isinstance(cause, ToolError):
+        kind = builtin_name(cause.__cause__) if cause.__cause__ is not None else ""
+        return protocol.write_error(call.number, protocol.TOOL_ERROR, message_of(cause), kind=kind)
+    code = protocol.UNAVAILABLE if is_network_failure(cause) else protocol.TOOL_FAILED
+    return protocol.write_error(call.number, code, message_of(cause) or type(cause).__name__, **details)
+
+
+def _traceback(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(type(error), error, error.__traceback__))[-_TRACEBACK_LIMIT:]
+    except Exception:  # noqa: BLE001 - an exception of foreign code may not let itself be written
+        return "the traceback cannot be written"

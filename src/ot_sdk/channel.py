@@ -1,0 +1,58 @@
+"""The two streams between a worker and the server, kept where nothing else in the process finds them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import deque
+from typing import Any
+
+from ot_sdk.protocol import Lines, read_message
+
+_CHUNK = 64 * 1024  # more would be mapped and unmapped by the system at every read
+
+
+class Channel:
+    """Any thread may send; one at a time receives."""
+
+    def __init__(self, incoming: int, outgoing: int) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._sending = threading.Lock()
+        self._lines = Lines()
+        self._complete: deque[bytes] = deque()
+
+    @property
+    def pending(self) -> bool:
+        """Whether a message has arrived that nobody has received."""
+        return bool(self._complete)
+
+    def send(self, line: bytes) -> None:
+        """Write one message, waiting until the other side has taken it."""
+        with self._sending:
+            written = os.write(self._outgoing, line)
+            if written < len(line):
+                rest = memoryview(line)[written:]
+                while rest:
+                    rest = rest[os.write(self._outgoing, rest) :]
+
+    def receive(self) -> dict[str, Any] | None:
+        """The next message, waiting for it; None when there will be no more. Raises ProtocolError."""
+        while not self._complete:
+            data = os.read(self._incoming, _CHUNK)
+            if not data:
+                return None
+            self._complete.extend(filter(bytes.strip, self._lines.feed(data)))
+        return read_message(self._complete.popleft())
+
+
+def take_channel() -> Channel:
+    """Take stdin and stdout for the protocol: who reads there finds nothing, who prints writes to stderr."""
+    channel = Channel(os.dup(0), os.dup(1))  # not inherited by programs that are started later
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what a crash report shows has been written
+    return channel

@@ -1,0 +1,50 @@
+"""What a tool of an extension may know: its pack's configuration, the secrets it declares, the call it belongs to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from ot_sdk.errors import ToolError
+
+if TYPE_CHECKING:
+    from ot_sdk.calls import Call
+    from ot_sdk.host import Host
+
+
+class Surroundings:
+    """What this process was given; a worker serves one extension, so there is one of them."""
+
+    def __init__(self) -> None:
+        self.host: Host | None = None  # None: run by hand
+        self.pack = ""
+        self.config: Mapping[str, Any] = {}
+        self.secrets: Mapping[str, str | None] = {}  # those the file declares; None: declared, but not set
+        self.log_level = 20
+
+
+SURROUNDINGS = Surroundings()
+CURRENT: ContextVar[Call] = ContextVar("ot_sdk_call")
+
+
+def config() -> Mapping[str, Any]:
+    """The pack's own keys, `packs.<pack>` of the configuration; empty where the file is run by hand."""
+    return SURROUNDINGS.config
+
+
+def secret(name: str) -> str:
+    """A secret that the file declares (`secrets = ("NAME",)`); run by hand, the environment variable of that name.
+
+    Raises ToolError where it is not declared or not set.
+    """
+    if SURROUNDINGS.host is None:
+        value = os.environ.get(name)
+    elif name in SURROUNDINGS.secrets:
+        value = SURROUNDINGS.secrets[name]
+    else:
+        raise ToolError(f'the extension does not declare the secret {name}: add secrets = ("{name}",) to its file')
+    if not value:
+        raise ToolError(f"the secret {name} is not set; put it into secrets.yaml or into the environment")
+    return value

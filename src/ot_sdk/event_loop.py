@@ -1,0 +1,71 @@
+"""The event loop of a worker: on a thread of its own, for the calls of `async def` tools."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from ot_sdk.calls import MAX_DRAINED, Call, refuse_too_many
+from ot_sdk.context import CURRENT
+
+Finish = Callable[[Call, Any, "BaseException | None"], None]
+
+
+class EventLoop:
+    """Starts calls as tasks; `begin` is told of each beginning, `finish` of each end with the value or the error."""
+
+    def __init__(self, begin: Callable[[Call], None], finish: Finish) -> None:
+        self._begin = begin
+        self._finish = finish
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._run, name="ot_sdk event loop", daemon=True).start()
+
+    def start(self, call: Call, value: Any = None) -> None:
+        """Carry out a call of an async tool, or await what a plain tool returned."""
+        self._loop.call_soon_threadsafe(self._create, call, value)
+
+    def cancel(self, call: Call) -> None:
+        """Stop a call at its next await."""
+        self._loop.call_soon_threadsafe(self._cancel, call)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    def _create(self, call: Call, value: Any) -> None:
+        call.task = self._loop.create_task(self._carry_out(call, value))  # referred to by the call until it ends
+        if call.cancelled:
+            call.task.cancel()
+
+    def _cancel(self, call: Call) -> None:
+        if call.task is not None:
+            call.task.cancel()
+
+    async def _carry_out(self, call: Call, value: Any) -> None:
+        CURRENT.set(call)
+        error: BaseException | None = None
+        try:
+            if value is None:
+                self._begin(call)
+                value = call.invoke()
+            value = await (drain_async(value) if hasattr(value, "__anext__") else value)
+        except BaseException as raised:  # noqa: BLE001 - the loop of a worker answers whatever a tool does
+            error = raised
+        self._finish(call, value, error)
+
+
+async def drain_async(generator: Any) -> list[Any]:
+    """The items of an async generator, if they are not too many."""
+    items: list[Any] = []
+    try:
+        async for item in generator:
+            items.append(item)
+            if len(items) > MAX_DRAINED:
+                refuse_too_many(items)
+    finally:
+        close = getattr(generator, "aclose", None)
+        if close is not None:
+            await close()
+    return items

@@ -1,0 +1,156 @@
+"""The guardian: a small process above a worker that sees to it that nothing the worker started outlives it.
+
+It does nothing but wait, so it is there when the worker hangs in C code, is killed, or has children in sessions of
+their own: orphans below it become its children (Linux). It ends everything
+- when the worker ends;
+- at once on SIGTERM, which is how the server stops a worker;
+- when nobody can write to its stdin any more, which is how the end of the server looks, SIGKILL included.
+  The worker sees the same, and has GRACE seconds to end by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+
+from ot_sdk.ledger import Ledger
+
+GRACE = 2.0  # seconds
+_PR_SET_CHILD_SUBREAPER = 36
+_SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
+
+
+def divide(ledger: Ledger | None) -> int:
+    """Fork: this process becomes the guardian and never returns, its child goes on in a session of its own.
+
+    The child gets a descriptor that ends as soon as it is guarded.
+    """
+    guarded, announcement = os.pipe()
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    child = os.fork()
+    if child:
+        os.close(guarded)
+        _Guard(child, ledger).stand(announcement)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    os.close(announcement)
+    os.setsid()
+    return guarded
+
+
+def guard_command(command: list[str], ledger: Ledger | None) -> None:
+    """Become the guardian of a program; never returns."""
+    guarded = divide(ledger)
+    os.read(guarded, 1)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        os.write(2, f"{command[0]} cannot be started: {error.strerror}\n".encode())
+        os._exit(127)
+
+
+class _Guard:
+    def __init__(self, child: int, ledger: Ledger | None) -> None:
+        self._child = child
+        self._ledger = ledger
+        self._status: int | None = None  # of the child, once it has ended
+
+    def stand(self, announcement: int) -> None:
+        """Wait for the end, bring it about, and leave with the child's status."""
+        signals = _signals_as_descriptor()
+        _adopt_orphans()
+        _let_go_of_output()
+        os.close(announcement)
+        self._wait(signals)
+        self._end_all()
+        os._exit(_exit_code(self._status))
+
+    def _wait(self, signals: int) -> None:
+        poll = select.poll()
+        poll.register(signals, select.POLLIN)
+        poll.register(0, 0)  # reports only that the other end is gone
+        deadline: float | None = None
+        while True:
+            events = poll.poll(None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000)
+            if not events:
+                return
+            for descriptor, _ in events:
+                if descriptor == 0:
+                    poll.unregister(0)
+                    deadline = time.monotonic() + GRACE
+                elif signal.SIGTERM in os.read(signals, 512):
+                    return
+            self._reap(os.WNOHANG)
+            if self._status is not None:
+                return
+
+    def _reap(self, options: int) -> bool:
+        """See to children that have ended; False where there are none left."""
+        try:
+            while True:
+                pid, status = os.waitpid(-1, options)
+                if pid == 0:
+                    return True
+                if pid == self._child:
+                    self._status = status
+                    if self._ledger is not None:
+                        self._ledger.end(status)
+                options = os.WNOHANG
+        except ChildProcessError:
+            return False
+
+    def _end_all(self) -> None:
+        """Kill our children; theirs become ours, until there are none."""
+        left = True
+        while left:
+            for pid in self._children():
+                _kill(pid)
+            left = self._reap(0)
+
+    def _children(self) -> list[int]:
+        try:
+            with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
+                return [int(pid) for pid in file.read().split()]
+        except OSError:  # not Linux: the child and its group
+            return [self._child, -self._child] if self._status is None else [-self._child]
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)  # a child cannot lose its number before we have reaped it
+    except OSError:
+        pass  # it has ended, or has become another user's
+
+
+def _signals_as_descriptor() -> int:
+    """Both signals as bytes on a pipe, so that one poll waits for everything."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    for number in _SIGNALS:
+        signal.signal(number, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    return read
+
+
+def _adopt_orphans() -> None:
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415 - the worker itself, which is being started beside us, does not pay for it
+
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _let_go_of_output() -> None:
+    """The end of the worker's output is the worker's alone to bring about."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):
+        os.dup2(nothing, descriptor)
+    os.close(nothing)
+
+
+def _exit_code(status: int | None) -> int:
+    if status is None:
+        return 0
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)

@@ -1,0 +1,141 @@
+"""The server, seen from a tool: `call` other tools, tell `progress`."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from typing import Any, Callable
+
+from ot_sdk import protocol
+from ot_sdk.context import CURRENT, SURROUNDINGS
+from ot_sdk.errors import CallCancelled, ToolError
+from ot_sdk.json_values import encode
+
+
+def call(tool: str, /, **arguments: Any) -> Any:
+    """Call another tool, `call("file.read", path="notes.txt")`, within what is left of this call's time.
+
+    In an `async def` tool it must be awaited. Raises ToolError where that tool fails.
+    """
+    host, current = _inside_a_call(f"call {tool}")
+    params = {"within": current.number, "tool": tool, "arguments": arguments}
+    for name, value in arguments.items():
+        encode(value, f"the argument {name} of {tool}")
+    return host.ask("call", params, current)
+
+
+def progress(done: float, total: float | None = None, message: str = "") -> None:
+    """Tell whoever waits how far this call is; nothing is waited for, also in an `async def` tool."""
+    if SURROUNDINGS.host is None:
+        return
+    host, current = _inside_a_call("tell progress")
+    params = {"within": current.number, "done": done, "total": total, "message": str(message)}
+    host.send(protocol.write_notification("progress", params))
+
+
+def _inside_a_call(what: str) -> tuple[Host, Any]:
+    host, current = SURROUNDINGS.host, CURRENT.get(None)
+    if host is None:
+        raise ToolError(f"cannot {what}: the file was started by hand, without a server")
+    if current is None:
+        raise RuntimeError(
+            f"cannot {what} outside of a call; a thread of your own needs contextvars.copy_context().run"
+        )
+    if current.cancelled:
+        raise CallCancelled
+    return host, current
+
+
+class _Wait:
+    """A thread that waits for an answer of the server."""
+
+    __slots__ = ("_answered", "answer")
+
+    def __init__(self) -> None:
+        self.answer: dict[str, Any] | None = None  # None: the call that asks was cancelled
+        self._answered = threading.Lock()
+        self._answered.acquire()
+
+    def resolve(self, answer: dict[str, Any] | None) -> None:
+        self.answer = answer
+        self._answered.release()
+
+    def result(self) -> Any:
+        with self._answered:
+            return _value_of(self.answer)
+
+
+class _Awaited:
+    """A task that awaits an answer of the server, on its own event loop."""
+
+    __slots__ = ("_future", "_loop")
+
+    def __init__(self, loop: Any) -> None:
+        self._loop = loop
+        self._future = loop.create_future()
+
+    def resolve(self, answer: dict[str, Any] | None) -> None:
+        self._loop.call_soon_threadsafe(self._set, answer)
+
+    def _set(self, answer: dict[str, Any] | None) -> None:
+        if not self._future.done():
+            self._future.set_result(answer)
+
+    async def result(self) -> Any:
+        return _value_of(await self._future)
+
+
+class Host:
+    """Requests of this side: numbered, and matched with their answers by whichever thread reads those."""
+
+    def __init__(self, send: Callable[[bytes], None]) -> None:
+        self.send = send
+        self.before_waiting: Callable[[Any], None] = lambda call: None  # a thread is going to wait, in this call
+        self._numbers = itertools.count(1)
+        self._asked: dict[int, tuple[Any, Any]] = {}  # by number: who waits, and in which call
+
+    def ask(self, method: str, params: dict[str, Any], current: Any) -> Any:
+        """The answer; or, on an event loop, what has to be awaited for it."""
+        loop = _running_loop()
+        wait: Any = _Wait() if loop is None else _Awaited(loop)
+        number = next(self._numbers)
+        line = protocol.write_request(number, method, params)
+        self._asked[number] = (wait, current)
+        current.waits.add(number)
+        if current.cancelled:  # meanwhile, by the thread that reads
+            self.resolve(number, None)
+        self.send(line)
+        if loop is None:
+            self.before_waiting(current)
+        return wait.result()
+
+    def resolve(self, number: object, answer: dict[str, Any] | None) -> None:
+        """Hand an answer to who waits for it; one that nobody waits for is dropped."""
+        wait, current = self._asked.pop(number, (None, None))  # type: ignore[call-overload]
+        if wait is not None:
+            current.waits.discard(number)
+            wait.resolve(answer)
+
+    def abandon(self, current: Any) -> None:
+        """Let everything in a cancelled call go that waits for an answer."""
+        for number in tuple(current.waits):
+            self.resolve(number, None)
+
+
+def _value_of(answer: dict[str, Any] | None) -> Any:
+    if answer is None:
+        raise CallCancelled
+    if "error" in answer:
+        raise ToolError(str(answer["error"].get("message")))
+    return answer.get("result")
+
+
+def _running_loop() -> Any:
+    asyncio = sys.modules.get("asyncio")  # whoever runs a loop has imported it
+    if asyncio is None:
+        return None
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

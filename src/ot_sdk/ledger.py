@@ -1,0 +1,42 @@
+"""A page of memory that a worker and the server share: which calls have begun, and how the worker ended.
+
+It can be read when the worker is dead, however it died; nothing has to be sent for it while the worker lives.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+VARIABLE = "OT_SDK_LEDGER"
+"""The environment variable that names the descriptor."""
+
+_ENTRY = struct.Struct("<q")
+
+
+class Ledger:
+    """Entry 0 is the status of waitpid plus one; entry 1 + slot is the number of the last call that began there."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def begin(self, slot: int, number: int) -> None:
+        """The call is being carried out from now on."""
+        os.pwrite(self.descriptor, _ENTRY.pack(number), _ENTRY.size * (slot + 1))
+
+    def has_begun(self, slot: int, number: int) -> bool:
+        """Whether the worker came to carry this call out."""
+        return self._read(slot + 1) == number
+
+    def end(self, status: int) -> None:
+        """How the worker's process ended."""
+        os.pwrite(self.descriptor, _ENTRY.pack(status + 1), 0)
+
+    def status(self) -> int | None:
+        """The worker's status of waitpid, None if nobody was there to see it."""
+        return self._read(0) - 1 if self._read(0) else None
+
+    def _read(self, index: int) -> int:
+        entry = os.pread(self.descriptor, _ENTRY.size, _ENTRY.size * index)
+        number: int = _ENTRY.unpack(entry)[0] if len(entry) == _ENTRY.size else 0
+        return number

@@ -1,0 +1,100 @@
+"""JSON-RPC 2.0, one message a line: the messages of both sides, and lines cut out of a stream.
+
+From the server: the requests `start` (once, before anything else) and `call`, the notification `cancel`.
+From the worker: the request `call`, the notifications `progress` and `log`. Each side counts its own requests.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ot_sdk.json_values import encode
+
+MAX_MESSAGE = 256 * 1024 * 1024  # bytes
+NO_SUCH_TOOL = -32601
+TOOL_ERROR = -32000  # the tool raised ToolError
+TOOL_FAILED = -32001  # the tool raised something else
+UNAVAILABLE = -32002  # the network failed it
+NOT_JSON = -32003  # what it returned cannot be written
+CANCELLED = -32004
+NOT_LOADED = -32005  # the file could not be imported
+
+_decode = json.JSONDecoder().raw_decode  # without looking for space around it, which nobody writes
+
+
+class ProtocolError(Exception):
+    """The other side wrote something that is no message."""
+
+
+class Lines:
+    """Cuts a stream of bytes into lines, however they arrive; no byte is looked at twice."""
+
+    def __init__(self, limit: int = MAX_MESSAGE) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._limit = limit  # bytes of one line
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that are complete now, without their ends; raises ProtocolError for one of absurd length."""
+        *complete, rest = data.split(b"\n")
+        if complete and self._parts:
+            complete[0] = b"".join([*self._parts, complete[0]])
+            self._parts, self._size = [], 0
+        if rest:
+            self._parts.append(rest)
+            self._size += len(rest)
+            if self._size > self._limit:
+                raise ProtocolError(f"it wrote a line of more than {self._limit} bytes")
+        return complete
+
+
+def read_message(line: bytes) -> dict[str, Any]:
+    """One line as a message; raises ProtocolError."""
+    try:
+        text = line.decode("utf-8").strip()
+        message, end = _decode(text)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"it wrote a line that is no message: {_excerpt(line)}") from error
+    if type(message) is not dict or end != len(text):
+        raise ProtocolError(f"it wrote a line that is no message: {_excerpt(line)}")
+    return message
+
+
+def write_request(number: int, method: str, params: dict[str, Any]) -> bytes:
+    """A request, to be answered under its number."""
+    return _line({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+def write_call(number: int, tool: str, arguments: dict[str, Any], slot: int) -> bytes:
+    """The request that is made most, written around its arguments; raises NotJsonError, which names one of them."""
+    line = b'{"jsonrpc":"2.0","id":%d,"method":"call","params":{"tool":%s,"slot":%d,"arguments":%s}}\n'
+    return line % (number, encode(tool).encode("ascii"), slot, encode(arguments, "the arguments").encode("ascii"))
+
+
+def write_notification(method: str, params: dict[str, Any]) -> bytes:
+    """A message that has no answer."""
+    return _line({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def write_result(number: int, value: Any, name: str = "the result") -> bytes:
+    """The answer to a request; raises NotJsonError, in which the value is called `name`."""
+    line = b'{"jsonrpc":"2.0","id":%d,"result":%s}\n' % (number, encode(value, name).encode("ascii"))
+    if len(line) > MAX_MESSAGE:
+        raise ValueError(f"{name} has {len(line)} bytes as JSON; at most {MAX_MESSAGE} can cross")
+    return line
+
+
+def write_error(number: int, code: int, message: str, **data: Any) -> bytes:
+    """The answer to a request that failed."""
+    error = {"code": code, "message": message, "data": data}
+    return _line({"jsonrpc": "2.0", "id": number, "error": error})
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return f"{encode(message, 'the message')}\n".encode("ascii")
+
+
+def _excerpt(line: bytes) -> str:
+    text = repr(line[:80].decode("utf-8", "replace"))
+    return text if len(line) <= 80 else f"{text} and {len(line) - 80} bytes more"

@@ -1,0 +1,247 @@
+"""The loop of a worker: reads calls, carries several out at once, answers each under its number.
+
+Its threads take turns to read. The one whose turn it is carries a call of a plain tool out itself. If nothing else is
+going on it keeps its turn meanwhile, which saves waking another thread, and a watch relieves it of it where the call
+takes long; otherwise the next thread reads on at once. Calls of `async def` tools go to an event loop beside them, so
+that one which blocks the loop keeps nothing else waiting.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import traceback
+from contextvars import copy_context
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ot_sdk import protocol
+from ot_sdk.calls import Call, answer_with, answer_with_error, is_async, needs_loop
+from ot_sdk.channel import Channel, take_channel
+from ot_sdk.context import CURRENT, SURROUNDINGS
+from ot_sdk.host import Host
+from ot_sdk.ledger import VARIABLE, Ledger
+from ot_sdk.protocol import ProtocolError
+from ot_sdk.turns import Turns
+
+if TYPE_CHECKING:
+    from ot_sdk.event_loop import EventLoop
+
+
+def serve() -> None:
+    """Serve the tools of the file that is being run: for `if __name__ == "__main__":` at its end.
+
+    With arguments, or at a terminal, it is a small command line: `file.py TOOL name=value`. Otherwise it reads calls
+    from stdin and answers on stdout. Under a server that has loaded the file by itself there is nothing left to do.
+    """
+    if SURROUNDINGS.host is not None:
+        return
+    module = sys.modules["__main__"]
+    if VARIABLE in os.environ:
+        ledger = Ledger(int(os.environ.pop(VARIABLE)))
+        os.set_inheritable(ledger.descriptor, False)
+        channel = take_channel()
+        start = channel.receive()
+        if start is not None:
+            Server(channel, ledger).serve(module, start)
+    elif len(sys.argv) > 1 or sys.stdin.isatty():
+        from ot_sdk.by_hand import run_command  # noqa: PLC0415 - a worker has no need of it
+
+        sys.exit(run_command(module, sys.argv[1:]))
+    else:
+        Server(take_channel(), None).serve(module, None)
+
+
+class Server:
+    """Serves one module until the other side is gone. Without a ledger it was started by hand."""
+
+    def __init__(self, channel: Channel, ledger: Ledger | None) -> None:
+        self._channel = channel
+        self._ledger = ledger
+        self._module: ModuleType
+        self._pid = os.getpid()
+        self._host = Host(channel.send)
+        self._calls: dict[Any, Call] = {}
+        self._loop: EventLoop | None = None
+        self._turns = Turns(self._work)
+        self._counting = threading.Lock()
+        self._last_calls = False  # nothing more will come
+        self._host.before_waiting = self._turns.relieve
+
+    def take_start(self, start: dict[str, Any]) -> None:
+        """Learn what this worker may know; before the file is imported, which may want to know it already."""
+        params = start.get("params") or {}
+        SURROUNDINGS.host = self._host
+        SURROUNDINGS.pack = params.get("pack", "")
+        SURROUNDINGS.config = params.get("config") or {}
+        SURROUNDINGS.secrets = params.get("secrets") or {}
+        SURROUNDINGS.log_level = params.get("log_level", 20)
+
+    def serve(self, module: ModuleType, start: dict[str, Any] | None) -> None:
+        """Say that the module is ready, and serve it on this thread and as many others as it takes; never returns."""
+        self._module = module
+        if start is not None:
+            self.take_start(start)
+            if any(map(is_async, vars(module).values())):
+                self._event_loop()  # now: importing asyncio is part of starting, not of the first call
+            self._channel.send(protocol.write_result(start["id"], {"pid": self._pid, "tools": list_tools(module)}))
+        self._work()
+
+    # -- threads
+
+    def _work(self) -> None:
+        """What every thread does: wait for its turn to read, read, carry out."""
+        try:
+            while True:
+                call = self._turns.take() or self._read()
+                if call is not None:
+                    self._carry_out(call)
+        except BaseException:  # noqa: BLE001 - a thread that is missing would be a hang; an end is seen and told
+            _give_up()
+
+    def _read(self) -> Call | None:
+        """Read until there is a call for which the turn is given up; None if the turn was taken from us."""
+        while True:
+            message = self._receive()
+            if message is None:
+                threading.Event().wait()  # whoever finishes the last call ends the process
+                continue
+            call = self._handle(message)
+            if call is None:
+                continue
+            if len(self._calls) == 1 and not self._channel.pending:
+                self._turns.keep(call)
+                self._carry_out(call)
+                if not self._turns.resume(call):
+                    return None
+            elif self._turns.pass_on(call):
+                return call
+
+    # -- messages
+
+    def _receive(self) -> dict[str, Any] | None:
+        """The next message; None where nothing more will come, and calls are still to be finished."""
+        try:
+            message = self._channel.receive()
+        except ProtocolError as error:
+            os.write(2, f"the other side is not to be understood: {error}\n".encode())
+            message = None
+        if message is None:
+            self._end()
+        return message
+
+    def _handle(self, message: dict[str, Any]) -> Call | None:
+        """See to a message; gives the call if it is one for a plain tool."""
+        if "method" not in message:
+            self._host.resolve(message.get("id"), message)
+        elif message["method"] == "call":
+            return self._accept(message["id"], message.get("params") or {})
+        elif message["method"] == "cancel":
+            self._cancel(message["params"]["id"])
+        return None
+
+    def _accept(self, number: int, params: dict[str, Any]) -> Call | None:
+        function = getattr(self._module, str(params.get("tool")), None)
+        if not callable(function):
+            reason = f"the file has no function {params.get('tool')}"
+            self._channel.send(
+                protocol.write_error(number, protocol.NO_SUCH_TOOL, reason, tools=list_tools(self._module))
+            )
+            return None
+        call = self._calls[number] = Call(number, function, params)
+        if is_async(function):
+            self._event_loop().start(call)
+            return None
+        return call
+
+    def _cancel(self, number: int) -> None:
+        call = self._calls.get(number)
+        if call is None:
+            return  # answered already
+        call.cancelled = True
+        self._host.abandon(call)
+        if self._loop is not None:
+            self._loop.cancel(call)
+
+    def _end(self) -> None:
+        """The other side is gone. A server that is gone wants no answers; whoever started us by hand does."""
+        with self._counting:
+            self._last_calls = True
+            busy = bool(self._calls)
+        if self._ledger is not None or not busy:
+            _exit()
+
+    # -- calls
+
+    def _carry_out(self, call: Call) -> None:
+        copy_context().run(self._carry_out_in_context, call)
+
+    def _carry_out_in_context(self, call: Call) -> None:
+        CURRENT.set(call)
+        value: Any = None
+        error: BaseException | None = None
+        try:
+            self._begin(call)
+            value = call.invoke()
+            if needs_loop(value):
+                self._event_loop().start(call, value)
+                return
+        except BaseException as raised:  # noqa: BLE001 - the loop of a worker answers whatever a tool does
+            error = raised
+        self._finish(call, value, error)
+
+    def _begin(self, call: Call) -> None:
+        if self._ledger is not None and call.slot is not None:
+            self._ledger.begin(call.slot, call.number)
+
+    def _finish(self, call: Call, value: Any, error: BaseException | None) -> None:
+        if os.getpid() != self._pid:
+            os._exit(1)  # a child that the tool forked, and that came back here: the answer is its parent's to give
+        line = answer_with(call, value) if error is None else answer_with_error(call, error)
+        try:
+            self._channel.send(line)
+        except OSError:
+            pass  # nobody is there any more; whoever reads will see it too
+        with self._counting:
+            self._calls.pop(call.number, None)
+            last = self._last_calls and not self._calls
+        if last:
+            _exit()
+
+    def _event_loop(self) -> EventLoop:
+        from ot_sdk.event_loop import EventLoop  # noqa: PLC0415 - asyncio takes longer than all of ours together
+
+        with self._counting:
+            if self._loop is None:
+                self._loop = EventLoop(self._begin, self._finish)
+            return self._loop
+
+
+def list_tools(module: ModuleType) -> list[str]:
+    """The public functions that the file itself defines."""
+    return [
+        name for name, value in vars(module).items() if not name.startswith("_") and _is_own_function(module, value)
+    ]
+
+
+def _is_own_function(module: ModuleType, value: Any) -> bool:
+    own = getattr(value, "__module__", None) == module.__name__
+    return own and callable(value) and not isinstance(value, type)
+
+
+def _give_up() -> NoReturn:
+    """Something is wrong in here: end, so that it is seen."""
+    traceback.print_exc()
+    os._exit(70)
+
+
+def _exit() -> NoReturn:
+    """End now, whatever other threads do, but let the extension tidy up first."""
+    atexit._run_exitfuncs()  # noqa: SLF001 - nothing else runs them without waiting for every thread
+    try:
+        sys.stdout.flush()  # stderr is never held back
+    except (OSError, ValueError):
+        pass
+    os._exit(0)

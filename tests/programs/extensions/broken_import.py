@@ -1,0 +1,6 @@
+"""Cannot be imported."""
+
+import module_that_nobody_has
+
+
+def tool() -> None: ...

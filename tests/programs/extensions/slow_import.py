@@ -1,0 +1,9 @@
+"""Takes its time to be imported."""
+
+import time
+
+time.sleep(1.0)
+
+
+def answer() -> int:
+    return 42
