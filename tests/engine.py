@@ -5,20 +5,38 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from textwrap import dedent
 
 from ot.app import App, open_app
 from ot.config.loader import load_config
 
 
 @asynccontextmanager
-async def open_engine(folder: Path, *, config: str = "", packs: Mapping[str, str] | None = None) -> AsyncIterator[App]:
-    """An engine whose home and project are one folder, with further packs by name and source text."""
-    (folder / ".onetool").mkdir()
+async def open_engine(
+    folder: Path,
+    *,
+    config: str = "",
+    packs: Mapping[str, str] | None = None,
+    extensions: Mapping[str, str] | None = None,
+    home: Path | None = None,
+) -> AsyncIterator[App]:
+    """An engine whose project, and home unless it is given, is one folder; packs and extensions by name and text."""
+    (folder / ".onetool").mkdir(parents=True)
     (folder / ".onetool" / "onetool.yaml").write_text(config)
     pack_folder = folder / "packs"
     pack_folder.mkdir()
     for name, source in (packs or {}).items():
         (pack_folder / f"{name}.py").write_text(source)
-    loaded = load_config(environ={}, cwd=folder, home=folder)
+    for name, source in (extensions or {}).items():
+        write_extension(folder, name, source)
+    loaded = load_config(environ={}, cwd=folder, home=home or folder)
     async with open_app(loaded, packs=[pack_folder]) as app:
         yield app
+
+
+def write_extension(folder: Path, name: str, source: str) -> Path:
+    """An extension file in a project or a home."""
+    file = folder / ".onetool" / "tools" / name / f"{name}_tools.py"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(dedent(source))
+    return file

@@ -1,4 +1,4 @@
-"""OneTool itself: its version, its packs and tools, and several calls at once."""
+"""OneTool itself: its version, its health, its packs and tools, and several calls at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ot.context import current
 from ot.errors import ToolError
+from ot.introspect.health import Health
 from ot.registry.definitions import ToolDefinition
 from ot.registry.marks import in_kernel
 
@@ -82,6 +83,19 @@ async def packs(*, pattern: str = "") -> list[dict[str, Any]]:
         for found in current().registry.packs()
         if wanted in found.name.lower()
     ]
+
+
+async def health() -> dict[str, Any]:
+    """Tell what works, what does not, and why.
+
+    Returns:
+        Versions, how many packs and tools there are, pack files that could not be read, names that two packs wanted,
+        how runs are confined, the state of every worker, and the number of calls that still run though cancelled.
+
+    Example:
+        ot.health()["problems"]
+    """
+    return await current().part(Health).report()
 
 
 @in_kernel

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +40,31 @@ async def test_the_pack_works_as_its_own_example_says(tmp_path: Path) -> None:
     assert answer.text == "Guten Tag, Ada!"
     assert "there are en, de" in mistake.text
     assert not app.problems
+
+
+def test_the_commands_about_extensions_do_what_stands_beside_them(tmp_path: Path) -> None:
+    [commands] = [block for block in blocks("sh") if "onetool" in block]
+    (new, file), (call, greeting) = [line.split("#") for line in commands.splitlines()]
+
+    written = run_in_shell(new, tmp_path)
+
+    assert file.strip().partition(",")[0] in written
+    assert run_in_shell(call, tmp_path) == f"{greeting.strip()}\n"
+
+
+def run_in_shell(command: str, folder: Path) -> str:
+    """What a command prints for a person whose home is this folder."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=folder,
+        env={**os.environ, "HOME": str(folder), "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout
 
 
 def test_the_clients_block_starts_a_program_that_setup_installs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ from onetool.cli.start import load, read_registry
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
+from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
 
 
@@ -20,10 +22,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def main(options: Namespace) -> int:
     loaded = load(options)  # a mistake in a file ends here, with its own line
-    registry = read_registry()
+    registry = read_registry(loaded)
     problems = [*_find_pack_problems(registry), *_find_setting_problems(loaded, registry)]
-    for problem in problems:
-        say(" ".join(problem.split()))
+    notes = [word_collision(collision) for collision in registry.collisions if not _is_mistake(collision)]
+    for line in (*problems, *(f"note: {note}" for note in notes)):
+        say(" ".join(line.split()))
     if problems:
         return USAGE
     files = ", ".join(map(str, loaded.files)) or "no file, only defaults"
@@ -33,7 +36,21 @@ def main(options: Namespace) -> int:
 
 def _find_pack_problems(registry: ToolRegistry) -> Iterator[str]:
     for problem in registry.problems:
-        yield word_error(problem)
+        yield f"{problem.file.parent}{os.sep}{word_error(problem)}"
+    for collision in registry.collisions:
+        if _is_mistake(collision):
+            yield word_collision(collision)
+
+
+def _is_mistake(collision: NameCollision) -> bool:
+    """Whether a pack is lost by it that nobody meant to lose."""
+    return collision.reachable_as is None and not collision.intended
+
+
+def word_collision(collision: NameCollision) -> str:
+    """One name that two packs wanted, in words."""
+    fate = "is not loaded" if collision.reachable_as is None else f"is reached as {collision.reachable_as}"
+    return f"pack {collision.name}: the name belongs to {collision.kept_by}; {collision.other} {fate}"
 
 
 def _find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:

@@ -20,8 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    load(options)
-    definitions = read_registry().definitions()
+    definitions = read_registry(load(options)).definitions()
     found = find_matching(definitions, options.pattern)
     if not found:
         names = nearest(options.pattern, [definition.name for definition in definitions])[:_SUGGESTED]

@@ -1,0 +1,40 @@
+"""`onetool new pack NAME`: an extension to start from, with a test."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from onetool.cli import OK, USAGE
+from onetool.cli.printing import complain, say
+from onetool.cli.start import load, read_registry
+from ot.config.paths import tool_folders
+from ot.errors import NewExtensionError
+from ot.execution.wording import word_error
+from ot.workers.new_extension import write_extension
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("what", choices=["pack"], metavar="pack", help="what is written: the word pack")
+    parser.add_argument("name", metavar="NAME", help="the pack's name: what stands before the dot in code")
+    parser.epilog = "Writes .onetool/tools/NAME in the project; never over anything that is there."
+
+
+def main(options: Namespace) -> int:
+    loaded = load(options)
+    folder, _ = tool_folders(loaded.project, loaded.home)
+    taken = [pack.name for pack in read_registry(loaded).packs()]
+    try:
+        written = write_extension(folder, options.name, project=loaded.project, taken=taken)
+    except NewExtensionError as error:
+        complain(f"onetool: {word_error(error)}")
+        return USAGE
+    for file in (written.file, written.test):
+        say(f"wrote {_seen_from_here(file)}")
+    say(f"try it: onetool call {options.name}.hello name=Ada")
+    return OK
+
+
+def _seen_from_here(file: Path) -> Path:
+    here = Path.cwd()
+    return file.relative_to(here) if file.is_relative_to(here) else file

@@ -1,0 +1,25 @@
+"""`onetool sdk-path`: where `ot_sdk` is importable from, for an extension that is run by hand."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from onetool.cli import OK
+from onetool.cli.printing import say
+from ot.config.paths import state_folder
+from ot.errors import ConfigError
+from ot.workers.sdk_folder import sdk_folder
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.epilog = "PYTHONPATH=$(onetool sdk-path) uv run --script FILE runs an extension without OneTool."
+
+
+def main(_: Namespace) -> int:
+    state = state_folder(Path.home())
+    try:
+        say(str(sdk_folder(state)))
+    except OSError as error:
+        raise ConfigError(f"cannot be written: {error.strerror}", file=state) from error
+    return OK

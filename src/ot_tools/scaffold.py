@@ -1,0 +1,44 @@
+"""New extensions: a file with one tool to start from, and its test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio.to_thread
+
+from ot.config.paths import FOLDER, TOOLS
+from ot.context import current
+from ot.errors import NewExtensionError, ToolError
+from ot.execution.wording import word_error
+from ot.workers.extension_loader import ExtensionLoader
+from ot.workers.new_extension import NewExtension, write_extension
+
+pack = "scaffold"
+
+
+async def extension(*, name: str) -> dict[str, str]:
+    """Write a working extension and its test into the project's .onetool/tools; never over anything.
+
+    From the next run on the pack can be called. Edit its file: a change is seen without a restart.
+
+    Args:
+        name: The new pack's name, which stands before the dot in code: letters, digits and underscores.
+
+    Returns:
+        The file of the pack, the file of its test, and a call to try.
+
+    Example:
+        scaffold.extension(name="weather")
+    """
+    context = current()
+    taken = [known.name for known in context.registry.packs()]
+    try:
+        written = await anyio.to_thread.run_sync(_write, context.project, name, taken)
+    except NewExtensionError as error:
+        raise ToolError(word_error(error)) from error
+    await context.part(ExtensionLoader).catch_up(at_once=True)
+    return {"file": str(written.file), "test": str(written.test), "try": f"{name}.hello(name='Ada')"}
+
+
+def _write(project: Path, name: str, taken: list[str]) -> NewExtension:
+    return write_extension(project / FOLDER / TOOLS, name, project=project, taken=taken)

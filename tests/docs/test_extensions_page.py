@@ -1,0 +1,76 @@
+"""The page about extensions is true: its commands are run in an empty folder, and say what it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import ot_sdk
+from ot.registry.from_source import read_pack
+from tests.availability import require_program
+
+PAGE = (Path(__file__).parents[2] / "docs" / "extensions.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+SCRIPTS = Path(sys.executable).parent
+
+
+def test_every_line_from_the_empty_folder_on_works(tmp_path: Path) -> None:
+    here, expected = tmp_path / "empty", ""
+    here.mkdir()
+    said: list[str] = []
+    for language, text in BLOCKS:
+        match language:
+            case "python":
+                name, _, content = text.removeprefix("# ").partition("\n")
+                assert (here / name).exists(), "the page replaces what was written before"
+                (here / name).write_text(content)
+            case "sh":
+                said.append(_run(text, here, home=tmp_path))
+            case _:
+                expected += text
+
+    assert "".join(said) == expected
+
+
+def test_no_kind_of_block_is_left_out() -> None:
+    assert " ".join(language for language, _ in BLOCKS) == "sh text python sh text sh text python sh text"
+    assert PAGE.count("```") == 2 * len(BLOCKS)
+
+
+def test_the_table_names_what_the_kit_has() -> None:
+    named = set(re.findall(r"^\| `ot_sdk\.(\w+)", PAGE, re.MULTILINE))
+
+    assert named == set(ot_sdk.__all__) - {"serve", "CallCancelled"}
+
+
+def test_the_pack_of_the_page_is_documented_whole(tmp_path: Path) -> None:
+    source = next(text for language, text in BLOCKS if language == "python")
+    (tmp_path / "versions_tools.py").write_text(source)
+
+    [tool] = read_pack(tmp_path / "versions_tools.py").tools.values()
+
+    assert tool.docs.example == 'versions.newest(versions=["1.9", "1.10"])'
+    assert tool.docs.arguments
+    assert tool.docs.returns
+
+
+def _run(commands: str, folder: Path, *, home: Path) -> str:
+    """What a person sees who types these lines; uv keeps its cache, as that person's would."""
+    uv = require_program("uv") if not (SCRIPTS / "uv").exists() else SCRIPTS / "uv"
+    cache = subprocess.run([uv, "cache", "dir"], capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+    path = os.pathsep.join([str(SCRIPTS), os.environ.get("PATH", "")])
+    passed = {name: value for name, value in os.environ.items() if name.startswith(("UV_", "SSL_", "HTTP", "NO_PROXY"))}
+    done = subprocess.run(
+        ["bash", "-eu", "-c", commands],
+        cwd=folder,
+        env={**passed, "HOME": str(home), "PATH": path, "UV_CACHE_DIR": cache, "LANG": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

@@ -1,0 +1,133 @@
+"""What the command line does about extensions, as a person uses it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.raw_server import WAIT, environment_of
+from tests.engine import write_extension
+
+Finished = subprocess.CompletedProcess[str]
+OneTool = Callable[..., Finished]
+
+
+@pytest.fixture
+def onetool(tmp_path: Path) -> OneTool:
+    """Run `onetool ...` in a project beside its home."""
+    project, home = tmp_path / "project", tmp_path / "home"
+    project.mkdir()
+    home.mkdir()
+
+    def run(*arguments: str) -> Finished:
+        return subprocess.run(
+            [sys.executable, "-m", "onetool", *arguments],
+            capture_output=True,
+            text=True,
+            cwd=project,
+            env=environment_of(home),
+            timeout=WAIT,
+            check=False,
+        )
+
+    return run
+
+
+def test_a_new_pack_works_and_is_listed(onetool: OneTool) -> None:
+    written = onetool("new", "pack", "weather")
+
+    assert written.returncode == 0, written.stderr
+    assert written.stdout.splitlines() == [
+        "wrote .onetool/tools/weather/weather_tools.py",
+        "wrote .onetool/tools/weather/test_weather.py",
+        "try it: onetool call weather.hello name=Ada",
+    ]
+    assert onetool("call", "weather.hello", "name=Ada").stdout == "Hello, Ada!\n"
+    assert "weather.hello(*, name: str, times: int = 1) -> str" in onetool("tools", "weather").stdout
+    assert onetool("check").returncode == 0
+
+
+def test_the_test_of_a_new_pack_passes(onetool: OneTool, tmp_path: Path) -> None:
+    onetool("new", "pack", "weather")
+    folder = tmp_path / "project" / ".onetool" / "tools" / "weather"
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder / "test_weather.py"],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment_of(tmp_path / "home") | {"PYTHONPATH": onetool("sdk-path").stdout.strip()},
+        timeout=60,
+        check=False,
+    )
+
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["new", "pack", "demo"], "there is a pack of this name already"),
+        (["new", "pack", "my-pack"], "letters, digits and underscores"),
+        (["new", "pack", "json"], "Python uses this name itself"),
+        (["new", "pack"], "NAME"),
+        (["new", "server", "x"], "pack"),
+    ],
+    ids=["taken", "no-identifier", "of-python", "no-name", "not-a-pack"],
+)
+def test_what_cannot_be_written_is_a_mistake_of_usage(onetool: OneTool, arguments: list[str], words: str) -> None:
+    finished = onetool(*arguments)
+
+    assert finished.returncode == 2
+    assert words in finished.stderr
+    assert finished.stdout == ""
+
+
+def test_nothing_is_overwritten(onetool: OneTool, tmp_path: Path) -> None:
+    file = write_extension(tmp_path / "project", "weather", "def mine(): ...\n")
+
+    assert onetool("new", "pack", "weather").returncode == 2
+    assert file.read_text() == "def mine(): ...\n"
+
+
+def test_sdk_path_holds_the_kit_and_nothing_else(onetool: OneTool) -> None:
+    finished = onetool("sdk-path")
+
+    assert finished.returncode == 0
+    assert [path.name for path in Path(finished.stdout.strip()).iterdir()] == ["ot_sdk"]
+
+
+def test_check_names_every_file_that_cannot_be_used(onetool: OneTool, tmp_path: Path) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    broken = write_extension(project, "broken", "x = 1\ndef f(:\n")
+    odd = write_extension(home, "odd", "# /// script\n# dependencies = [\n# ///\ndef f(): ...\n")
+    ot = write_extension(project, "ot", "def f(): ...\n")
+    write_extension(project, "fine", "def f(): ...\n")
+    finished = onetool("check")
+
+    lines = finished.stdout.splitlines()
+    assert finished.returncode == 2
+    assert [line.partition(":")[0] for line in lines] == [f"{broken}, line 2", str(odd), "pack ot"]
+    assert "not valid Python" in lines[0]
+    assert lines[2] == f"pack ot: the name belongs to OneTool itself; {ot} is not loaded"
+
+
+def test_check_notes_what_somebody_arranged_and_finds_nothing_wrong_with_it(onetool: OneTool, tmp_path: Path) -> None:
+    project, home = tmp_path / "project", tmp_path / "home"
+    near = write_extension(project, "notes", "def f(): ...\n")
+    far = write_extension(home, "notes", "def f(): ...\n")
+    demo = write_extension(home, "demo", "def f(): ...\n")
+    json = write_extension(home, "json", "def f(): ...\n")
+    finished = onetool("check")
+
+    assert finished.returncode == 0
+    assert finished.stdout.splitlines()[:-1] == [
+        f"note: pack json: the name belongs to Python itself; {json} is reached as json_",
+        f"note: pack notes: the name belongs to {near}; {far} is not loaded",
+        f"note: pack demo: the name belongs to {demo}; the built-in pack is reached as demo_builtin",
+    ]
+    assert finished.stdout.splitlines()[-1].startswith("OK: ")
