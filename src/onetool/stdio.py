@@ -17,7 +17,7 @@ from mcp.shared.message import SessionMessage
 
 from onetool.messages import LineBuffer, MalformedLineError, parse_message
 
-_CHUNK = 256 * 1024
+_CHUNK = 64 * 1024  # a larger buffer costs more to allocate than it saves
 _FINISH_LINE = 1.0  # seconds for the rest of a line whose sender was cancelled
 
 

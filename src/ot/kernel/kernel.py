@@ -93,7 +93,7 @@ class Kernel:
 
     def _readable(self) -> None:
         try:
-            data = self._socket.recv(256 * 1024)
+            data = self._socket.recv(64 * 1024)
         except BlockingIOError:
             return
         except OSError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
@@ -20,7 +19,7 @@ from ot.workers.sdk_folder import sdk_folder
 from ot.workers.uv import uv_environment, worker_environment
 from ot_sdk.worker import GUARD
 
-_SYNC_OPTIONS = ("--output-format", "json", "--color", "never", "--no-progress")
+_OPTIONS = ("--color", "never", "--no-progress")
 
 Tell = Callable[[str], None]
 """Takes a line for whoever waits: what is being done."""
@@ -73,26 +72,30 @@ async def _interpreter(file: Path, header: ScriptHeader, host: WorkerHost, sdk: 
 
 async def _sync(file: Path, header: ScriptHeader, host: WorkerHost, sdk: Path, tell: Tell) -> Path:
     """Let uv make the environment: of what it has, and only if that is not enough, of what it can fetch."""
-    command = [*_uv(host), "sync", "--script", str(file), *_SYNC_OPTIONS]
+    uv = _guarded(sdk, _uv(host))
+    sync = [*uv, "sync", "--script", str(file), *_OPTIONS]
     with LogSpan("worker.sync", file=file) as span:
-        found = await _run(_guarded(sdk, [*command, "--offline"]), host, lambda _: None)
-        span.add(offline=found.python is not None)
-        if found.python is None:
-            needs = ", ".join(header.dependencies) or "no packages"
-            tell(f"installing its dependencies ({needs})")
-            found = await _run(_guarded(sdk, command), host, lambda line: tell(f"installing its dependencies: {line}"))
-    if found.python is None:
-        raise PreparationError(f"its dependencies cannot be installed. uv says:\n{found.said}")
-    return found.python
+        done = await _run([*sync, "--offline"], host)
+        span.add(offline=done.status == 0)
+        if done.status != 0:
+            tell(f"installing its dependencies ({', '.join(header.dependencies) or 'none'})")
+            done = await _run(sync, host, lambda line: tell(f"installing its dependencies: {line}"))
+        if done.status != 0:
+            raise PreparationError(f"its dependencies cannot be installed. uv says:\n{done.said}")
+        found = await _run([*uv, "python", "find", "--script", str(file), "--offline"], host)
+    if found.status != 0 or not found.printed:
+        raise PreparationError(f"the interpreter of its environment was not found. uv says:\n{found.said}")
+    return Path(found.printed)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    python: Path | None
+class _Done:
+    status: int
+    printed: str  # on stdout
     said: str  # on stderr
 
 
-async def _run(command: Sequence[str], host: WorkerHost, tell: Tell) -> _Found:
+async def _run(command: Sequence[str], host: WorkerHost, tell: Tell = lambda _: None) -> _Done:
     process = start_guarded(command, environ=uv_environment(host.environ), cwd=host.project)
     output: list[bytes] = []
     process.on_output = output.append
@@ -101,12 +104,7 @@ async def _run(command: Sequence[str], host: WorkerHost, tell: Tell) -> _Found:
         await process.ended.wait()
     finally:
         await process.close(patience=0)
-    if process.exit_code != 0:
-        return _Found(None, process.tail)
-    try:
-        return _Found(Path(json.loads(b"".join(output))["sync"]["environment"]["python"]["path"]), process.tail)
-    except (ValueError, KeyError, TypeError) as error:
-        raise PreparationError("uv answered in a form that is not known; version 0.8 or newer is needed") from error
+    return _Done(process.exit_code, os.fsdecode(b"".join(output).strip()), process.tail)
 
 
 def _uv(host: WorkerHost) -> list[str]:

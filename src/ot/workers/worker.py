@@ -16,7 +16,7 @@ from ot.errors import ToolError, WorkerCrashedError
 from ot.logs import write_log
 from ot.workers.answers import error_from
 from ot.workers.extension import Extension
-from ot.workers.guarded_process import GuardedProcess
+from ot.workers.guarded_process import GuardedProcess, ignore
 from ot.workers.host import WorkerHost
 from ot.workers.requests import CallRequests
 from ot_sdk import protocol
@@ -226,6 +226,7 @@ class Worker:
                 if line:
                     self._on_line(line)
         except (ProtocolError, TypeError, ValueError, OverflowError) as error:
+            self._process.on_output = ignore  # whatever comes after this is not to be trusted either
             self.doom(f"its worker is not to be understood: {error}")
 
     def _on_line(self, line: bytes) -> None:

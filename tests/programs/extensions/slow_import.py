@@ -2,7 +2,7 @@
 
 import time
 
-time.sleep(1.0)
+time.sleep(1.5)
 
 
 def answer() -> int:

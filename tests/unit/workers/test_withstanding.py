@@ -194,6 +194,35 @@ async def test_a_worker_that_cannot_be_understood_is_ended(pool: WorkerPool, too
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        '{"method": "progress", "params": {"within": [], "done": 1}}',
+        '{"method": "progress", "params": {"within": 2, "done": 1e999, "total": "x", "message": {}}}',
+        '{"method": "log", "params": {"level": {}, "message": [1]}}',
+        '{"method": "log", "params": [1]}',
+        '{"method": ["call"], "id": 1}',
+        '{"method": "call", "id": "x", "params": {"arguments": {}}}',
+        '{"method": "call", "id": 1, "params": {"within": 999, "tool": 5, "arguments": {}}}',
+        '{"method": "call", "id": 1, "params": {"within": 2, "tool": null, "arguments": {"/": 1}}}',
+        '{"id": 999, "result": "of nobody"}',
+        '{"id": [], "result": 1}',
+        '{"id": null, "error": null}',
+        "{}",
+    ],
+)
+async def test_no_message_of_a_worker_confuses_the_server(pool: WorkerPool, line: str) -> None:
+    half_line = program("half_line")
+    await pool.call(half_line, "pid", {})
+    outcomes: list[Any] = []
+
+    with fail_after(10):
+        await attempt(pool.call(half_line, "say", {"line": line}), outcomes)
+
+        assert outcomes[0] == "answered" or isinstance(outcomes[0], WorkerCrashedError)
+        assert isinstance(await pool.call(half_line, "pid", {}), int)
+
+
+@pytest.mark.parametrize(
     ("kind", "words"),
     [
         ("set", "the result is a set"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+import yaml
 from anyio import fail_after
 
 from ot.context import current
@@ -20,6 +21,7 @@ from ot.errors import (
 )
 from ot.execution.caller import Caller
 from ot.execution.wording import builtin_kind, word_error
+from tests.engine import open_engine as open_whole_engine
 from tests.opened_executor import define, wait_until
 from tests.worker_pool import open_engine, program, write_extension
 
@@ -109,7 +111,7 @@ async def test_the_clocks_stand_still_while_a_worker_starts(tmp_path: Path) -> N
         def __exit__(self, *_: object) -> None:
             held.append("released")
 
-    async with open_engine(tmp_path, program("slow_import"), timeout=0.3) as engine:
+    async with open_engine(tmp_path, program("slow_import"), timeout=1.0) as engine:
         with fail_after(10):
             answer = await engine.executor.call("slow_import.answer", {}, caller=Caller(hold=Hold))
 
@@ -121,8 +123,8 @@ async def test_the_clock_of_an_outer_call_stands_still_too(tmp_path: Path) -> No
     async def ask(_: dict[str, Any]) -> Any:
         return await current().call("slow_import.answer")
 
-    async with open_engine(tmp_path, program("slow_import"), program("talking"), timeout=0.6) as engine:
-        engine.registry.register(define("host.ask", timeout=0.6), ask)
+    async with open_engine(tmp_path, program("slow_import"), program("talking"), timeout=1.2) as engine:
+        engine.registry.register(define("host.ask", timeout=1.2), ask)
         with fail_after(10):
             assert await engine.executor.call("talking.shout", {"tool": "host.ask", "text": ""}) == 42
 
@@ -267,3 +269,46 @@ async def test_what_an_extension_logs_is_in_the_servers_log(tmp_path: Path, capl
             await engine.executor.call("talking.say", {"text": "hello"})
 
     assert any("talking.log" in str(record.msg) and "it says hello" in str(record.msg) for record in caplog.records)
+
+
+async def test_a_run_does_not_lose_time_while_a_worker_starts(tmp_path: Path) -> None:
+    source = program("slow_import").file.read_text()
+
+    async with open_whole_engine(tmp_path, config="execution: {timeout: 1.2}", extensions={"slow": source}) as app:
+        with fail_after(20):
+            answer = await app.runner.run("slow.answer()", caller=Caller())
+
+    assert (answer.text, answer.is_error) == ("42", False)
+
+
+async def test_a_large_result_reaches_the_code_that_asked_for_it(tmp_path: Path) -> None:
+    source = program("large").file.read_text()
+
+    async with open_whole_engine(tmp_path, extensions={"large": source}) as app:
+        with fail_after(60):
+            answer = await app.runner.run("len(large.text(size=50_000_000))", caller=Caller())
+
+    assert answer.text == "50000000"
+
+
+async def test_a_hundred_calls_from_four_runs_get_their_own_answers(tmp_path: Path) -> None:
+    source = program("many").file.read_text()
+    code = """
+calls = [(many.echo if n % 2 else many.later) for n in range({start}, {start} + 25)]
+ot.parallel(*[(lambda n=n, call=call: call(value=n)) for n, call in enumerate(calls, {start})])
+"""
+    answers: dict[int, str] = {}
+
+    async with open_whole_engine(tmp_path, extensions={"many": source}) as app:
+
+        async def run(start: int) -> None:
+            answers[start] = (await app.runner.run(code.format(start=start), caller=Caller())).text
+
+        with fail_after(60):
+            async with anyio.create_task_group() as runs:
+                for start in range(0, 100, 25):
+                    runs.start_soon(run, start)
+
+    assert {start: yaml.safe_load(text) for start, text in answers.items()} == {
+        start: list(range(start, start + 25)) for start in range(0, 100, 25)
+    }
