@@ -7,10 +7,11 @@ when it is first used, so a worker starts with what it needs and no more.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
     from logging import Logger
+    from typing import Any
 
     from ot_sdk.context import config, secret
     from ot_sdk.errors import CallCancelled, ToolError

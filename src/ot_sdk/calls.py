@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import traceback
 from itertools import islice
-from typing import Any, Callable
 
 from ot_sdk import protocol
 from ot_sdk.errors import CallCancelled, ToolError
 from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
 from ot_sdk.json_values import NotJsonError
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 MAX_DRAINED = 10_000
 _TRACEBACK_LIMIT = 8000
@@ -103,6 +105,8 @@ def answer_with_error(call: Call, error: BaseException) -> bytes:
 
 def _traceback(error: BaseException) -> str:
     try:
+        import traceback  # noqa: PLC0415 - a call that succeeds has no need of it
+
         return "".join(traceback.format_exception(type(error), error, error.__traceback__))[-_TRACEBACK_LIMIT:]
     except Exception:  # noqa: BLE001 - an exception of foreign code may not let itself be written
         return "the traceback cannot be written"

@@ -6,9 +6,12 @@ import os
 import sys
 import threading
 from collections import deque
-from typing import Any
 
 from ot_sdk.protocol import Lines, read_message
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
+if TYPE_CHECKING:
+    from typing import Any
 
 _CHUNK = 64 * 1024  # more would be mapped and unmapped by the system at every read
 

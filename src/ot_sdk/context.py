@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
 
 from ot_sdk.errors import ToolError
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
+    from typing import Any
+
     from ot_sdk.calls import Call
     from ot_sdk.host import Host
 

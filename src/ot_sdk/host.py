@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-from typing import Any, Callable
 
 from ot_sdk import protocol
 from ot_sdk.context import CURRENT, SURROUNDINGS
 from ot_sdk.errors import CallCancelled, ToolError
 from ot_sdk.json_values import encode
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
+if TYPE_CHECKING:
+    from typing import Any, Callable
 
 
 def call(tool: str, /, **arguments: Any) -> Any:

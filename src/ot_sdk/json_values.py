@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_DEPTH = 200
 _SCALARS = frozenset({str, int, float, bool, type(None)})

@@ -7,9 +7,12 @@ From the worker: the request `call`, the notifications `progress` and `log`. Eac
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ot_sdk.json_values import encode
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_MESSAGE = 256 * 1024 * 1024  # bytes
 NO_SUCH_TOOL = -32601

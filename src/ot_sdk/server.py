@@ -12,10 +12,8 @@ import atexit
 import os
 import sys
 import threading
-import traceback
 from contextvars import copy_context
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from ot_sdk import protocol
 from ot_sdk.calls import Call, answer_with, answer_with_error, is_async, needs_loop
@@ -26,7 +24,10 @@ from ot_sdk.ledger import VARIABLE, Ledger
 from ot_sdk.protocol import ProtocolError
 from ot_sdk.turns import Turns
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
     from ot_sdk.event_loop import EventLoop
 
 
@@ -233,6 +234,8 @@ def _is_own_function(module: ModuleType, value: Any) -> bool:
 
 def _give_up() -> NoReturn:
     """Something is wrong in here: end, so that it is seen."""
+    import traceback  # noqa: PLC0415 - a worker that is well has no need of it
+
     traceback.print_exc()
     os._exit(70)
 

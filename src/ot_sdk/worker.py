@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from types import ModuleType
 
 from ot_sdk import protocol
@@ -64,6 +63,8 @@ def import_file(file: str) -> ModuleType:
 
 
 def _failure(number: int, file: str, error: BaseException) -> bytes:
+    import traceback  # noqa: PLC0415 - a file that can be imported has no need of it
+
     from ot_sdk.failures import message_of  # noqa: PLC0415
 
     frames = traceback.extract_tb(error.__traceback__)
