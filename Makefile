@@ -6,6 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 CONFORMANCE := tests/conformance/node_modules/.ready
+REFERENCE := tests/reference_servers/.venv/.ready
 # Two processes: the tests start servers and kernels of their own.
 WORKERS ?= 2
 
@@ -24,10 +25,13 @@ system: setup
 $(CONFORMANCE): tests/conformance/package.json tests/conformance/package-lock.json | system
 	@scripts/install-conformance-suite && touch $@ || true
 
+$(REFERENCE): tests/reference_servers/package-lock.json tests/reference_servers/requirements.txt $(CONFORMANCE) | system
+	@scripts/install-reference-servers && touch $@ || true
+
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
-test: setup system $(CONFORMANCE)  ## run all tests
+test: setup system $(CONFORMANCE) $(REFERENCE)  ## run all tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 check: setup  ## format, lint, types and layers
@@ -36,7 +40,7 @@ check: setup  ## format, lint, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup  ## measure, each figure beside its target
+bench: setup $(REFERENCE)  ## measure, each figure beside its target
 	@$(BIN)/python -m bench
 
 format: setup  ## rewrite the files as the checks want them
@@ -47,4 +51,5 @@ lock: setup  ## resolve the dependencies anew
 	scripts/lock
 
 clean:  ## remove everything that make prepared
-	rm -rf .venv tests/conformance/node_modules .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv tests/conformance/node_modules tests/reference_servers/node_modules \
+		tests/reference_servers/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
