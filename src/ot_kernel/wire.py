@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import time
 from _thread import LockType, allocate_lock  # threading costs every fork half a millisecond
 from typing import Any
 
@@ -16,6 +17,7 @@ MAX_FRAME = 1024 * 1024
 HEADER = struct.Struct("!I")
 SPILL_PREFIX = ".message-"
 _READ_AHEAD = 65536
+_AWAKE = 0.0002  # seconds; most answers come sooner, and waking an idle processor would take a third of that
 
 Message = dict[str, Any]
 
@@ -84,7 +86,10 @@ class Channel:
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
-            view = view[os.write(self._fd, view) :]
+            try:
+                view = view[os.write(self._fd, view) :]
+            except BlockingIOError:  # another thread waits awake, which takes no longer than a moment
+                os.sched_yield()
 
     def receive(self) -> Message:
         """The next message; only for the time before code runs, when there is one thread."""
@@ -125,6 +130,20 @@ class Channel:
             else:
                 bell.acquire()
 
+    def _wait_awake(self) -> None:
+        """Look for the answer again and again for a moment, behind whoever else wants the processor."""
+        os.set_blocking(self._fd, False)
+        try:
+            end = time.perf_counter() + _AWAKE
+            while time.perf_counter() < end:
+                try:
+                    self._incoming = os.read(self._fd, _READ_AHEAD)
+                    return
+                except BlockingIOError:
+                    os.sched_yield()
+        finally:
+            os.set_blocking(self._fd, True)
+
     def _hang_bell(self) -> LockType:
         """A lock that is released when something has arrived."""
         bell = allocate_lock()
@@ -135,6 +154,8 @@ class Channel:
     def _read_for_everyone(self) -> None:
         answer: Message | None = None
         try:
+            if not self._incoming:
+                self._wait_awake()
             answer = self.receive()
         finally:
             with self._state:
