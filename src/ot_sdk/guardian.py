@@ -44,6 +44,7 @@ def guard_command(command: list[str], ledger: Ledger | None) -> None:
     """Become the guardian of a program; never returns."""
     guarded = divide(ledger)
     os.read(guarded, 1)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and other programs would inherit that
     try:
         os.execvp(command[0], command)
     except OSError as error:

@@ -11,15 +11,21 @@ from ot_sdk.guardian import divide, guard_command
 from ot_sdk.ledger import VARIABLE, Ledger
 
 GUARD = "--guard"
+GUARD_STRANGER = "--guard-stranger"
 
 
 def main(arguments: list[str]) -> None:
-    """`FILE`: serve an extension. `--guard COMMAND...`: stand above another program."""
+    """`FILE`: serve an extension. `--guard COMMAND...`: stand above another program.
+
+    One guarded by `--guard-stranger` does not get the ledger.
+    """
     if arguments[0] == GUARD:
         inherited = os.environ.get(VARIABLE)
         guard_command(arguments[1:], Ledger(int(inherited)) if inherited else None)
     ledger = Ledger(int(os.environ.pop(VARIABLE)))
     os.set_inheritable(ledger.descriptor, False)
+    if arguments[0] == GUARD_STRANGER:
+        guard_command(arguments[1:], ledger)
     guarded = divide(ledger)
     serve_file(arguments[0], ledger, guarded)
 

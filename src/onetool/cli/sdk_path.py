@@ -9,7 +9,7 @@ from onetool.cli import OK
 from onetool.cli.printing import say
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
-from ot.workers.sdk_folder import sdk_folder
+from ot.processes.sdk_folder import sdk_folder
 
 
 def add_arguments(parser: ArgumentParser) -> None:

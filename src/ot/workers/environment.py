@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Literal
 
 from ot.logs import LogSpan, write_log
+from ot.processes.guarded_process import start_guarded
+from ot.processes.guarding import guarded, main_of
+from ot.processes.plain_environment import plain_environment
+from ot.processes.sdk_folder import sdk_folder
 from ot.workers.environment_stamp import read_stamp, write_stamp
-from ot.workers.guarded_process import start_guarded
 from ot.workers.host import WorkerHost
 from ot.workers.pep723 import ScriptHeader, read_header
-from ot.workers.sdk_folder import sdk_folder
-from ot.workers.uv import uv_environment, worker_environment
-from ot_sdk.worker import GUARD
+from ot.workers.uv import uv_environment
 
 _OPTIONS = ("--color", "never", "--no-progress")
 
@@ -49,16 +50,16 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
         sdk = sdk_folder(host.state)
     except OSError as error:
         raise PreparationError(f"the folder for ot_sdk cannot be made: {error}") from error
-    own = worker_environment(host.environ)
+    own = plain_environment(host.environ)
     if header is None:
-        return Command((sys.executable, "-S", _main_of(sdk), str(file)), own)
+        return Command((sys.executable, "-S", main_of(sdk), str(file)), own)
     python = await _interpreter(file, header, host, sdk, tell)
     if launch == "uv-run":
-        words = _guarded(sdk, [*_uv(host), "run", "--offline", "--script", str(file)])
+        words = guarded(sdk, [*_uv(host), "run", "--offline", "--script", str(file)])
         return Command(tuple(words), uv_environment(host.environ) | {"PYTHONPATH": str(sdk)})
     programs = os.pathsep.join(filter(None, (str(python.parent), own.get("PATH"))))
     return Command(
-        (str(python), _main_of(sdk), str(file)), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs}
+        (str(python), main_of(sdk), str(file)), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs}
     )
 
 
@@ -72,7 +73,7 @@ async def _interpreter(file: Path, header: ScriptHeader, host: WorkerHost, sdk: 
 
 async def _sync(file: Path, header: ScriptHeader, host: WorkerHost, sdk: Path, tell: Tell) -> Path:
     """Let uv make the environment: of what it has, and only if that is not enough, of what it can fetch."""
-    uv = _guarded(sdk, _uv(host))
+    uv = guarded(sdk, _uv(host))
     sync = [*uv, "sync", "--script", str(file), *_OPTIONS]
     with LogSpan("worker.sync", file=file) as span:
         done = await _run([*sync, "--offline"], host)
@@ -115,14 +116,6 @@ def _uv(host: WorkerHost) -> list[str]:
             "Install uv (https://docs.astral.sh/uv/), or put it beside OneTool with `pip install uv`"
         )
     return [str(found)]
-
-
-def _guarded(sdk: Path, command: Sequence[str]) -> list[str]:
-    return [sys.executable, "-S", _main_of(sdk), GUARD, *command]
-
-
-def _main_of(sdk: Path) -> str:
-    return str(sdk / "ot_sdk" / "__main__.py")
 
 
 def _last_line(data: bytes) -> str:

@@ -16,9 +16,9 @@ from ot.config.models import WorkerSettings
 from ot.context import CallContext, current_or_none
 from ot.errors import WorkerCrashedError, WorkerStartError
 from ot.logs import LogSpan
+from ot.processes.guarded_process import start_guarded
 from ot.workers.environment import PreparationError, prepare
 from ot.workers.extension import Extension
-from ot.workers.guarded_process import start_guarded
 from ot.workers.host import WorkerHost
 from ot.workers.starting import Starting, facts_for, file_state
 from ot.workers.worker import NotBegunError, StartFailedError, Worker

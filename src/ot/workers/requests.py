@@ -12,7 +12,7 @@ import anyio
 from ot.context import CallContext
 from ot.errors import CallError, ToolError
 from ot.logs import write_log
-from ot.workers.guarded_process import GuardedProcess
+from ot.processes.guarded_process import GuardedProcess
 from ot.workers.host import WorkerHost
 from ot_sdk import protocol
 from ot_sdk.json_values import NotJsonError

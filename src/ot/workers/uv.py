@@ -1,4 +1,4 @@
-"""Finding `uv`, and the part of the environment that it and workers need; nothing else of the server's reaches them."""
+"""Finding `uv`, and the part of the environment that it needs; nothing else of the server's reaches it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,9 @@ import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-_PASSED = frozenset({
-    "HOME", "USER", "LOGNAME", "PATH", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
-    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
-    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
-    # Windows
-    "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA",
-    "PROGRAMDATA", "PROGRAMFILES",
-})  # fmt: skip
-_PASSED_FAMILIES = ("LC_", "XDG_")
+from ot.processes.plain_environment import plain_environment
+
 _OF_UV = ("UV_", "NETRC", "GIT_SSL_", "SSH_AUTH_SOCK")  # where packages come from, which may be a private index
-
-
-def worker_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What every worker gets: home, language, certificates, proxies."""
-    return {name: value for name, value in environ.items() if _passes(name.upper())}
 
 
 def uv_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -32,7 +20,7 @@ def uv_environment(environ: Mapping[str, str]) -> dict[str, str]:
     # Our own interpreter last: one that fits need not be downloaded where the PATH has none.
     interpreter = Path(sys.base_prefix) / ("bin" if os.name == "posix" else "")
     path = os.pathsep.join(filter(None, (environ.get("PATH"), str(interpreter))))
-    return worker_environment(environ) | own | {"PATH": path}
+    return plain_environment(environ) | own | {"PATH": path}
 
 
 def find_uv(environ: Mapping[str, str]) -> Path | None:
@@ -52,7 +40,3 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     for folder in (home / ".local/bin", home / ".cargo/bin", Path("/opt/homebrew/bin"), Path("/usr/local/bin")):
         yield folder / name
-
-
-def _passes(name: str) -> bool:
-    return name in _PASSED or name.startswith(_PASSED_FAMILIES)

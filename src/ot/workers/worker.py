@@ -14,9 +14,9 @@ import anyio
 from ot.context import CallContext
 from ot.errors import ToolError, WorkerCrashedError
 from ot.logs import write_log
+from ot.processes.guarded_process import GuardedProcess, ignore
 from ot.workers.answers import error_from
 from ot.workers.extension import Extension
-from ot.workers.guarded_process import GuardedProcess, ignore
 from ot.workers.host import WorkerHost
 from ot.workers.requests import CallRequests
 from ot_sdk import protocol

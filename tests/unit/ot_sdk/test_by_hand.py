@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import ot_sdk
-from ot.workers.sdk_folder import sdk_folder
+from ot.processes.sdk_folder import sdk_folder
 
 SOURCE = '''
 import os, sys, time

@@ -15,8 +15,9 @@ from anyio import fail_after
 
 from ot.errors import WorkerStartError
 from ot.execution.caller import Caller
+from ot.processes.plain_environment import plain_environment
 from ot.workers.environment import Command, PreparationError, prepare
-from ot.workers.uv import find_uv, uv_environment, worker_environment
+from ot.workers.uv import find_uv, uv_environment
 from tests.worker_pool import host_of, open_engine, open_pool, write_extension
 
 pytestmark = pytest.mark.anyio
@@ -204,5 +205,5 @@ def test_workers_get_what_they_need_and_uv_its_own_settings_besides() -> None:
     }  # fmt: skip
     plain = {"HOME", "PATH", "SSL_CERT_FILE", "no_proxy", "LC_ALL", "XDG_CACHE_HOME"}
 
-    assert set(worker_environment(environ)) == plain
+    assert set(plain_environment(environ)) == plain
     assert set(uv_environment(environ)) == plain | {"UV_INDEX_OURS_PASSWORD"}

@@ -1,0 +1,49 @@
+"""The client at the front, as proxied servers reach it: what it can do for a person, in the protocol's own words.
+
+Everything crosses as plain JSON values, so that the engine needs to know of no protocol library here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+
+class Front(Protocol):
+    """One request's way back to the client that made it. A method whose `can_` is false is not called."""
+
+    @property
+    def session(self) -> object:
+        """The same for all requests of one client."""
+
+    @property
+    def can_elicit(self) -> bool:
+        """Whether a person can fill in a form."""
+
+    @property
+    def can_open_urls(self) -> bool:
+        """Whether a person can be sent to a web page."""
+
+    @property
+    def can_sample(self) -> bool:
+        """Whether a model can be asked."""
+
+    @property
+    def can_list_roots(self) -> bool:
+        """Whether the client knows which folders matter."""
+
+    async def elicit(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """`elicitation/create`; raises FrontError where the client refuses."""
+
+    async def sample(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """`sampling/createMessage`; raises FrontError where the client refuses."""
+
+    async def list_roots(self) -> dict[str, Any]:
+        """`roots/list`; raises FrontError where the client refuses."""
+
+    async def log(self, level: str, logger: str, data: Any) -> None:
+        """`notifications/message`; nothing happens where the client did not ask for that level."""
+
+
+class FrontError(Exception):
+    """The client refused what it was asked, or did not answer in a known form."""
