@@ -25,6 +25,10 @@ OneToolError
 │   ├── WorkerCrashedError
 │   ├── ToolFailedError
 │   └── ToolError                 raised by packs, for the caller to read
+├── ModelError                    a model did not answer
+│   ├── MissingExtraError
+│   ├── ModelRefusedError
+│   └── ModelUnavailableError
 └── RunError                      the run itself did not reach its end
     ├── SandboxError
     ├── KernelStartError
@@ -258,6 +262,44 @@ class ToolError(CallError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class ModelError(OneToolError):
+    """A model did not answer; `provider` is whose it is."""
+
+    def __init__(self, provider: str, *details: object) -> None:
+        super().__init__(provider, *details)
+        self.provider = provider
+
+
+class MissingExtraError(ModelError):
+    """The library that speaks to this provider is not installed; `extra` brings it."""
+
+    def __init__(self, provider: str, extra: str) -> None:
+        super().__init__(provider, extra)
+        self.extra = extra
+
+
+class ModelRefusedError(ModelError):
+    """The provider refused the request, and would refuse it again: key, model or request are wrong."""
+
+    def __init__(self, provider: str, reason: str, *, status: int | None = None) -> None:
+        super().__init__(provider, reason)
+        self.reason = reason
+        self.status = status
+
+
+class ModelUnavailableError(ModelError):
+    """The provider is overloaded, could not be reached, or broke off; `retry_after` is what it asks for, in seconds."""
+
+    def __init__(
+        self, provider: str, reason: str, *, retry_after: float | None = None, status: int | None = None
+    ) -> None:
+        super().__init__(provider, reason)
+        self.reason = reason
+        self.retry_after = retry_after
+        self.status = status
+        self.attempts = 1
 
 
 class RunError(OneToolError):

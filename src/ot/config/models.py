@@ -21,6 +21,7 @@ from ot.config.values import (
     check_url,
     mistake,
     read_number,
+    read_offer,
     read_path,
     read_size,
     read_word,
@@ -34,6 +35,8 @@ FilePath = Annotated[Path, BeforeValidator(read_path)]
 Seconds = Annotated[float, BeforeValidator(read_number), Field(gt=0, le=30 * 24 * 3600, allow_inf_nan=False)]
 Count = Annotated[int, BeforeValidator(read_number)]
 Bytes = Annotated[int, BeforeValidator(read_size)]
+Dollars = Annotated[float, BeforeValidator(read_number), Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+Provider = Annotated[Literal["anthropic", "ollama"], BeforeValidator(read_word)]
 
 
 class Section(BaseModel):
@@ -200,6 +203,55 @@ class LogSettings(Section):
     file: FilePath | None = None
 
 
+class PriceSettings(Section):
+    """What a model costs, in US dollars for a million tokens; without prices for its cache that is not known."""
+
+    input: Dollars
+    output: Dollars
+    cache_read: Dollars | None = None
+    cache_write: Dollars | None = None
+
+
+class MemorySettings(Section):
+    """How much of a conversation the model is shown; the oldest of it goes first."""
+
+    messages: Annotated[Count, Field(ge=2, le=100_000)] = 400
+    characters: Annotated[Count, Field(ge=1000, le=100_000_000)] = 400_000
+
+
+class AnthropicSettings(Section):
+    """Claude; its key is the secret ANTHROPIC_API_KEY."""
+
+    model: Name = "claude-sonnet-5-5"
+    base_url: Url | None = None
+
+
+class OllamaSettings(Section):
+    """A model that Ollama serves."""
+
+    model: Name = "llama3.2"
+    host: Name | None = None
+    context: Annotated[Count, Field(ge=256, le=10_000_000)] | None = None  # tokens
+
+
+class AiSettings(Section):
+    """The assistant: who answers, with which tools, and within which bounds."""
+
+    provider: Provider = "anthropic"
+    failover: Provider | None = None
+    tools: Annotated[tuple[Pattern, ...], BeforeValidator(read_offer)] = ("onetool.run",)
+    system: str = ""
+    max_tokens: Annotated[Count, Field(ge=1, le=1_000_000)] = 8192
+    max_rounds: Annotated[Count, Field(ge=1, le=1000)] = 40
+    max_parallel: Annotated[Count, Field(ge=1, le=64)] = 8
+    retries: Annotated[Count, Field(ge=0, le=20)] = 4
+    timeout: Seconds = 300
+    memory: MemorySettings = MemorySettings()
+    anthropic: AnthropicSettings = AnthropicSettings()
+    ollama: OllamaSettings = OllamaSettings()
+    prices: dict[Pattern, PriceSettings] = {}
+
+
 class Config(Section):
     """Everything a person can set; each part of the engine receives its section."""
 
@@ -217,4 +269,5 @@ class Config(Section):
     prompts: PromptSettings = PromptSettings()
     packs: dict[Name, PackSettings] = {}
     log: LogSettings = LogSettings()
+    ai: AiSettings = AiSettings()
     docs_url: Url = "https://onetool.beycom.online/reference/tools/"

@@ -19,6 +19,8 @@ LARGEST_MEMORY = 1024**4
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE | re.ASCII)
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _URL = re.compile(r"https?://[^\s/?#]+[^\s]*")
+RUN_TOOL = "onetool.run"
+"""The tool that runs code, where one is registered: for the assistant, which has no other way to it."""
 _RESERVED_PACKS = frozenset({"ot", "proj"})
 
 
@@ -39,6 +41,11 @@ def read_number(value: Any) -> Any:
     if isinstance(value, bool):
         raise mistake("must be a number, not true or false", "write a number")
     return value
+
+
+def read_offer(value: Any) -> Any:
+    """Patterns of tools; the word `run` alone stands for the one tool that runs code."""
+    return (RUN_TOOL,) if value in ("run", ["run"], ("run",)) else value
 
 
 def parse_size(text: str) -> int | None:

@@ -140,6 +140,16 @@ def _word_preflight(error: errors.PreflightError) -> str:
     return "\n".join(f"line {line}: {word_error(problem)}" for line, problem in error.problems)
 
 
+def _word_model_refused(error: errors.ModelRefusedError) -> str:
+    status = f" (status {error.status})" if error.status else ""
+    return f"{error.provider} refused the request{status}: {error.reason}"
+
+
+def _word_model_unavailable(error: errors.ModelUnavailableError) -> str:
+    times = f", {error.attempts} times" if error.attempts > 1 else ""
+    return f"{error.provider} did not answer{times}: {error.reason}"
+
+
 def _word_sandbox(error: errors.SandboxError) -> str:
     return (
         f"Runs are refused: the confinement is not in force ({', '.join(error.layers)}). "
@@ -214,6 +224,11 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.WorkerCrashedError: _word_worker_crashed,
     errors.ToolFailedError: _word_failed,
     errors.ToolError: _word_tool_error,
+    errors.MissingExtraError: lambda error: (
+        f"{error.provider} needs a library that is not installed: pip install 'onetool[{error.extra}]'"
+    ),
+    errors.ModelRefusedError: _word_model_refused,
+    errors.ModelUnavailableError: _word_model_unavailable,
     errors.SandboxError: _word_sandbox,
     errors.KernelStartError: lambda error: f"No run could be started: {error.reason}.",
     errors.RunTimeoutError: _word_run_timeout,
