@@ -19,6 +19,7 @@ from ot.errors import CallError, ConsentError, ToolDeniedError, ToolError, ToolS
 from ot.execution.caller import NOBODY, Caller
 from ot.execution.failing import call_error_from
 from ot.execution.prepared import Preparation, PreparedTool
+from ot.execution.tool_answer import ToolAnswer
 from ot.execution.wording import word_error
 from ot.log_text import brief
 from ot.logs import LogSpan, write_log
@@ -80,13 +81,18 @@ class ToolExecutor:
 
     async def execute(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool for an AI client: the text of its value, or a sentence about what went wrong."""
+        return (await self.answer(name, arguments)).text
+
+    async def answer(self, name: str, arguments: Mapping[str, Any], *, caller: Caller = NOBODY) -> ToolAnswer:
+        """The same, with whether it went well, and with what is not text beside it."""
         try:
-            value = await self.call(name, arguments)
+            value = await self.call(name, arguments, caller=caller)
         except CallError as error:
-            return word_error(error)
+            return ToolAnswer(word_error(error), ok=False)
         limit = self.settings.results.inline_limit
         rendered = render(value, limit=limit)
-        return f"{rendered.text}\n(cut after {limit} characters)" if rendered.cut else rendered.text
+        text = f"{rendered.text}\n(cut after {limit} characters)" if rendered.cut else rendered.text
+        return ToolAnswer(text, attachments=rendered.attachments)
 
     async def _call(
         self,

@@ -1,0 +1,159 @@
+"""What the model is shown of a conversation: bounded, and whole in its parts.
+
+A conversation is a list of exchanges: what the person said, rounds of calls with their results, and the answer. The
+parts of a round are only ever added and dropped together, and an exchange begins with the person, so every conversation
+that can be read out of here is one that providers accept, whatever was cancelled or dropped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ot.ai.messages import AssistantMessage, Message, Opaque, Text, ToolCall, ToolMessage, ToolResult, UserMessage
+from ot.config.models import MemorySettings
+
+STOPPED = "[The answer was stopped here.]"
+NOTHING = "[no words]"
+IMAGE_WEIGHT = 6000  # characters that a picture counts for
+_KEPT = 0.75  # of a limit that was passed: dropping a message each time would void the provider's cache each time
+
+
+@dataclass(slots=True)
+class Round:
+    """One turn of the model that asked for calls, and their results."""
+
+    turn: AssistantMessage
+    results: ToolMessage
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One thing that the person said, and everything that came of it."""
+
+    question: str
+    rounds: list[Round] = field(default_factory=list)
+    answer: AssistantMessage | None = None
+
+    def messages(self) -> Iterator[Message]:
+        """In order; while it is being answered, without an answer at the end."""
+        yield UserMessage(self.question)
+        for one in self.rounds:
+            yield one.turn
+            yield one.results
+        if self.answer is not None:
+            yield self.answer
+
+
+class Memory:
+    """The exchanges of one conversation, the oldest first."""
+
+    def __init__(self, settings: MemorySettings) -> None:
+        self._settings = settings
+        self._exchanges: list[Exchange] = []
+
+    def begin(self, question: str) -> Exchange:
+        """The person said something; `end` must follow."""
+        exchange = Exchange(question)
+        self._exchanges.append(exchange)
+        return exchange
+
+    def end(self, exchange: Exchange, unfinished: str = "") -> None:
+        """Nothing more will come of it. Without an answer it keeps what there was of one, or is forgotten."""
+        if exchange.answer is not None:
+            words = exchange.answer.text.strip() or exchange.answer.calls
+            exchange.answer = exchange.answer if words else AssistantMessage((Text(NOTHING),))
+        elif unfinished.strip():
+            exchange.answer = AssistantMessage((Text(f"{unfinished}\n{STOPPED}"),))
+        elif exchange.rounds:
+            exchange.answer = AssistantMessage((Text(STOPPED),))
+        elif exchange in self._exchanges:
+            self._exchanges.remove(exchange)
+        self._bound()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._exchanges.clear()
+
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation within its bounds; the first message is always the person's."""
+        self._bound()
+        return tuple(self._all())
+
+    def _all(self) -> Iterator[Message]:
+        for exchange in self._exchanges:
+            yield from exchange.messages()
+
+    def _bound(self) -> None:
+        """Drop whole exchanges from the front; the last one stays, in a smaller form if need be."""
+        most, room = self._settings.messages, self._settings.characters
+        measures = [_measure(exchange) for exchange in self._exchanges]
+        count, size = sum(one[0] for one in measures), sum(one[1] for one in measures)
+        if count <= most and size <= room:
+            return
+        most, room = max(int(most * _KEPT), 2), int(room * _KEPT)
+        dropped = 0
+        while dropped < len(measures) - 1 and (count > most or size > room):
+            count, size = count - measures[dropped][0], size - measures[dropped][1]
+            dropped += 1
+        del self._exchanges[:dropped]
+        if count > most or size > room:
+            _shrink(self._exchanges[0], most, room)
+
+
+def _measure(exchange: Exchange) -> tuple[int, int]:
+    """How many messages it has, and about how many characters."""
+    weights = list(map(weigh, exchange.messages()))
+    return len(weights), sum(weights)
+
+
+def weigh(message: Message) -> int:
+    """Characters that a message takes up, about."""
+    match message:
+        case UserMessage():
+            return len(message.text)
+        case AssistantMessage():
+            return sum(map(_weigh_part, message.parts))
+        case ToolMessage():
+            return sum(len(one.text) + IMAGE_WEIGHT * len(one.images) for one in message.results)
+
+
+def _weigh_part(part: Text | ToolCall | Opaque) -> int:
+    match part:
+        case Text():
+            return len(part.text)
+        case ToolCall():
+            return len(part.name) + len(json.dumps(part.arguments, default=str))
+        case Opaque():
+            return len(json.dumps(part.data, default=str))
+
+
+def _shrink(exchange: Exchange, count: int, size: int) -> None:
+    """One exchange alone is too much: its oldest rounds go, then each text gets its share of the room."""
+    del exchange.rounds[: max(0, len(exchange.rounds) - max(1, (count - 2) // 2))]
+    while len(exchange.rounds) > 1 and _measure(exchange)[1] > size:
+        del exchange.rounds[0]
+    if _measure(exchange)[1] <= size:
+        return
+    results = [result for one in exchange.rounds for result in one.results.results]
+    share = size // (len(results) + 2)
+    exchange.question = cut_middle(exchange.question, share)
+    for one in exchange.rounds:
+        one.results = ToolMessage(tuple(_cut_result(result, share) for result in one.results.results))
+    if exchange.answer is not None and weigh(exchange.answer) > share:
+        exchange.answer = AssistantMessage((Text(cut_middle(exchange.answer.text or NOTHING, share)),))
+
+
+def _cut_result(result: ToolResult, share: int) -> ToolResult:
+    if len(result.text) + IMAGE_WEIGHT * len(result.images) <= share:
+        return result
+    return replace(result, text=cut_middle(result.text, share), images=())
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Head and tail of a text that is too long, with a note of how much is missing."""
+    if len(text) <= limit:
+        return text
+    half = max(limit // 2 - 20, 0)
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters left out]\n{text[len(text) - half :]}"

@@ -1,0 +1,107 @@
+"""Which tools a model is offered, under names and with schemas that every provider takes, and the way back.
+
+Providers want names of letters, digits, _ and -; ours have a dot, and those of other servers may have anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ot.ai.model import ToolOffer
+from ot.ai.schemas import acceptable
+from ot.config.values import RUN_TOOL
+from ot.execution.wording import list_names
+from ot.registry.definitions import ToolDefinition
+
+LONGEST = 64
+MOST_DESCRIPTION = 8000  # characters
+
+_ODD = re.compile(r"[^a-zA-Z0-9_-]")
+_RUN_PACK = RUN_TOOL.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """One tool: what the model sees, and what it stands for."""
+
+    offer: ToolOffer
+    tool: str
+    renamed: Mapping[str, str] = field(default_factory=dict)  # parameters, by the names that the model uses
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments by the names that the tool itself knows."""
+        return {self.renamed.get(name, name): value for name, value in given.items()}
+
+
+class OfferedTools:
+    """The tools of one conversation, as the registry has them now."""
+
+    def __init__(self, tools: Sequence[OfferedTool]) -> None:
+        self._tools = {tool.offer.name: tool for tool in tools}
+        self.offers = tuple(tool.offer for tool in tools)
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def find(self, name: str) -> OfferedTool | None:
+        """What the model means by a name; nothing that was not offered can be meant."""
+        return self._tools.get(name) or self._tools.get(legal_name(name))
+
+    def explain_unknown(self, name: str) -> str:
+        """The words for a model that asked for something else."""
+        names = list_names(name, self._tools)
+        way = ""
+        if self._tools.keys() == {"run"}:
+            way = " Every other tool is called in the code that run executes."
+        return f"There is no tool {name!r}. Tools: {names}.{way}"
+
+
+def offer_tools(definitions: Iterable[ToolDefinition], patterns: Sequence[str]) -> OfferedTools:
+    """Offer the tools whose names fit a pattern; names do not change when other tools come or go, if they can help it."""
+    tools: list[OfferedTool] = []
+    taken: set[str] = set()
+    for definition in sorted(definitions, key=lambda one: one.name):
+        if _is_chosen(definition.name, patterns):
+            tool = _offer(definition, taken)
+            taken.add(tool.offer.name)
+            tools.append(tool)
+    return OfferedTools(tools)
+
+
+def _is_chosen(name: str, patterns: Sequence[str]) -> bool:
+    """The tool that runs code is beside the others only where it is named."""
+    if name.startswith(f"{_RUN_PACK}."):
+        patterns = [pattern for pattern in patterns if pattern.startswith(f"{_RUN_PACK}.")]
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _offer(definition: ToolDefinition, taken: set[str]) -> OfferedTool:
+    name = "run" if definition.name == RUN_TOOL else legal_name(definition.name)
+    if name in taken:
+        name = _marked(name, definition.name)
+    schema, renamed = acceptable(definition.parameters)
+    return OfferedTool(ToolOffer(name, _describe(definition), schema), definition.name, renamed)
+
+
+def _describe(definition: ToolDefinition) -> str:
+    docs = definition.docs
+    parts = [definition.description.strip()]
+    parts += [part for part in (docs.body.strip(),) if part and part not in parts[0]]
+    parts += [f"Returns: {docs.returns.strip()}"] if docs.returns.strip() else []
+    return "\n\n".join(parts)[:MOST_DESCRIPTION]
+
+
+def legal_name(name: str) -> str:
+    """A name that every provider takes; a long one keeps its beginning and gets a mark of the whole."""
+    legal = _ODD.sub("_", name) or "_"
+    return legal if len(legal) <= LONGEST else _marked(legal, name)
+
+
+def _marked(legal: str, name: str) -> str:
+    mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{legal[: LONGEST - 9]}_{mark}"

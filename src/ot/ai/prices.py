@@ -1,0 +1,36 @@
+"""What a request to a model cost, where a person has said what its tokens cost; nothing is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+from ot.ai.model import Spent
+from ot.config.models import PriceSettings
+
+PER = 1_000_000  # tokens
+
+
+def cost_of(spent: Spent, model: str, prices: Mapping[str, PriceSettings]) -> float | None:
+    """US dollars; None where any of it has no price."""
+    price = find_price(model, prices)
+    if price is None:
+        return None
+    parts = [
+        (spent.input_tokens, price.input),
+        (spent.output_tokens, price.output),
+        (spent.cache_read_tokens, price.cache_read),
+        (spent.cache_write_tokens, price.cache_write),
+    ]
+    total = 0.0
+    for tokens, dollars in parts:
+        if tokens and dollars is None:
+            return None
+        total += tokens * (dollars or 0.0) / PER
+    return total
+
+
+def find_price(model: str, prices: Mapping[str, PriceSettings]) -> PriceSettings | None:
+    """The price of the longest pattern that the model's name fits: the most particular one."""
+    fitting = [pattern for pattern in prices if fnmatchcase(model, pattern)]
+    return prices[max(fitting, key=len)] if fitting else None

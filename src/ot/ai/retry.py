@@ -1,0 +1,29 @@
+"""How long to wait before an overloaded provider is asked again, and when to give up."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ot.errors import ModelUnavailableError
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits that double, with some chance in them so that clients that failed together do not return together."""
+
+    retries: int
+    first: float = 0.5  # seconds
+    longest: float = 30.0
+    patience: float = 120.0  # the longest wait that a provider may ask for
+    chance: Callable[[], float] = random.random
+
+    def wait_after(self, attempt: int, error: ModelUnavailableError) -> float | None:
+        """Seconds until the next attempt, or None where there is none; `attempt` counts from 1."""
+        if attempt > self.retries:
+            return None
+        if error.retry_after is not None:
+            return max(error.retry_after, 0.0) if error.retry_after <= self.patience else None
+        wait = min(self.first * 2.0 ** (attempt - 1), self.longest)
+        return wait * (1 - self.chance() / 4)
