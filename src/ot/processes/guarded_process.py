@@ -10,7 +10,9 @@ import contextlib
 import fcntl
 import os
 import signal
+import struct
 import subprocess
+import termios
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -42,6 +44,7 @@ class GuardedProcess:
         self.on_output: Callable[[bytes], None] = ignore
         self.on_stderr: Callable[[bytes], None] = ignore
         self.on_end: Callable[[], None] = lambda: None
+        self.on_room: Callable[[], None] = lambda: None  # nothing waits to be written any more
         self.ended = asyncio.Event()
         self._process = process
         self._loop = asyncio.get_running_loop()
@@ -51,6 +54,9 @@ class GuardedProcess:
         self._stderr = process.stderr.fileno()
         self._outgoing: deque[memoryview] = deque()
         self._input_open = True
+        self._output_ended = False
+        self._given = 0  # bytes, all that was to be written
+        self._unread = 0  # bytes of it that nobody had read when its stdin was closed
         self._tail = b""
         for descriptor in (self._input, self._output, self._stderr):
             os.set_blocking(descriptor, False)
@@ -74,7 +80,9 @@ class GuardedProcess:
 
     def write(self, data: bytes) -> None:
         """Write now what the pipe takes and the rest when it can; what cannot be written is dropped."""
+        self._given += len(data)
         if not self._input_open:
+            self._unread += len(data)
             return
         if not self._outgoing:
             written = self._write_some(data)
@@ -94,6 +102,7 @@ class GuardedProcess:
                 return
             self._outgoing.popleft()
         self._loop.remove_writer(self._input)
+        self.on_room()
 
     def _write_some(self, data: bytes | memoryview) -> int:
         try:
@@ -104,9 +113,38 @@ class GuardedProcess:
             self.close_input()
             return 0
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that the pipe has not taken yet."""
+        return sum(map(len, self._outgoing))
+
+    @property
+    def given(self) -> int:
+        """Bytes that were to be written so far."""
+        return self._given
+
+    @property
+    def taken(self) -> int:
+        """Bytes that were read on the other side; where it ended, whatever came after them had no effect."""
+        return self._given - self._count_unread() if self._input_open else self._given - self._unread
+
+    def _count_unread(self) -> int:
+        in_pipe: int = struct.unpack("i", fcntl.ioctl(self._input, termios.FIONREAD, b"\0" * 4))[0]
+        return in_pipe + self.waiting
+
+    def pause_output(self) -> None:
+        """Read no more of what it writes, until told to: it waits as soon as the pipe is full."""
+        self._loop.remove_reader(self._output)
+
+    def resume_output(self) -> None:
+        """Read on."""
+        if not self.ended.is_set() and not self._output_ended:
+            self._loop.add_reader(self._output, self._read_output)
+
     def close_input(self) -> None:
         """Let it end by itself; the guardian helps along where it does not."""
         if self._input_open:
+            self._unread += self._count_unread()
             self._input_open = False
             self._loop.remove_writer(self._input)
             self._outgoing.clear()
@@ -119,6 +157,7 @@ class GuardedProcess:
         if data:
             self.on_output(data)
         elif data is not None:
+            self._output_ended = True
             self._loop.remove_reader(self._output)
             self._loop.call_later(_AFTERLIFE, self.kill)
 

@@ -46,6 +46,8 @@ class ToolDefinition:
     secrets: tuple[str, ...] = ()
     variadic: str | None = None  # the parameter that takes all further positional arguments, `*calls`
     moved_from: str | None = None  # the name that it had to give up; what policy says of that name holds for this one
+    original: str = ""  # a proxied tool's own name at its server, where code cannot write that
+    spellings: dict[str, str] = field(default_factory=dict)  # parameters as code writes them, to their own names
 
     @property
     def pack(self) -> str:
@@ -56,6 +58,14 @@ class ToolDefinition:
     def tool(self) -> str:
         """What stands after the dot."""
         return self.name.partition(".")[2]
+
+    def own_name(self, keyword: str) -> str:
+        """The parameter that a keyword means: `from` by its own name, or as code has to write it, `from_`."""
+        return self.spellings.get(keyword, keyword)
+
+    def shown_name(self, parameter: str) -> str:
+        """A parameter as the signature shows it."""
+        return next((shown for shown, name in self.spellings.items() if name == parameter), parameter)
 
 
 @dataclass(frozen=True, slots=True)

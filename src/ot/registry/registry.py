@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ot.errors import PackLoadError, UnknownPackError, UnknownToolError
+from ot.errors import CallError, PackLoadError, UnknownPackError, UnknownToolError
 from ot.logs import write_log
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.names import NameCollision
@@ -17,7 +16,8 @@ from ot.registry.names import NameCollision
 ToolFunction = Callable[[dict[str, Any]], Awaitable[Any]]
 """How every tool is called, whatever its kind: one object of arguments in, the native value out."""
 
-_NAME = re.compile(r"[^\W\d]\w*\.[^\W\d]\w*")
+LoadPack = Callable[[], tuple[PackDefinition, Mapping[str, ToolFunction]]]
+"""Gives a pack that was registered late, with the function of each tool."""
 
 
 class RegisteredTool(NamedTuple):
@@ -28,11 +28,18 @@ class RegisteredTool(NamedTuple):
 
 
 class ToolRegistry:
-    """The single place for definitions; who registers a tool keeps the means to call it alive."""
+    """The single place for definitions; who registers a tool keeps the means to call it alive.
+
+    A pack may be registered late: only its name is known until somebody looks at it.
+    """
 
     def __init__(self) -> None:
         self._tools: dict[str, RegisteredTool] = {}
         self._packs: dict[str, PackDefinition] = {}
+        self._late: dict[str, LoadPack] = {}
+        self.absent: dict[str, Callable[[], CallError]] = {}
+        """Packs that would be here if what provides them were: what to say to whoever looks for one, by its name."""
+        self._originals: dict[str, str] = {}  # `server.get-env` to `server.get_env`
         self.problems: list[PackLoadError] = []
         self.collisions: tuple[NameCollision, ...] = ()
 
@@ -55,6 +62,8 @@ class ToolRegistry:
                 definition.pack, "", definition.source, definition.file
             )
         pack.tools[definition.tool] = definition
+        if definition.original:
+            self._originals[f"{definition.pack}.{definition.original}"] = definition.name
 
     def describe_pack(self, pack: PackDefinition) -> None:
         """Say what a pack is about; its tools are those that are registered."""
@@ -71,18 +80,36 @@ class ToolRegistry:
             raise
         self.describe_pack(pack)
 
+    def register_late(self, name: str, load: LoadPack) -> None:
+        """Add a pack of which only the name is known; `load` is called when somebody looks at it."""
+        self.remove_pack(name)
+        self._late[name] = load
+
     def remove_pack(self, name: str) -> None:
         """Forget a pack and its tools; an unknown name is ignored. Calls that have begun go on."""
+        self._late.pop(name, None)
         pack = self._packs.pop(name, None)
         for tool in pack.tools if pack is not None else ():
-            del self._tools[f"{name}.{tool}"]
+            original = self._tools.pop(f"{name}.{tool}").definition.original
+            self._originals.pop(f"{name}.{original}", None)
 
     def find(self, name: str) -> RegisteredTool:
-        """Definition and function of `pack.tool`; raises UnknownPackError or UnknownToolError."""
-        found = self._tools.get(name)
+        """Definition and function of `pack.tool`, also by the name that its server has for it.
+
+        Raises UnknownPackError or UnknownToolError.
+        """
+        found = self._tools.get(name) or self._tools.get(self._originals.get(name, ""))
+        if found is None and self._late:
+            self._load(name.partition(".")[0])
+            found = self._tools.get(name) or self._tools.get(self._originals.get(name, ""))
         if found is None:
             raise self._unknown(name)
         return found
+
+    def has(self, name: str) -> bool:
+        """Whether `pack.tool` can be called, by this name or as the name that its server has for it."""
+        self._load(name.partition(".")[0])
+        return name in self._tools or name in self._originals
 
     def get(self, name: str) -> ToolDefinition:
         """The definition of `pack.tool`; raises UnknownPackError or UnknownToolError."""
@@ -94,6 +121,7 @@ class ToolRegistry:
 
     def definitions(self) -> list[ToolDefinition]:
         """Every definition, by name."""
+        self._load_all()
         return [self._tools[name].definition for name in sorted(self._tools)]
 
     def model_tools(self) -> list[dict[str, Any]]:
@@ -105,26 +133,48 @@ class ToolRegistry:
 
     def pack(self, name: str) -> PackDefinition:
         """One pack; raises UnknownPackError."""
+        self._load(name)
         found = self._packs.get(name)
         if found is None:
-            raise UnknownPackError(name, sorted(self._packs))
+            raise self._unknown(name)
         return found
 
     def packs(self) -> list[PackDefinition]:
         """Every pack, by name."""
+        self._load_all()
         return [self._packs[name] for name in sorted(self._packs)]
 
-    def _unknown(self, name: str) -> UnknownPackError | UnknownToolError:
+    def pack_names(self) -> list[str]:
+        """The name of every pack; none is loaded for it."""
+        return sorted([*self._packs, *self._late])
+
+    def _load_all(self) -> None:
+        for name in list(self._late):
+            self._load(name)
+
+    def _load(self, name: str) -> None:
+        load = self._late.pop(name, None)
+        if load is None:
+            return
+        try:
+            self.register_pack(*load())
+        except PackLoadError as problem:
+            self.problems.append(problem)
+            write_log(logging.WARNING, "registry.load", pack=name, reason=problem.reason)
+
+    def _unknown(self, name: str) -> CallError:
         pack = self._packs.get(name.partition(".")[0])
+        if pack is None and name.partition(".")[0] in self.absent:
+            return self.absent[name.partition(".")[0]]()
         if pack is None:
-            return UnknownPackError(name.partition(".")[0], sorted(self._packs))
+            return UnknownPackError(name.partition(".")[0], self.pack_names())
         return UnknownToolError(name, pack=pack.name, available=sorted(pack.tools))
 
 
 def _check(definition: ToolDefinition) -> None:
     """Refuse a definition that no client could use."""
     reason = ""
-    if not _NAME.fullmatch(definition.name):
+    if not (definition.pack.isidentifier() and definition.tool.isidentifier()):
         reason = f"{definition.name!r} is not a tool name of the form pack.tool"
     elif not definition.description.strip():
         reason = f"{definition.name} has no description"

@@ -27,14 +27,14 @@ class Namespace:
 
     def request(self, code: str, values: Mapping[str, str]) -> bytes:
         """The message that starts a run."""
-        packs = [pack.name for pack in self.registry.packs()]
+        packs = self.registry.pack_names()
         message = {"code": code, "values": values, "packs": packs, "aliases": self._aliases}
         return json.dumps(message, separators=(",", ":")).encode("ascii")
 
     def attribute(self, pack: str, name: str) -> Any:
         """None where `pack.name` is a tool; a project's path; else raises UnknownToolError."""
         tools = self.registry.pack(pack).tools
-        if name in tools:
+        if name in tools or self.registry.has(f"{pack}.{name}"):
             return None
         if pack == PROJECTS:
             return self._project(name, list(tools))

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -15,7 +16,7 @@ from ot.errors import PackLoadError
 from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Cancellation, PackDefinition
 from ot.registry.from_source import read_pack
-from ot.registry.names import PlacedPack, arrange
+from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.workers.discovery import FolderContents, FoundFile, list_folder
 from ot.workers.extension import Extension
@@ -53,22 +54,22 @@ class Look:
     def files(self) -> set[Path]:
         return {found.file for found in self.readings}
 
-    def layers(self) -> list[list[PackDefinition]]:
-        """The packs of each folder, nearest folder first."""
-        packs = [[self.readings[found].pack for found in folder.found] for folder in self.contents]
-        return [[pack for pack in layer if pack is not None] for layer in packs]
+    def layers(self) -> list[list[Reading]]:
+        """What was read in each folder, nearest folder first."""
+        return [[self.readings[found] for found in folder.found] for folder in self.contents]
 
 
 class ExtensionLoader:
-    """Registers extensions beside the packs that the registry holds when this is made: those are the built-in ones."""
+    """Registers extensions; without `places`, beside the packs that the registry holds when this is made."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last four are there for tests alone
         self,
         registry: ToolRegistry,
         folders: Sequence[Path],
         function_of: FunctionOf,
         *,
         timeout: float,
+        places: PackPlaces | None = None,
         forget: Callable[[Path], None] = lambda _: None,
         list_folder: Callable[[Path], FolderContents] = list_folder,
         patience: float = PATIENCE,
@@ -86,9 +87,7 @@ class ExtensionLoader:
         self._looking = anyio.Lock()
         self._last = Look(())
         self._problems: list[PackLoadError] = []
-        self._built_in = registry.packs()
-        self._functions = {tool.name: registry.executor(tool.name) for tool in registry.definitions()}
-        self._placed = {pack.name: PlacedPack(pack, pack) for pack in self._built_in}
+        self._places = places or PackPlaces(registry)
 
     def load(self) -> None:
         """Register what is there now; blocking."""
@@ -139,33 +138,21 @@ class ExtensionLoader:
     def _apply(self, look: Look) -> None:
         """Change the registry at one go, on the event loop: no run sees half of it."""
         with LogSpan("extensions.load", files=len(look.readings)) as span:
-            arrangement = arrange(look.layers(), self._built_in)
-            placed = {each.pack.name: each for each in arrangement.packs}
-            for name, each in self._placed.items():
-                if name not in placed or placed[name].original is not each.original:
-                    self._registry.remove_pack(name)
-            problems = list(look.problems())
-            for name, each in list(placed.items()):
-                if name not in self._placed or self._placed[name].original is not each.original:
-                    try:
-                        self._registry.register_pack(each.pack, self._functions_of(each, look))
-                    except PackLoadError as problem:
-                        problems.append(problem)
-                        del placed[name]
+            layers = [
+                [OfferedPack(reading.pack, partial(self._register, reading)) for reading in layer if reading.pack]
+                for layer in look.layers()
+            ]
+            problems = [*look.problems(), *self._places.offer("extensions", layers)]
             self._replace_problems(problems)
-            self._registry.collisions = arrangement.collisions
             for file in self._last.files() - look.files():
                 self._forget(file)
-            self._placed, self._last = placed, look
-            span.add(problems=len(problems), collisions=len(arrangement.collisions))
+            self._last = look
+            span.add(problems=len(problems), collisions=len(self._registry.collisions))
 
-    def _functions_of(self, placed: PlacedPack, look: Look) -> dict[str, ToolFunction]:
-        original = placed.original
-        reading = next((each for each in look.readings.values() if each.pack is original), None)
-        if reading is None or original.file is None:
-            return {tool: self._functions[f"{original.name}.{tool}"] for tool in original.tools}
-        extension = Extension(pack=placed.pack.name, file=original.file, header=reading.header)
-        return {tool: self._function_of(extension, tool) for tool in original.tools}
+    def _register(self, reading: Reading, pack: PackDefinition) -> None:
+        assert pack.file is not None
+        extension = Extension(pack=pack.name, file=pack.file, header=reading.header)
+        self._registry.register_pack(pack, {tool: self._function_of(extension, tool) for tool in pack.tools})
 
     def _replace_problems(self, problems: list[PackLoadError]) -> None:
         """Ours among the registry's, which has those of built-in packs too."""

@@ -1,0 +1,32 @@
+"""How long to wait before a server that cannot be reached is tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+FIRST = 0.5  # seconds
+LONGEST = 30.0
+
+
+class Backoff:
+    """The first attempt after a success is made at once; each failure doubles the wait after it."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._failures = 0
+        self._not_before = 0.0
+
+    def remaining(self) -> float:
+        """Seconds until it may be tried again."""
+        return max(0.0, self._not_before - self._clock())
+
+    def fail(self) -> None:
+        """An attempt came to nothing."""
+        wait = 0.0 if not self._failures else min(LONGEST, FIRST * 2.0 ** (self._failures - 1))
+        self._failures += 1
+        self._not_before = self._clock() + wait
+
+    def succeed(self) -> None:
+        """It is there."""
+        self._failures = 0
+        self._not_before = 0.0

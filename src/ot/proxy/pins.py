@@ -1,0 +1,94 @@
+"""Definitions that a person has accepted, on disk: a server cannot change unseen what its tools say they do.
+
+What a server says of a tool is read by a model, so a definition that changes later can mislead it. What is seen first
+is accepted; what has changed since is reported, and with `security.pin_tools` it is refused until a person accepts it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ot.logs import write_log
+from ot.processes.private_file import create_private, write_private
+
+_PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+
+Definitions = Mapping[str, Mapping[str, Any]]
+"""What is pinned of each tool, by its own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is not as it was accepted, by the tools' own names."""
+
+    changed: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.added)
+
+    def __contains__(self, tool: str) -> bool:
+        return tool in self.changed or tool in self.added
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """One file a server, named by the digest of where it is reached."""
+
+    folder: Path
+
+    def compare(self, digest: str, tools: Sequence[Mapping[str, Any]]) -> Changes:
+        """What differs from what was accepted; a server that is seen for the first time is accepted as it is."""
+        accepted = self.read(digest)
+        if accepted is None:
+            self._accept_first(digest, tools)
+            return Changes()
+        offered = definitions_of(tools)
+        return Changes(
+            tuple(name for name, tool in offered.items() if name in accepted and accepted[name] != tool),
+            tuple(name for name in offered if name not in accepted),
+        )
+
+    def accept(self, digest: str, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Accept the tools as they are; one that is not among them stays accepted as it was. Raises OSError."""
+        write_private(self._place(digest), _as_text({**(self.read(digest) or {}), **definitions_of(tools)}))
+
+    def read(self, digest: str) -> Definitions | None:
+        """What was accepted; None if nothing ever was.
+
+        A file that cannot be read counts as accepting nothing: damage must not open the door.
+        """
+        file = self._place(digest)
+        try:
+            found = json.loads(file.read_bytes())
+            if not isinstance(found, dict):
+                raise TypeError("it is no mapping")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError, TypeError) as error:
+            write_log(logging.ERROR, "proxy.pins", file=file, reason=str(error))
+            return {}
+        return found
+
+    def _accept_first(self, digest: str, tools: Sequence[Mapping[str, Any]]) -> None:
+        try:
+            create_private(self._place(digest), _as_text(definitions_of(tools)))
+        except OSError as error:
+            write_log(logging.ERROR, "proxy.pins", not_written=self._place(digest), reason=str(error))
+
+    def _place(self, digest: str) -> Path:
+        return self.folder / f"{digest}.json"
+
+
+def definitions_of(tools: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What is pinned of these tools."""
+    return {tool["name"]: {key: tool[key] for key in _PINNED if key in tool} for tool in tools}
+
+
+def _as_text(definitions: Definitions) -> str:
+    return json.dumps(definitions, separators=(",", ":"))

@@ -1,0 +1,73 @@
+"""PackPlaces: packs of several origins in one registry, each under the name that is given to it (see `names`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ot.errors import PackLoadError
+from ot.registry.definitions import PackDefinition
+from ot.registry.names import PlacedPack, arrange
+from ot.registry.registry import ToolFunction, ToolRegistry
+
+ORIGINS = ("extensions", "servers")
+"""Who offers packs beside the built-in ones; who stands first chooses first."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedPack:
+    """A pack that wants a place; `register` puts it into the registry, given the pack under the name it got.
+
+    A pack is the same as before exactly if it is the same object: then nothing is done for it.
+    """
+
+    pack: PackDefinition
+    register: Callable[[PackDefinition], None]
+
+
+class PackPlaces:
+    """Arranges packs beside those that the registry holds when this is made: those are the built-in ones."""
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self._registry = registry
+        functions = {tool.name: registry.executor(tool.name) for tool in registry.definitions()}
+        self._built_in = [_built_in(pack, registry, functions) for pack in registry.packs()]
+        self._offered: dict[str, Sequence[Sequence[OfferedPack]]] = {}
+        self._placed = {each.pack.name: PlacedPack(each.pack, each.pack) for each in self._built_in}
+
+    def offer(self, origin: str, layers: Sequence[Sequence[OfferedPack]]) -> list[PackLoadError]:
+        """Replace everything that one origin offers, nearest layer first; gives what could not be registered.
+
+        The registry changes at one go: called on the event loop, no run sees half of it.
+        """
+        self._offered[origin] = layers
+        offered = [layer for name in ORIGINS for layer in self._offered.get(name, ())]
+        arrangement = arrange([[each.pack for each in layer] for layer in offered], [e.pack for e in self._built_in])
+        placed = {each.pack.name: each for each in arrangement.packs}
+        for name in self._differing(self._placed, placed):
+            self._registry.remove_pack(name)
+        register = {id(each.pack): each.register for layer in (*offered, self._built_in) for each in layer}
+        problems: list[PackLoadError] = []
+        for name in self._differing(placed, self._placed):
+            try:
+                register[id(placed[name].original)](placed[name].pack)
+            except PackLoadError as problem:
+                problems.append(problem)
+                del placed[name]
+        self._registry.collisions = arrangement.collisions
+        self._placed = placed
+        return problems
+
+    def name_of(self, pack: PackDefinition) -> str | None:
+        """The name that an offered pack got; None if it has no place."""
+        return next((name for name, each in self._placed.items() if each.original is pack), None)
+
+    @staticmethod
+    def _differing(first: Mapping[str, PlacedPack], second: Mapping[str, PlacedPack]) -> Iterable[str]:
+        return [n for n, each in first.items() if n not in second or second[n].original is not each.original]
+
+
+def _built_in(pack: PackDefinition, registry: ToolRegistry, functions: Mapping[str, ToolFunction]) -> OfferedPack:
+    own = {tool: functions[f"{pack.name}.{tool}"] for tool in pack.tools}
+    return OfferedPack(pack, partial(registry.register_pack, functions=own))
