@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import selectors
-import shutil
 import signal
 import socket
 import time
 
 from ot.config.models import ExecutionSettings
-from ot.kernel.zygote_process import ZygoteProcess, launch_zygote, request_kernels
+from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote, request_kernels
 
 _MESSAGE_SIZE = 4096
 _DESCRIPTORS = 4  # of a kernel: its socket, its pidfd, its output, its crash dump
@@ -18,7 +17,7 @@ _DESCRIPTORS = 4  # of a kernel: its socket, its pidfd, its output, its crash du
 
 def measure_fork_rate(*, count: int, in_flight: int) -> float:
     """Kernels a second, with never more than `in_flight` alive."""
-    zygote = launch_zygote(ExecutionSettings())
+    zygote = launch_zygote(ExecutionSettings(warm=0))
     try:
         zygote.control.setblocking(True)
         zygote.control.recv(_MESSAGE_SIZE)  # it is up, and says which layers of confinement the system lacks
@@ -27,9 +26,7 @@ def measure_fork_rate(*, count: int, in_flight: int) -> float:
         _make_kernels(zygote, count=count, in_flight=in_flight)
         return count / (time.perf_counter() - start)
     finally:
-        zygote.control.close()
-        zygote.process.wait(10)
-        shutil.rmtree(zygote.scratch_root, ignore_errors=True)
+        end_zygote(zygote)
 
 
 def _make_kernels(zygote: ZygoteProcess, *, count: int, in_flight: int) -> None:

@@ -14,9 +14,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.http_token import accepts
+from onetool.late_app import LateApp
 from onetool.messages import MAX_LINE
 from onetool.server import build_server, wait_for_signal
-from ot.app import App
 
 PATH = "/mcp"
 _PATIENCE = 1  # seconds for open connections when the server is told to end
@@ -49,7 +49,7 @@ class _WebServer(uvicorn.Server):
 
 
 async def serve_http(
-    app: App, listener: socket.socket, *, token: str | None, ready: Callable[[str], None] = lambda url: None
+    app: LateApp, listener: socket.socket, *, token: str | None, ready: Callable[[str], None] = lambda url: None
 ) -> None:
     """Serve any number of clients until a signal asks this process to end; `ready` hears the address."""
     host, port = listener.getsockname()[:2]
@@ -72,7 +72,7 @@ async def serve_http(
         tasks.cancel_scope.cancel()
 
 
-def _build_web_app(app: App, hosts: set[str], token: str | None) -> ASGIApp:
+def _build_web_app(app: LateApp, hosts: set[str], token: str | None) -> ASGIApp:
     web_app = build_server(app).streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_LINE,

@@ -16,11 +16,11 @@ from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, InputReq
 
 from mcp_core import ExtMcpToolDecorator, ToolArguments
 from mcp_official import OfficialLibrary
+from onetool.late_app import LateApp
 from onetool.stdio import MessageReader, MessageWriter
 from onetool.suspended_runs import open_suspended_runs
 from onetool.tools import tool_run
 from onetool.tools.tool_run import Service
-from ot.app import App
 
 INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. Start with `ot.packs()`."
 
@@ -30,7 +30,7 @@ _NOT_OFFERED = ("prompts", "resources")
 class OneToolServer(MCPServer[Service]):
     """The SDK's server with our tools, which claims no more than it has."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: LateApp) -> None:
         @asynccontextmanager
         async def lifespan(_: MCPServer[Service]) -> AsyncIterator[Service]:
             async with open_suspended_runs() as suspended:
@@ -75,18 +75,18 @@ async def _offer_only_tools(ctx: ServerRequestContext[Any, Any], call_next: Call
     return result
 
 
-def build_server(app: App) -> OneToolServer:
+def build_server(app: LateApp) -> OneToolServer:
     """Build the server of `run`; `app` must stay open as long as it serves."""
     return OneToolServer(app)
 
 
-async def serve_stdio(app: App, *, source: int, sink: int) -> None:
+async def serve_stdio(app: LateApp, *, source: int, sink: int) -> None:
     """Serve the client at these descriptors until it leaves or a signal asks this process to end.
 
     Runs that are still going are cancelled in both cases.
     """
     server = build_server(app)
-    writer = MessageWriter(sink)
+    writer = MessageWriter(sink, on_first_sent=app.want)
     reader = MessageReader(source, writer)
 
     async def stop_on_signal() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -19,6 +20,10 @@ from onetool.messages import LineBuffer, MalformedLineError, parse_message
 
 _CHUNK = 64 * 1024  # a larger buffer costs more to allocate than it saves
 _FINISH_LINE = 1.0  # seconds for the rest of a line whose sender was cancelled
+
+
+def _tell_nobody() -> None:
+    """For when nobody wants to know."""
 
 
 class _Stream:
@@ -47,8 +52,9 @@ class _Stream:
 class MessageWriter(_Stream):
     """The messages to the client; several tasks may send at once, and no two lines mix."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, *, on_first_sent: Callable[[], None] | None = None) -> None:
         super().__init__(descriptor)
+        self._tell_sent = on_first_sent or _tell_nobody
         self._lock = anyio.Lock(fast_acquire=True)
         if self._piped:
             # A terminal is shared with other programs, which do not expect it to be non-blocking.
@@ -61,6 +67,8 @@ class MessageWriter(_Stream):
             if self._closed:
                 raise anyio.ClosedResourceError
             await self._write(line)
+        tell_sent, self._tell_sent = self._tell_sent, _tell_nobody
+        tell_sent()
 
     async def _write(self, line: bytes) -> None:
         rest = memoryview(line)

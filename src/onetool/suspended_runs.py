@@ -17,7 +17,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from ot.execution.caller import Caller, Progress
-from ot.run.outcome import Answer
+from ot.run.answer import Answer
 
 PATIENCE = 600.0  # seconds that a run waits for a word
 MOST = 32  # runs that wait at once, each with its kernel

@@ -17,7 +17,7 @@ from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
 from ot.output import render
-from ot.run.outcome import Answer
+from ot.run.answer import Answer
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -7,8 +7,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
 from onetool.cli import OK, USAGE
+from onetool.cli.definitions import read_registry
 from onetool.cli.printing import say
-from onetool.cli.start import load, read_registry
+from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error

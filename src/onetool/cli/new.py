@@ -6,8 +6,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from onetool.cli import OK, USAGE
+from onetool.cli.definitions import read_registry
 from onetool.cli.printing import complain, say
-from onetool.cli.start import load, read_registry
+from onetool.cli.start import load
 from ot.config.paths import tool_folders
 from ot.errors import NewExtensionError
 from ot.execution.wording import word_error

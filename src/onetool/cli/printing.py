@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from ot.run.outcome import Answer
+from ot.run.answer import Answer
 
 
 def say(text: str) -> None:

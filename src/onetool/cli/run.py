@@ -13,7 +13,7 @@ from onetool.cli.start import load
 from ot.app import launch, open_app
 from ot.config.loader import LoadedConfig
 from ot.kernel.zygote_process import ZygoteProcess
-from ot.run.outcome import Answer
+from ot.run.answer import Answer
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import os
 from argparse import ArgumentParser, Namespace
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import TYPE_CHECKING
 
 from mcp_core.standard_streams import claim_standard_streams
 from onetool.cli import OK, USAGE
@@ -12,10 +15,13 @@ from onetool.cli.printing import complain
 from onetool.cli.start import load
 from onetool.http_token import TOKEN_FILE, read_token
 from onetool.loopback import bind_loopback
-from ot.app import launch, open_app
 from ot.config.environment import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
+from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote
+
+if TYPE_CHECKING:
+    from ot.app import App
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,22 +46,32 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
     if os.isatty(source):
         complain("onetool serve: waiting for an MCP client on stdin; Ctrl-D ends it")
     # Kernels warm up in their own process while this one spends most of a second importing the SDK.
-    launched = launch(loaded)
+    launched = launch_zygote(loaded.config.execution)
     # What is imported now stays for good: looking through it for garbage would only cost time, now and later.
     gc.disable()
     import anyio
 
+    from onetool.late_app import open_late_app
     from onetool.server import serve_stdio
+
+    async def serve() -> None:
+        async with open_late_app(partial(_open_app, loaded, launched)) as app:
+            await serve_stdio(app, source=source, sink=sink)
+
+    try:
+        anyio.run(serve)
+    finally:
+        end_zygote(launched)  # for a client that left before the engine, which owns it, was opened
+    return OK
+
+
+def _open_app(loaded: LoadedConfig, launched: ZygoteProcess) -> AbstractAsyncContextManager[App]:
+    """Load the engine, which nobody waits for before the client is greeted."""
+    from ot.app import open_app
 
     gc.freeze()
     gc.enable()
-
-    async def serve() -> None:
-        async with open_app(loaded, launched=launched) as app:
-            await serve_stdio(app, source=source, sink=sink)
-
-    anyio.run(serve)
-    return OK
+    return open_app(loaded, launched=launched)
 
 
 def _serve_http(loaded: LoadedConfig, options: Namespace) -> int:
@@ -71,13 +87,15 @@ def _serve_http(loaded: LoadedConfig, options: Namespace) -> int:
         where = f"token from {TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else f"token in {folder / TOKEN_FILE}"
         complain(f"onetool: serving MCP at {url} ({'no token' if token is None else where})")
 
-    launched = launch(loaded)
+    launched = launch_zygote(loaded.config.execution)
     import anyio  # start-up path, as above: a web server is more than a client on stdin should wait for
 
     from onetool.http_server import serve_http
+    from onetool.late_app import open_late_app
 
     async def serve() -> None:
-        async with open_app(loaded, launched=launched) as app:
+        async with open_late_app(partial(_open_app, loaded, launched)) as app:
+            app.want()
             await serve_http(app, listener, token=token, ready=announce)
 
     anyio.run(serve)

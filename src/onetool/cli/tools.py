@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from onetool.cli import FAILED, OK
+from onetool.cli.definitions import read_registry
 from onetool.cli.printing import complain, say
-from onetool.cli.start import load, read_registry
+from onetool.cli.start import load
 from ot.registry.definitions import ToolDefinition
 from ot.registry.search import nearest
 

@@ -28,10 +28,10 @@ from pydantic import Field
 
 from mcp_core import ToolArguments
 from mcp_official.questions import ask_within, build_request, can_ask, is_sessionless, read_response
+from onetool.late_app import LateApp
 from onetool.suspended_runs import SuspendedRuns, UnknownRunError, Waiting
-from ot.app import App
-from ot.execution.tool_executor import Caller
-from ot.run.outcome import Answer
+from ot.execution.caller import Caller
+from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
 
 PROGRESS_INTERVAL = 0.1  # seconds between two notifications
@@ -48,7 +48,7 @@ class RunArguments(ToolArguments):
 class Service:
     """What the server gives its tools."""
 
-    app: App
+    app: LateApp
     suspended: SuspendedRuns
 
 
@@ -73,8 +73,8 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
     return render_result(await _work(service.app, args.command, Caller(progress=progress, ask=ask)))
 
 
-async def _work(app: App, command: str, caller: Caller) -> Answer:
-    return await app.runner.run(command, caller=caller)
+async def _work(app: LateApp, command: str, caller: Caller) -> Answer:
+    return await (await app.get()).runner.run(command, caller=caller)
 
 
 async def _resume(

@@ -35,6 +35,7 @@ class Kernel:
         self._socket = sock
         self._pidfd, self._output, self._dump = fds
         self._loop = asyncio.get_running_loop()
+        self.received = 0  # bytes of the message that is being handled
         self._incoming = bytearray()
         self._outgoing = bytearray()
         self._spilled = 0
@@ -45,9 +46,11 @@ class Kernel:
 
     # -- messages
 
-    def send(self, message: Message) -> None:
-        """Send a message; one too large for a frame goes through the scratch folder."""
-        self.send_payload(pack(message))
+    def send(self, message: Message) -> bytes:
+        """Send a message, and give it as it was sent; one too large for a frame goes through the scratch folder."""
+        payload = pack(message)
+        self.send_payload(payload)
+        return payload
 
     def send_payload(self, payload: bytes) -> None:
         """Send what is already packed."""
@@ -104,6 +107,7 @@ class Kernel:
         self._incoming += data
         try:
             while not self._closed and (payload := self._next_payload()) is not None:
+                self.received = len(payload)
                 self.on_message(unpack(payload))
         except WireError as error:
             self._lose(str(error))
@@ -133,6 +137,7 @@ class Kernel:
                     raise RunRefusedError(f"the kernel sent a message of more than {MAX_SPILL} bytes")
                 payload = file.read()
             os.unlink(self.scratch / name)
+            self.received = len(payload)
             return unpack(payload)
         except (OSError, ValueError, WireError) as error:  # ValueError: a name that no file can have
             raise RunRefusedError(f"a message of the kernel could not be read: {error}") from error

@@ -9,7 +9,6 @@ import logging
 import os
 import signal
 import socket
-import subprocess
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +22,7 @@ from ot.errors import KernelStartError, RunError, SandboxError
 from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.scratch import clear_folder, measure_scratch
 from ot.kernel.watch import measure_memory
-from ot.kernel.zygote_process import ZygoteProcess, launch_zygote, request_kernels
+from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote, request_kernels
 from ot.logs import LogSpan, write_log
 from ot_kernel.wire import Message
 
@@ -35,7 +34,6 @@ SCRATCH_LIMIT = 256 * 1024 * 1024
 MEMORY_MARGIN = 64 * 1024 * 1024  # libraries and the interpreter itself are counted as used, not as the code's
 MAX_RESTARTS = 5
 MAX_SAID = 4096
-END_LIMIT = 2.0  # seconds for a zygote whose control socket was closed
 
 
 class KernelSupply:
@@ -135,6 +133,7 @@ class KernelSupply:
         assert output is not None
         os.set_blocking(output.fileno(), False)
         self._loop.add_reader(output.fileno(), self._drain, output.fileno())
+        self._asked = self._zygote.asked
         self._refill()
 
     def _drain(self, fd: int) -> None:
@@ -264,17 +263,11 @@ class KernelSupply:
             self.start()
 
     def _dispose_zygote(self) -> None:
-        process = self._zygote.process
-        if process.stdout is not None:
-            self._loop.remove_reader(process.stdout.fileno())
-            process.stdout.close()
-        try:
-            process.wait(END_LIMIT)  # it ends its kernels first, and clears what they wrote
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        output = self._zygote.process.stdout
+        if output is not None and not output.closed:
+            self._loop.remove_reader(output.fileno())
         self._scratch_roots.append(self._zygote.scratch_root)
-        clear_folder(self._zygote.scratch_root)
+        end_zygote(self._zygote)
 
     def close(self) -> None:
         """End every kernel and the zygote, and clear what they wrote."""
@@ -288,7 +281,6 @@ class KernelSupply:
             kernel.close()
         if self._zygote.control.fileno() != -1:
             self._loop.remove_reader(self._zygote.control.fileno())
-            self._zygote.control.close()
         self._dispose_zygote()
         for folder in self._scratch_roots:
             clear_folder(folder)  # kernels of a zygote that was killed may have written a moment longer

@@ -16,6 +16,7 @@ from pathlib import Path
 import ot_kernel
 from ot.config.models import ExecutionSettings
 from ot.errors import KernelStartError
+from ot.kernel.scratch import clear_folder
 
 # Modules that most programs import; each was measured to be cheaper in the zygote than in every run that wants it.
 PRELOAD = (
@@ -41,6 +42,8 @@ _SINK = "/dev/null"
 _MEMORY_FILES = "/dev/shm"
 _PLENTY = 2**30
 
+END_LIMIT = 2.0  # seconds for a zygote whose control socket was closed
+
 
 @dataclass(slots=True)
 class ZygoteProcess:
@@ -50,10 +53,11 @@ class ZygoteProcess:
     control: socket.socket
     scratch_root: Path
     settings: ExecutionSettings
+    asked: int = 0  # kernels that it was asked for when it was launched
 
 
 def launch_zygote(settings: ExecutionSettings) -> ZygoteProcess:
-    """Start a zygote; raises KernelStartError where no kernel can run at all."""
+    """Start a zygote, which makes its first kernels at once; raises KernelStartError where none can run at all."""
     if sys.platform != "linux":
         raise KernelStartError(f"runs are confined by means of Linux; {sys.platform} is not supported yet")
     scratch_root = Path(tempfile.mkdtemp(prefix="onetool-", dir=_scratch_parent()))
@@ -82,7 +86,23 @@ def launch_zygote(settings: ExecutionSettings) -> ZygoteProcess:
             start_new_session=True,  # a Ctrl-C in the terminal is for the server, which ends us in order
         )
     ours.setblocking(False)
-    return ZygoteProcess(process, ours, scratch_root, settings)
+    zygote = ZygoteProcess(process, ours, scratch_root, settings, asked=settings.warm)
+    if zygote.asked:
+        request_kernels(zygote, zygote.asked)
+    return zygote
+
+
+def end_zygote(zygote: ZygoteProcess) -> None:
+    """End it with its kernels, and clear what they wrote; one that has ended already is no mistake."""
+    zygote.control.close()
+    if zygote.process.stdout is not None:
+        zygote.process.stdout.close()
+    try:
+        zygote.process.wait(END_LIMIT)  # it ends its kernels first, and clears what they wrote
+    except subprocess.TimeoutExpired:
+        zygote.process.kill()
+        zygote.process.wait()
+    clear_folder(zygote.scratch_root)
 
 
 def _readable(packages: list[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a run came to, before it is text; and the answer, when it is."""
+"""What a run came to, before it is text."""
 
 from __future__ import annotations
 
@@ -68,10 +68,8 @@ class Failure:
 Outcome = Value | Nothing | Failure
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the caller of run() gets: text, and images, audio or resources beside it."""
-
-    text: str
-    is_error: bool = False
-    attachments: tuple[Any, ...] = ()
+def error_kind(outcome: Outcome) -> str:
+    """The name of what went wrong; empty where nothing did."""
+    if not isinstance(outcome, Failure):
+        return ""
+    return outcome.error.type if isinstance(outcome.error, CodeError) else type(outcome.error).__name__

@@ -11,7 +11,8 @@ from ot.errors import CallError, OneToolError, PreflightError, UnknownPackError
 from ot.execution.wording import word_error
 from ot.output import Rendered, escape_surrogates, render
 from ot.registry.registry import ToolRegistry
-from ot.run.outcome import Answer, CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
+from ot.run.answer import Answer
+from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
 from ot.run.suggestions import STARTS_FRESH, is_module, is_near, suggest
 
 NO_VALUE = "Done: no value returned."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import anyio.to_thread
 
@@ -12,12 +13,14 @@ from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
 from ot.kernel.supply import KernelSupply
 from ot.logs import LogSpan
 from ot.registry.registry import ToolRegistry
+from ot.run.answer import Answer
 from ot.run.fence_processor import read_command
-from ot.run.outcome import Answer, Failure, Outcome
+from ot.run.outcome import Failure, Outcome, error_kind
 from ot.run.pack_proxy import Namespace
 from ot.run.reporting import render_answer
 from ot.run.session import Session
 from ot.run.snippets import Snippets
+from ot.stats.recorder import Recorder, RunRecord
 
 LONG_COMMAND = 50_000  # characters
 
@@ -36,6 +39,7 @@ class Runner:
         catch_up: Callable[[], Awaitable[None]],
         settings: ExecutionSettings,
         inline_limit: int,
+        recorder: Recorder | None = None,
     ) -> None:
         self._registry = registry
         self._executor = executor
@@ -45,16 +49,20 @@ class Runner:
         self._catch_up = catch_up  # lets the registry see what has changed since the last run
         self._settings = settings
         self._inline_limit = inline_limit
+        self._recorder = recorder
 
     async def run(self, command: str, *, caller: Caller = NOBODY) -> Answer:
         """Run one command and word what came of it; only cancellation is raised."""
-        with LogSpan("run.command", size=len(command)) as span:
+        record = RunRecord(self._recorder, command, caller.client)
+        with LogSpan("run.command", size=len(command)) as span, record:
             try:
-                outcome = await self._execute(command, caller)
+                outcome = await self._execute(command, replace(caller, run=record.number))
             except OneToolError as error:
                 outcome = Failure(error)
             span.add(outcome=type(outcome).__name__)
-        return render_answer(outcome, inline_limit=self._inline_limit, registry=self._registry)
+            answer = render_answer(outcome, inline_limit=self._inline_limit, registry=self._registry)
+            record.end(answer.text, error=error_kind(outcome), attachments=len(answer.attachments))
+        return answer
 
     async def _execute(self, command: str, caller: Caller) -> Outcome:
         expanded = self._snippets.expand(await _read(command))

@@ -10,18 +10,20 @@ from mcp import Client
 from mcp.client.session import ClientRequestContext
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
+from onetool.late_app import LateApp, open_late_app
 from onetool.server import build_server
-from ot.app import App, open_app
+from ot.app import open_app
 from ot.config.loader import load_config
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def app(tmp_path: Path) -> AsyncIterator[App]:
+async def app(tmp_path: Path) -> AsyncIterator[LateApp]:
     file = tmp_path / "onetool.yaml"
     file.write_text('policy: {ask: ["demo.upper"]}\nexecution: {warm: 1}\n')
-    async with open_app(load_config(file, environ={}, cwd=tmp_path, home=tmp_path)) as app:
+    loaded = load_config(file, environ={}, cwd=tmp_path, home=tmp_path)
+    async with open_late_app(lambda: open_app(loaded)) as app:
         yield app
 
 
@@ -33,7 +35,7 @@ def text_of(result: CallToolResult) -> str:
 @pytest.mark.scenario("infrastructure/tool-integration-pattern/automatic-registration-with-descriptions")
 @pytest.mark.scenario("infrastructure/tool-integration-pattern/tool-module-import-triggers-collection")
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_every_server_of_a_process_has_the_tool(app: App, mode: str) -> None:
+async def test_every_server_of_a_process_has_the_tool(app: LateApp, mode: str) -> None:
     for server in (build_server(app), build_server(app)):
         async with Client(server, mode=mode) as client:
             [tool] = (await client.list_tools()).tools
@@ -55,7 +57,7 @@ async def test_every_server_of_a_process_has_the_tool(app: App, mode: str) -> No
     ],
     ids=["yes", "no", "nonsense", "declined", "cancelled"],
 )
-async def test_a_person_is_asked_where_the_policy_wants_it(app: App, answer: ElicitResult, *, succeeds: bool) -> None:
+async def test_a_person_is_asked_where_the_policy_wants_it(app: LateApp, answer: ElicitResult, *, succeeds: bool) -> None:
     questions = []
 
     async def ask(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
@@ -71,7 +73,7 @@ async def test_a_person_is_asked_where_the_policy_wants_it(app: App, answer: Eli
     assert bool(result.is_error) is not succeeds
 
 
-async def test_a_call_that_needs_a_person_fails_where_nobody_can_be_asked(app: App) -> None:
+async def test_a_call_that_needs_a_person_fails_where_nobody_can_be_asked(app: LateApp) -> None:
     async with Client(build_server(app)) as client:
         result = await client.call_tool("run", {"command": "demo.upper(text='hi')"})
 

@@ -9,7 +9,7 @@ import pytest
 
 from onetool.suspended_runs import MOST, SuspendedRuns, UnknownRunError, Waiting, open_suspended_runs
 from ot.execution.caller import Caller
-from ot.run.outcome import Answer
+from ot.run.answer import Answer
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from mcp_types import (
 )
 
 from onetool.tools.tool_run import ProgressReport, render_result
-from ot.run.outcome import Answer
+from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
 
 

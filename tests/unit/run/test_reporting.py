@@ -17,7 +17,8 @@ from ot.errors import (
     UnknownToolError,
 )
 from ot.registry.registry import ToolRegistry
-from ot.run.outcome import Answer, CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
+from ot.run.answer import Answer
+from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
 from ot.run.reporting import render_answer
 from ot_kernel.values import Image
 from tests.unit.run.registry_of import define, registry_of

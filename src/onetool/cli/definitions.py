@@ -1,0 +1,26 @@
+"""Every definition there is, for commands that call nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ot.app import find_built_in_packs, load_extensions, load_registry
+from ot.config.loader import LoadedConfig
+from ot.isolate import IsolateHost
+from ot.registry.registry import ToolFunction, ToolRegistry
+from ot.registry.tool_threads import ToolThreads
+from ot.workers.extension import Extension
+
+
+def read_registry(loaded: LoadedConfig) -> ToolRegistry:
+    """Read every definition for a command that calls nothing: no process is started."""
+    registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())
+    load_extensions(registry, loaded, _without_worker)
+    return registry
+
+
+def _without_worker(extension: Extension, tool: str) -> ToolFunction:
+    async def call(arguments: dict[str, Any]) -> Any:
+        raise NotImplementedError(f"{extension.pack}.{tool}: this command starts no workers")
+
+    return call

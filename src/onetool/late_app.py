@@ -1,0 +1,52 @@
+"""The engine behind a server that already answers: opened when the client has its first answer, or when it is needed.
+
+Loading the engine takes a tenth of a second, in which a client would only wait for the answer to `initialize`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+if TYPE_CHECKING:
+    from ot.app import App
+
+
+class LateApp:
+    """Asked with `get`; `want` has it opened ahead of that."""
+
+    def __init__(self) -> None:
+        self._wanted = anyio.Event()
+        self._opened = anyio.Event()
+        self._app: App | None = None
+
+    def want(self) -> None:
+        """Open it now, whoever will need it."""
+        self._wanted.set()
+
+    async def get(self) -> App:
+        """The engine, as soon as it is open."""
+        if self._app is None:
+            self.want()
+            await self._opened.wait()
+        assert self._app is not None
+        return self._app
+
+    async def live(self, open_app: Callable[[], AbstractAsyncContextManager[App]]) -> None:
+        await self._wanted.wait()
+        async with open_app() as self._app:
+            self._opened.set()
+            await anyio.sleep_forever()
+
+
+@asynccontextmanager
+async def open_late_app(open_app: Callable[[], AbstractAsyncContextManager[App]]) -> AsyncIterator[LateApp]:
+    """The engine is opened and closed by one task, as what it holds requires; `open_app` may load it."""
+    app = LateApp()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(app.live, open_app)
+        yield app
+        tasks.cancel_scope.cancel()
