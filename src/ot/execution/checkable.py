@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ot.registry.json_pointers import resolve
+
 Schema = dict[str, Any]
 
 MAX_NODES = 1000
@@ -36,7 +38,7 @@ class _Reduction:
     def reduce(self, schema: Any, level: int) -> Schema:
         """The checkable part of one schema; `{}` accepts everything."""
         self._nodes -= 1
-        schema = self._resolved(schema)
+        schema = resolve(self._root, schema)
         if not isinstance(schema, dict) or level > MAX_LEVELS or self._nodes <= 0:
             return {}
         found: Schema = {}
@@ -59,14 +61,6 @@ class _Reduction:
             ("oneOf", lambda value: self._read_branches("anyOf", value, level)),
             ("anyOf", lambda value: self._read_branches("anyOf", value, level)),
         ]
-
-    def _resolved(self, schema: Any) -> Any:
-        """What a chain of local references leads to; None where it leads away, nowhere, or in a circle."""
-        for _ in range(10):
-            if not isinstance(schema, dict) or "$ref" not in schema:
-                return schema
-            schema = _look_up(self._root, schema["$ref"])
-        return None
 
     def _read_enum(self, values: Any) -> Schema:
         if not isinstance(values, list) or len(values) > MAX_CHOICES:
@@ -107,19 +101,6 @@ class _Reduction:
             found["additionalProperties"] = False
         elif isinstance(additional, dict) and (inner := self.reduce(additional, level + 1)):
             found["additionalProperties"] = inner
-
-
-def _look_up(root: Any, reference: Any) -> Any:
-    """Follow a JSON pointer of the same document, `#/$defs/name`; None for any other reference."""
-    if not isinstance(reference, str) or not reference.startswith("#/"):
-        return None
-    found = root
-    for part in reference[2:].split("/"):
-        name = part.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, dict) or name not in found:
-            return None
-        found = found[name]
-    return found
 
 
 def _read_type(value: Any) -> Schema:

@@ -59,5 +59,6 @@ class Preparation:
 
 
 def _first_match(definition: ToolDefinition, rules: tuple[str, ...]) -> str | None:
-    names = [definition.name, *([definition.moved_from] if definition.moved_from else [])]
+    own_name = f"{definition.pack}.{definition.original}" if definition.original else None
+    names = [name for name in (definition.name, definition.moved_from, own_name) if name]
     return next((rule for rule in rules if any(fnmatchcase(name, rule) for name in names)), None)

@@ -38,6 +38,8 @@ class ArgumentCheck:
         """Arguments by name, in a new dict; raises ToolArgumentError with every problem there is."""
         if not isinstance(keywords, Mapping):
             self._refuse([f"the arguments must be an object, not {type(keywords).__name__}"])
+        if self._definition.spellings:
+            keywords = self._by_own_names(keywords)
         arguments = self._bind_positional(positional, keywords) if positional else dict(keywords)
         for name, value in arguments.items():
             if type(value) not in PLAIN:
@@ -47,6 +49,15 @@ class ArgumentCheck:
         except (ValueError, TypeError) as error:
             self._refuse(self._problems(arguments) or [str(error)])
         return arguments
+
+    def _by_own_names(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
+        """Keywords as the server knows them, whichever of its two spellings each was given in."""
+        definition = self._definition
+        renamed = {definition.own_name(name): value for name, value in keywords.items()}
+        if len(renamed) < len(keywords):
+            twice = [f"{name} is given twice" for name in keywords if definition.own_name(name) != name]
+            self._refuse(twice)
+        return renamed
 
     def _bind_positional(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
         names = self._names
@@ -58,12 +69,12 @@ class ArgumentCheck:
         arguments = dict(zip(names, positional, strict=False))
         twice = [name for name in arguments if name in keywords]
         if twice:
-            self._refuse([f"{name} is given twice" for name in twice])
+            self._refuse([f"{self._definition.shown_name(name)} is given twice" for name in twice])
         return {**arguments, **keywords}
 
     def _problems(self, arguments: Mapping[str, Any]) -> list[str]:
         required = self._schema.get("required", ())
-        problems = [f"{name} is missing" for name in required if name not in arguments]
+        problems = [f"{self._definition.shown_name(name)} is missing" for name in required if name not in arguments]
         if self._schema.get("additionalProperties") is False:
             problems += [f"{name!s} is not a parameter" for name in arguments if name not in self._fields]
         known = {name: value for name, value in arguments.items() if name in self._fields}
@@ -72,10 +83,17 @@ class ArgumentCheck:
         try:
             self._explain(known)
         except ValueError as error:
-            problems += [_phrase(one) for one in getattr(error, "errors", [error])]
+            problems += [self._as_shown(_phrase(one)) for one in getattr(error, "errors", [error])]
         except TypeError as error:
             problems.append(str(error))
         return list(dict.fromkeys(problems))[:_PROBLEM_LIMIT]
+
+    def _as_shown(self, phrase: str) -> str:
+        """A phrase that begins with a parameter, named as in the signature beside it."""
+        for shown, name in self._definition.spellings.items():
+            if phrase.startswith((f"{name} ", f"{name}.", f"{name}[")):
+                return shown + phrase.removeprefix(name)
+        return phrase
 
     def _refuse(self, problems: list[str]) -> NoReturn:
         raise ToolArgumentError(self._definition.name, problems, self._definition.signature) from None

@@ -61,7 +61,8 @@ def _argument_problems(reference: Reference, definition: ToolDefinition) -> Iter
     if not reference.open:
         yield from _binding_problems(reference, definition, list(names))
     if _is_closed(schema):
-        yield from (f"{name} is not a parameter" for name in reference.keywords if name not in names)
+        unknown = (name for name in reference.keywords if definition.own_name(name) not in names)
+        yield from (f"{name} is not a parameter" for name in unknown)
 
 
 def _binding_problems(reference: Reference, definition: ToolDefinition, names: list[str]) -> Iterator[str]:
@@ -70,9 +71,11 @@ def _binding_problems(reference: Reference, definition: ToolDefinition, names: l
     if count > len(names):
         yield f"{count} positional arguments given, it takes at most {len(names)}"
     by_position = names[:count]
-    yield from (f"{name} is given twice" for name in by_position if name in reference.keywords)
-    given = {*by_position, *reference.keywords}
-    yield from (f"{name} is missing" for name in definition.parameters.get("required", ()) if name not in given)
+    keywords = [definition.own_name(name) for name in reference.keywords]
+    twice = [name for name in dict.fromkeys(keywords) if [*by_position, *keywords].count(name) > 1]
+    yield from (f"{definition.shown_name(name)} is given twice" for name in twice)
+    missing = [name for name in definition.parameters.get("required", ()) if name not in {*by_position, *keywords}]
+    yield from (f"{definition.shown_name(name)} is missing" for name in missing)
 
 
 def _is_closed(schema: dict[str, Any]) -> bool:

@@ -1,0 +1,169 @@
+"""Definitions of the tools of another MCP server, out of what it lists: plain JSON, which may hold anything.
+
+Every tool that has a name gets a definition and can be called. What cannot be understood or checked is left open, and
+noted as a problem of the server.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ot.errors import PackLoadError
+from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs
+from ot.registry.docstrings import parse_docstring
+from ot.registry.identifiers import assign_identifiers, identifier
+from ot.registry.schema_parameters import Parameter, Parameters, read_parameters
+from ot.registry.schema_text import ANY, annotation_of, default_text, fields_of
+from ot.registry.wrapped_results import result_schema
+
+MAX_TOOLS = 5_000
+MAX_DESCRIPTION = 10_000
+MAX_SUMMARY = 400
+_MAX_ARGUMENT = 500
+
+Tool = Mapping[str, Any]
+"""One item of a server's tools/list."""
+
+
+def define_pack(
+    server: str,
+    pack: str,
+    tools: Iterable[Any],
+    *,
+    description: str = "",
+    timeout: float | None = None,
+    problems: list[PackLoadError] | None = None,
+) -> PackDefinition:
+    """Every tool of a server under the pack's name; what is wrong with one is added to `problems`.
+
+    Which tool gets which identifier depends on all their names, so all tools are defined together.
+    """
+    notes = problems if problems is not None else []
+    source = f"proxy:{server}"
+    usable = _usable(tools, source, notes)
+    identifiers = assign_identifiers(usable, fallback="tool")
+    defined: dict[str, ToolDefinition] = {}
+    for name, tool in usable.items():
+        parameters = read_parameters(tool.get("inputSchema"))
+        if parameters.problem:
+            notes.append(PackLoadError(Path(source), f"{_clean(name, 100)}: {parameters.problem}"))
+        short = identifiers[name]
+        defined[short] = _define(f"{pack}.{short}", tool, parameters, source=source, timeout=timeout)
+    return PackDefinition(pack, _clean(description, MAX_DESCRIPTION), source, None, defined)
+
+
+def define_from_schema(pack: str, tool: Tool, *, server: str, timeout: float | None = None) -> ToolDefinition:
+    """One tool by itself, under the identifier that it has where no other tool wants it."""
+    name = f"{pack}.{identifier(str(tool['name']), fallback='tool')}"
+    parameters = read_parameters(tool.get("inputSchema"))
+    return _define(name, tool, parameters, source=f"proxy:{server}", timeout=timeout)
+
+
+def _usable(tools: Iterable[Any], source: str, notes: list[PackLoadError]) -> dict[str, Tool]:
+    """The tools that have a name to be called by, each name once."""
+    found: dict[str, Tool] = {}
+    for number, tool in enumerate(tools):
+        name = tool.get("name") if isinstance(tool, Mapping) else None
+        reason = ""
+        if len(found) >= MAX_TOOLS:
+            notes.append(PackLoadError(Path(source), f"it lists more than {MAX_TOOLS} tools; the rest is left out"))
+            break
+        if not isinstance(name, str) or not name:
+            reason = f"tool {number + 1} of its list has no name, so it cannot be called"
+        elif name in found:
+            reason = f"it lists {_clean(name, 100)} twice; the first one counts"
+        else:
+            found[name] = tool
+        if reason:
+            notes.append(PackLoadError(Path(source), reason))
+    return found
+
+
+def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeout: float | None) -> ToolDefinition:
+    returned = result_schema(tool.get("outputSchema"))
+    signature = _signature(name, parameters, returned)
+    docs = _read_docs(tool, parameters, returned)
+    own_name = str(tool["name"])
+    return ToolDefinition(
+        name=name,
+        description=docs.summary or signature,
+        parameters=parameters.schema,
+        signature=signature,
+        cancellation=Cancellation.PROXY,
+        source=source,
+        docs=docs,
+        timeout=timeout,
+        original="" if own_name == name.partition(".")[2] else own_name,
+        spellings=parameters.spellings,
+    )
+
+
+def _signature(name: str, parameters: Parameters, returned: Any) -> str:
+    root = parameters.schema
+    texts = [_parameter_text(parameter, root) for parameter in parameters.listed]
+    if root.get("additionalProperties") not in (None, False):
+        taken = {parameter.shown for parameter in parameters.listed}
+        others = next(word for word in ("others", "other_arguments", "others_") if word not in taken)
+        texts.append(f"**{others}: {annotation_of(root['additionalProperties'], root)}")
+    result = "" if returned is None else annotation_of(returned, returned)
+    return f"{name}({', '.join(texts)})" + (f" -> {result}" if result and result != ANY else "")
+
+
+def _parameter_text(parameter: Parameter, root: Any) -> str:
+    text = f"{parameter.shown}: {annotation_of(parameter.schema, root)}"
+    return text if parameter.required else f"{text} = {default_text(parameter.schema)}"
+
+
+def _read_docs(tool: Tool, parameters: Parameters, returned: Any) -> ToolDocs:
+    text = _clean(tool.get("description"), MAX_DESCRIPTION)
+    written = parse_docstring(text)
+    annotations = tool.get("annotations")
+    titles = (tool.get("title"), annotations.get("title") if isinstance(annotations, Mapping) else None)
+    summary = written.summary or next((_one_line(title) for title in titles if _one_line(title)), "")
+    first, _, rest = text.partition("\n\n")
+    if len(summary) > MAX_SUMMARY:
+        summary, rest = f"{summary[:MAX_SUMMARY]}…", text
+    elif written.summary != " ".join(first.split()):
+        rest = text  # a heading stands in the first paragraph already
+    return ToolDocs(
+        summary=summary,
+        arguments=dict(_describe_arguments(parameters, written.arguments)),
+        returns=_describe_result(returned),
+        body=rest.strip(),
+    )
+
+
+def _describe_arguments(parameters: Parameters, written: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    """What the schema says of each parameter, else what a docstring in the description says; and its fields."""
+    for parameter in parameters.listed:
+        described = parameter.schema.get("description") if isinstance(parameter.schema, dict) else None
+        text = _one_line(described) or written.get(parameter.name, "")
+        fields = _one_line(fields_of(parameter.schema, parameters.schema))
+        if text or fields:
+            yield parameter.shown, f"{text[:_MAX_ARGUMENT]} {fields}".strip()
+
+
+def _describe_result(schema: Any) -> str:
+    """The fields of what comes back, where the server tells."""
+    fields = _one_line(fields_of(schema, schema))
+    return f"{annotation_of(schema, schema)} of {fields}" if fields else ""
+
+
+def _one_line(value: Any) -> str:
+    return " ".join(_clean(value, _MAX_ARGUMENT).split())
+
+
+def _clean(value: Any, limit: int) -> str:
+    """Text of a server, for people and models: nothing invisible in it that could hide what it says."""
+    if not isinstance(value, str):
+        return ""
+    kept = "".join(character for character in value[:limit] if character in "\n\t" or not _is_hidden(character))
+    return f"{kept}… (cut: {len(value):,} characters)" if len(value) > limit else kept
+
+
+def _is_hidden(character: str) -> bool:
+    """Control characters, directions, tags, halves of characters; joiners belong to some scripts and to emoji."""
+    return unicodedata.category(character) in {"Cc", "Cf", "Cs"} and character not in "\u200c\u200d"

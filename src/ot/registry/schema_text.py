@@ -1,0 +1,121 @@
+"""A JSON Schema in the words of a Python signature: annotations and defaults, always short and always compilable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+
+from ot.registry.json_pointers import resolve
+
+ANY = "Any"
+PLACEHOLDER = "'...'"
+"""The default of a parameter that may be left out, where the schema does not say what happens then."""
+
+_NAMES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+_MAX_LEVELS = 3
+_MAX_CHOICES = 12
+_MAX_ANNOTATION = 120
+_MAX_DEFAULT = 60
+_MAX_FIELDS = 20
+
+
+def annotation_of(schema: Any, root: Any) -> str:
+    """The type that a schema asks for, as Python would annotate it; `Any` where that cannot be said shortly."""
+    text = _annotation(schema, root, 0)
+    return text if len(text) <= _MAX_ANNOTATION else ANY
+
+
+def default_text(schema: Any) -> str:
+    """The default that a schema declares, as a literal, or the placeholder."""
+    if not isinstance(schema, dict) or "default" not in schema:
+        return PLACEHOLDER
+    text = _literal(schema["default"], 0)
+    return text if text is not None and len(text) <= _MAX_DEFAULT else PLACEHOLDER
+
+
+def fields_of(schema: Any, root: Any, level: int = 0) -> str:
+    """The fields of an object, `{name: str, age?: int}`, or of each item of a list; empty where none are declared."""
+    schema = resolve(root, schema)
+    for keyword in ("anyOf", "oneOf"):
+        branches = schema.get(keyword) if isinstance(schema, dict) else None
+        if isinstance(branches, list) and level < _MAX_LEVELS:
+            texts = (fields_of(branch, root, level + 1) for branch in branches[:_MAX_CHOICES])
+            return next((text for text in texts if text), "")
+    if isinstance(schema, dict) and isinstance(schema.get("items"), dict):
+        schema = resolve(root, schema["items"])
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict) or not properties:
+        return ""
+    required = schema["required"] if isinstance(schema.get("required"), list) else []
+    fields = [
+        f"{name[:_MAX_DEFAULT]}{'' if name in required else '?'}: {annotation_of(item, root)}"
+        for name, item in list(properties.items())[:_MAX_FIELDS]
+    ]
+    return f"{{{', '.join(fields)}{', …' if len(properties) > _MAX_FIELDS else ''}}}"
+
+
+def _annotation(schema: Any, root: Any, level: int) -> str:
+    schema = resolve(root, schema)
+    if not isinstance(schema, dict) or level > _MAX_LEVELS:
+        return ANY
+    choices = [schema["const"]] if "const" in schema else schema.get("enum")
+    if isinstance(choices, list) and (literals := _choices(choices)):
+        return literals
+    for keyword in ("anyOf", "oneOf"):
+        branches = schema.get(keyword)
+        if isinstance(branches, list) and branches:
+            return _union(_annotation(branch, root, level + 1) for branch in branches[: _MAX_CHOICES + 1])
+    branches = schema.get("allOf")
+    if isinstance(branches, list) and len(branches) == 1 and "type" not in schema:
+        return _annotation(branches[0], root, level + 1)
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        return _union(_named(kind, schema, root, level) for kind in kinds[: _MAX_CHOICES + 1])
+    return _named(kinds, schema, root, level)
+
+
+def _named(kind: Any, schema: dict[str, Any], root: Any, level: int) -> str:
+    if kind == "array" or (kind is None and "items" in schema):
+        items = _annotation(schema.get("items"), root, level + 1)
+        return "list" if items == ANY else f"list[{items}]"
+    if kind == "object" or (kind is None and "properties" in schema):
+        others = schema.get("additionalProperties")
+        values = ANY if "properties" in schema else _annotation(others, root, level + 1)
+        return "dict" if values == ANY else f"dict[str, {values}]"
+    return _NAMES.get(kind, ANY) if isinstance(kind, str) else ANY
+
+
+def _union(texts: Iterable[str]) -> str:
+    known = dict.fromkeys(texts)
+    if ANY in known or len(known) > _MAX_CHOICES:
+        return ANY
+    ordered = [text for text in known if text != "None"] + ["None"] * ("None" in known)
+    return " | ".join(ordered) or ANY
+
+
+def _choices(values: list[Any]) -> str | None:
+    """`Literal[...]` of a few plain values; None where a type says it better."""
+    if not 0 < len(values) <= _MAX_CHOICES or any(isinstance(value, (float, list, dict)) for value in values):
+        return None
+    literals = [_literal(value, 0) for value in values]
+    known = [literal for literal in literals if literal is not None]
+    text = f"Literal[{', '.join(known)}]"
+    return text if len(known) == len(literals) and len(text) <= _MAX_ANNOTATION else None
+
+
+def _literal(value: Any, level: int) -> str | None:
+    """A JSON value as Python writes it; None for what is long, deep, or has no literal."""
+    if value is None or isinstance(value, (bool, int)):
+        return repr(value) if not isinstance(value, int) or abs(value) < 10**_MAX_DEFAULT else None
+    if isinstance(value, float):
+        return repr(value) if isfinite(value) else None
+    if isinstance(value, str):
+        return repr(value) if len(value) <= _MAX_DEFAULT else None
+    if level > _MAX_LEVELS or not isinstance(value, (list, dict)) or len(value) > _MAX_CHOICES:
+        return None
+    if isinstance(value, list):
+        items = [_literal(item, level + 1) for item in value]
+        return None if None in items else f"[{', '.join(map(str, items))}]"
+    pairs = [(_literal(key, level + 1), _literal(item, level + 1)) for key, item in value.items()]
+    return None if any(None in pair for pair in pairs) else f"{{{', '.join(f'{k}: {v}' for k, v in pairs)}}}"
