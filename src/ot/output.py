@@ -1,8 +1,9 @@
 """Values as text for a context window: strings as they are, containers as compact YAML, and never more than asked for.
 
 A short container is one line of flow style (`{name: demo, tools: 4}`); a longer one, and a list of objects, has one
-item a line, each in flow style. Nothing is ever folded, and what is shown parses back with a YAML parser. Rendering
-stops at the limit, whatever the size of the value.
+item a line, each in flow style. Flow style holds at most two levels: what is nested deeper is indented until that much
+is left. Nothing is ever folded, and what is shown parses back with a YAML parser. Rendering stops at the limit,
+whatever the size of the value.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 ONE_LINE = 100  # characters up to which a whole container stays on one line
 
+_FLOW_LEVELS = 2
 _MAX_DEPTH = 200
 _CHUNK = 64  # items given to the emitter at once
 _UNLIMITED = 2**31 - 1  # also the emitter's own "never fold"
@@ -31,6 +33,8 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 Attached = Image | Audio | Resource
+
+_SCALARS = (str, bytes, int, float, type(None), Image, Audio, Resource)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,16 @@ def render(value: Any, *, limit: int | None = None) -> Rendered:
             return _Rendering(limit, attachments).container(container)
         text = str(value)
     return _cut(text, limit, attachments)
+
+
+def render_lines(value: Any) -> Iterator[str]:
+    """Write a whole value line by line: a text has its own lines, a container one for each item."""
+    container = None if isinstance(value, str) or _leaf_text(value, 0, []) is not None else _as_container(value)
+    if container is None:
+        yield from render(value).text.removesuffix("\n").split("\n")
+        return
+    for line in _Rendering(None, []).items_in_flow(container):
+        yield line.replace("\n", " ")
 
 
 def escape_surrogates(text: str) -> str:
@@ -159,9 +173,10 @@ class _Rendering:
         self._parents: list[int] = []
 
     def container(self, value: Any) -> Rendered:
-        if not _holds_objects(value) and (line := self._one_line(value)) is not None:
+        if self._is_flow(value) and (line := self._one_line(value)) is not None:
             return Rendered(line, len(line), shown=len(value), items=len(value), attachments=tuple(self._attachments))
         self._attachments.clear()
+        self._parents.append(id(value))
         lines: list[str] = []
         room = _UNLIMITED if self._limit is None else self._limit
         for line in self._item_lines(value):
@@ -172,6 +187,10 @@ class _Rendering:
             lines.append(line)
             room -= len(line) + 1
         return self._rendered(lines, value, shown=len(lines))
+
+    def items_in_flow(self, value: Any) -> Iterator[str]:
+        """The items of a container one after the other, each in flow style however deep it is."""
+        return self._item_lines(value, flow=True)
 
     def _rendered(self, lines: list[str], value: Collection[Any], *, shown: int) -> Rendered:
         text, cut = "\n".join(lines), shown < len(value)
@@ -189,24 +208,36 @@ class _Rendering:
         text = self._emit(events)
         return text if len(text) <= most else None
 
-    def _item_lines(self, value: Any) -> Iterator[str]:
+    def _item_lines(self, value: Any, *, flow: bool = False) -> Iterator[str]:
         """The items one after the other, emitted a chunk at a time."""
-        start, end = self._block_events(value)
+        start, end = self._around(value, flow=False)
         items = iter(value.items() if isinstance(value, Mapping) else value)
-        add = self._add_pair if isinstance(value, Mapping) else self._add
         while chunk := list(itertools.islice(items, _CHUNK)):
             self._budget = _UNLIMITED if self._limit is None else self._limit + 1
             events = [start]
-            for item in chunk:
-                if self._budget > 0:
-                    add(item, events)
-            yield from _split_items(self._emit([*events, end]))
+            self._add_items(chunk, events, pairs=isinstance(value, Mapping), flow=flow)
+            yield from _split_items(self._emit([*events, end]), sequence=not isinstance(value, Mapping))
 
-    def _block_events(self, value: Any) -> tuple[Event, Event]:
+    def _around(self, value: Any, *, flow: bool) -> tuple[Event, Event]:
+        """The events before and after the items of a container."""
         events = self._yaml.events
         if isinstance(value, Mapping):
-            return events.MappingStartEvent(None, None, True, flow_style=False), events.MappingEndEvent()
-        return events.SequenceStartEvent(None, None, True, flow_style=False), events.SequenceEndEvent()
+            return events.MappingStartEvent(None, None, True, flow_style=flow), events.MappingEndEvent()
+        return events.SequenceStartEvent(None, None, True, flow_style=flow), events.SequenceEndEvent()
+
+    def _is_flow(self, value: Any) -> bool:
+        """Whether a container is written in flow style: it is shallow, and no list of objects."""
+        return not _holds_objects(value) and self._is_shallow(value, _FLOW_LEVELS)
+
+    def _is_shallow(self, value: Any, levels: int) -> bool:
+        """Whether a container holds containers in so many levels at most; of a huge one, as far as it can be shown."""
+        inside = value.values() if isinstance(value, Mapping) else value
+        shown = inside if self._limit is None else itertools.islice(inside, self._limit + 1)
+        for item in shown:
+            container = None if isinstance(item, _SCALARS) else _as_container(item)
+            if container is not None and (levels == 1 or not self._is_shallow(container, levels - 1)):
+                return False
+        return True
 
     def _emit(self, inner: list[Event]) -> str:
         """Emit one document, with characters beyond the basic plane unescaped."""
@@ -220,7 +251,7 @@ class _Rendering:
             text = yaml.emit(document, Dumper=yaml.Dumper, width=_UNLIMITED, allow_unicode=True)
         return str(text).translate(back).removesuffix("\n")
 
-    def _add(self, value: Any, into: list[Event]) -> None:
+    def _add(self, value: Any, into: list[Event], *, flow: bool = True) -> None:
         """Append the events of a value; past the budget, of as much of it as makes a document."""
         if value is None or isinstance(value, bool):
             self._add_plain("null" if value is None else str(value).lower(), into)
@@ -232,33 +263,31 @@ class _Rendering:
             self._add_text("...", into)
         elif (container := _as_container(value)) is not None:
             self._parents.append(id(value))
-            self._add_container(container, into)
+            self._add_container(container, into, flow=flow or self._is_flow(container))
             self._parents.pop()
         else:
             self._add_text(str(value), into)
 
-    def _add_container(self, value: Any, into: list[Event]) -> None:
-        events = self._yaml.events
-        if isinstance(value, Mapping):
-            into.append(events.MappingStartEvent(None, None, True, flow_style=True))
-            self._add_items(value.items(), self._add_pair, into)
-            into.append(events.MappingEndEvent())
-        else:
-            into.append(events.SequenceStartEvent(None, None, True, flow_style=True))
-            self._add_items(value, self._add, into)
-            into.append(events.SequenceEndEvent())
+    def _add_container(self, value: Any, into: list[Event], *, flow: bool) -> None:
+        start, end = self._around(value, flow=flow)
+        into.append(start)
+        pairs = isinstance(value, Mapping)
+        self._budget -= len("[]")
+        self._add_items(value.items() if pairs else value, into, pairs=pairs, flow=flow)
+        into.append(end)
 
-    def _add_items(self, items: Any, add: Callable[[Any, list[Event]], None], into: list[Event]) -> None:
-        self._budget -= 2
+    def _add_items(self, items: Any, into: list[Event], *, pairs: bool, flow: bool) -> None:
         for item in items:
             if self._budget <= 0:
                 break
-            add(item, into)
+            if not flow:
+                self._budget -= 2 * (len(self._parents) - 1)  # its indentation
+            if pairs:
+                self._add_key(item[0], into)
+            self._add(item[1] if pairs else item, into, flow=flow)
 
-    def _add_pair(self, pair: tuple[Any, Any], into: list[Event]) -> None:
-        key, value = pair
+    def _add_key(self, key: Any, into: list[Event]) -> None:
         self._add(key if key is None or isinstance(key, str | bool | int | float) else str(key), into)
-        self._add(value, into)
 
     def _add_text(self, text: str, into: list[Event]) -> None:
         text = text[: max(self._budget, 1)]
@@ -279,11 +308,20 @@ def _holds_objects(value: Collection[Any]) -> bool:
     return not isinstance(value, Mapping) and isinstance(_as_container(first), Mapping)
 
 
-def _split_items(block: str) -> Iterator[str]:
-    """The items of a block collection: a line each, but two for a key too long to stand in front of its colon."""
-    lines = iter(block.split("\n"))
-    for line in lines:
-        yield f"{line}\n{next(lines)}" if line.startswith("? ") else line
+def _split_items(block: str, *, sequence: bool) -> Iterator[str]:
+    """The items of a block collection: each begins at the margin, and what belongs to it is indented.
+
+    In a mapping a list stands at the margin too, below its key, and so does the value of a key that is too long to
+    stand in front of its colon.
+    """
+    item: list[str] = []
+    for line in block.split("\n"):
+        begins = line.startswith("- ") if sequence else not line.startswith((" ", "- ", ": "))
+        if begins and item:
+            yield "\n".join(item)
+            item.clear()
+        item.append(line)
+    yield "\n".join(item)
 
 
 def _hide_astral(scalars: list[Any]) -> dict[int, str]:

@@ -1,0 +1,1 @@
+"""Which tools fit a request: full text ranking without a model."""

@@ -1,0 +1,164 @@
+"""An index of tools that ranks them for a request: BM25 over weighted fields, synonyms, packs, and typing mistakes.
+
+A request is ranked need by need (`needs`), and a tool counts by the need that it meets best, with a little for the
+rest: otherwise a tool that shares a word with every part of a request would beat those that do one part of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from operator import mul
+from typing import NamedTuple
+
+from ot.registry.ranking.needs import Need, split_needs
+from ot.registry.ranking.postings import NOWHERE, Postings, list_places, rarity, read_packs, read_postings
+from ot.registry.ranking.searchable import Searchable
+from ot.registry.ranking.thesaurus import SYNONYMS
+
+_SYNONYM = 0.4
+_WHOLE = 0.25  # worth of the whole request beside its best need
+_EVENNESS = 0.75  # 1 makes every need equal, 0 leaves most to the one with the rarest words
+
+_NEAR = 0.25  # share of the best score below which a thing does not count as found
+_MOST_NEAR = 300  # things that a need is compared with the others for
+
+_SIMILAR = 0.75  # of an unknown word to the one that may be meant
+_PREFIX = 0.7
+_MOST_MEANT = 6
+_MOST_UNKNOWN = 6
+
+
+class Hit(NamedTuple):
+    """What was found, and how well it fits: 1 is all that one could ask for."""
+
+    key: str
+    score: float
+
+
+class _Ranked(NamedTuple):
+    """Every thing's score for one need, the best of them, and the most that a need of these words could have."""
+
+    scores: list[float]
+    most: float
+    bound: float
+
+
+class ToolIndex:
+    """Built once for a set of tools; ranking changes nothing but what it remembers about words."""
+
+    def __init__(self, things: Sequence[Searchable]) -> None:
+        self._things = things
+        self._postings = read_postings(things)
+        self._packs = read_packs(things)
+        self._meanings: dict[str, Postings] = {}
+        self._vocabulary: list[str] = []
+        self._rarest = rarity(0, len(things))
+
+    def rank(self, request: str, *, limit: int | None = None) -> list[Hit]:
+        """What fits the request, best first; equally good ones in their own order. Nothing fits an empty one."""
+        ranked = [self._score(need) for need in self._understand(split_needs(request))]
+        needs = [_Ranked(scores, most, bound) for scores, bound in ranked if (most := max(scores, default=0.0)) > 0]
+        if not needs:
+            return []
+        scores = _join(needs)
+        best, coverage = max(scores.values()), max(need.most / need.bound for need in needs)
+        top = sorted(scores, key=scores.__getitem__, reverse=True)[:limit]
+        return [Hit(self._things[position].key, min(scores[position] / best * coverage, 1.0)) for position in top]
+
+    def _understand(self, needs: Iterable[Need]) -> Iterable[list[tuple[Postings, float]]]:
+        """Each need as places of its words, and their weights; a word counts once in a need."""
+        unknown = 0
+        for need in needs:
+            understood: dict[str, tuple[Postings, float]] = {}
+            for number, word in enumerate(need):
+                postings = self._meaning(word.stem)
+                if not postings.positions and not word.literal and unknown < _MOST_UNKNOWN:
+                    unknown += 1
+                    postings = self._nearly(word.stem)
+                known = understood.get(word.stem)
+                if known is None or known[1] < word.weight:
+                    understood[word.stem] = (postings, word.weight)
+                compound = need[number - 1].stem + word.stem if number else ""
+                if compound in self._postings or compound in self._packs:
+                    understood.setdefault(compound, (self._meaning(compound), word.weight))
+            yield list(understood.values())
+
+    def _score(self, words: list[tuple[Postings, float]]) -> tuple[list[float], float]:
+        """The score of every thing for one need, and the most that a need of these words could have."""
+        scores = [0.0] * len(self._things)
+        bound = 0.0
+        for postings, weight in words:
+            bound += weight * (postings.most or self._rarest)
+            for position, worth in zip(postings.positions, postings.worth, strict=True):
+                scores[position] += weight * worth
+        return scores, bound or 1.0
+
+    def _meaning(self, word: str) -> Postings:
+        """Where a word or one of its synonyms occurs, or a pack has its name."""
+        known = self._meanings.get(word)
+        if known is None:
+            factors = {word: 1.0, **dict.fromkeys(SYNONYMS.get(word, ()), _SYNONYM)}
+            known = self._meanings[word] = self._merge(factors)
+        return known
+
+    def _nearly(self, word: str) -> Postings:
+        """Where words occur that an unknown one may have been meant for: it is their beginning, or nearly they."""
+        known = self._meanings.get(f"~{word}")
+        if known is None:
+            known = self._merge(self._meant(word))
+            if len(self._meanings) < 10 * len(self._postings) + 1000:  # whoever asks decides what is unknown
+                self._meanings[f"~{word}"] = known
+        return known
+
+    def _meant(self, word: str) -> dict[str, float]:
+        # Loaded by the first typing mistake.
+        from rapidfuzz import process  # noqa: PLC0415
+        from rapidfuzz.distance import OSA  # noqa: PLC0415
+
+        if not self._vocabulary:
+            self._vocabulary = sorted({*self._postings, *self._packs})
+        if len(word) < 3:
+            return {}
+        start = bisect_left(self._vocabulary, word)
+        begun = self._vocabulary[start : start + _MOST_MEANT]
+        meant = {each: _PREFIX for each in begun if each.startswith(word)}
+        if len(word) >= 4:
+            similar = process.extract(
+                word, self._vocabulary, scorer=OSA.normalized_similarity, score_cutoff=_SIMILAR, limit=_MOST_MEANT
+            )
+            meant.update({each: max(score, meant.get(each, 0.0)) for each, score, _ in similar})
+        return meant
+
+    def _merge(self, factors: Mapping[str, float]) -> Postings:
+        """Several words as one: what the best of them is worth in a text, and what packs of their names add."""
+        worth: dict[int, float] = {}
+        for word, factor in factors.items():
+            postings = self._postings.get(word, NOWHERE)
+            for position, value in zip(postings.positions, postings.worth, strict=True):
+                if value * factor > worth.get(position, 0.0):
+                    worth[position] = value * factor
+        for word, factor in factors.items():
+            postings = self._packs.get(word, NOWHERE)
+            for position, value in zip(postings.positions, postings.worth, strict=True):
+                worth[position] = worth.get(position, 0.0) + value * factor
+        return list_places(worth)
+
+
+def _join(needs: list[_Ranked]) -> dict[int, float]:
+    """One score for all needs: that of the need which a thing meets best, and a little for all of them.
+
+    Only of what comes near the best in one need: the rest is most of all tools, and nobody's answer.
+    """
+    near = {position for need in needs for position in _near(need)}
+    strongest = max(need.most for need in needs)
+    factors = [(need.most / strongest) ** (1 - _EVENNESS) / need.most for need in needs]
+    columns = {position: [need.scores[position] for need in needs] for position in sorted(near)}
+    whole = _WHOLE / max(map(sum, columns.values()))
+    return {position: max(map(mul, each, factors)) + whole * sum(each) for position, each in columns.items()}
+
+
+def _near(need: _Ranked) -> list[int]:
+    floor = need.most * _NEAR
+    near = [position for position, score in enumerate(need.scores) if score >= floor]
+    return near if len(near) <= _MOST_NEAR else sorted(near, key=need.scores.__getitem__, reverse=True)[:_MOST_NEAR]

@@ -1,0 +1,36 @@
+"""What can be found: a name, the pack it belongs to, and what is written about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """One thing that can be found: `key` is what the answer calls it by."""
+
+    key: str
+    pack: str
+    name: str
+    description: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of_schema(cls, key: str, pack: str, name: str, description: str, schema: Mapping[str, Any]) -> Searchable:
+        """A tool whose parameters are described by a JSON Schema."""
+        return cls(key, pack, name, description, read_parameters(schema))
+
+
+def read_parameters(schema: Mapping[str, Any]) -> dict[str, str]:
+    """Names and descriptions of the parameters in a JSON Schema, which another server may have written badly."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return {}
+    return {str(name): _description(parameter) for name, parameter in properties.items()}
+
+
+def _description(parameter: Any) -> str:
+    text = parameter.get("description", "") if isinstance(parameter, Mapping) else ""
+    return text if isinstance(text, str) else ""
