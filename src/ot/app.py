@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
+
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config
 from ot.config.paths import state_folder, tool_folders
@@ -26,8 +29,10 @@ from ot.registry.tool_threads import ToolThreads
 from ot.run.pack_proxy import Namespace
 from ot.run.runner import Runner
 from ot.run.snippets import Snippets
+from ot.stats.recorder import STATS_FILE, Recorder
+from ot.stats.statistics import Statistics
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
-from ot.workers.functions import worker_function
+from ot.workers.functions import WorkerFunction
 from ot.workers.host import WorkerHost
 from ot.workers.pool import open_worker_pool
 
@@ -62,10 +67,12 @@ async def open_app(
     launched: ZygoteProcess | None = None,
     packs: Sequence[Path] = (),
     environ: Mapping[str, str] = os.environ,
+    own_definition: Callable[[], str] = str,
 ) -> AsyncIterator[App]:
     """Build the engine on a loaded configuration.
 
-    `packs` are folders of packs beside the built-in ones; workers get what they need of `environ`.
+    `packs` are folders of packs beside the built-in ones; workers get what they need of `environ`. `own_definition` is
+    what a client is told of us, which the statistics set against what its tools would have told it.
     """
     config = loaded.config
     async with AsyncExitStack() as stack:
@@ -74,6 +81,7 @@ async def open_app(
         threads = ToolThreads()
         stack.callback(threads.close)
         registry = load_registry([*find_built_in_packs(), *packs], isolates, threads)
+        recorder = await stack.enter_async_context(open_recorder(loaded))
         executor = ToolExecutor(
             registry,
             config=config,
@@ -81,11 +89,13 @@ async def open_app(
             project=loaded.project,
             threads=threads,
             redactor=loaded.redactor,
+            recorder=recorder,
         )
         host = WorkerHost(loaded.project, state_folder(loaded.home), environ, word=word_error)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
-        extensions = load_extensions(registry, loaded, partial(worker_function, workers), forget=workers.forget)
+        extensions = load_extensions(registry, loaded, partial(WorkerFunction, workers), forget=workers.forget)
         executor.lend(extensions)
+        executor.lend(build_statistics(loaded, recorder, registry, own_definition))
         executor.lend(Health(executor, supply, workers, settings=config.execution))
         runner = Runner(
             registry,
@@ -107,6 +117,30 @@ def load_registry(folders: Sequence[Path], isolates: IsolateHost, threads: ToolT
     for folder in folders:
         loader.load_folder(folder)
     return registry
+
+
+@asynccontextmanager
+async def open_recorder(loaded: LoadedConfig) -> AsyncIterator[Recorder | None]:
+    """What counts runs and calls, unless the configuration wants nothing counted; nothing is opened before there is."""
+    if not loaded.config.stats.enabled:
+        yield None
+        return
+    recorder = Recorder(state_folder(loaded.home) / STATS_FILE, keep_days=loaded.config.stats.keep_days)
+    try:
+        yield recorder
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(recorder.close)
+
+
+def build_statistics(
+    loaded: LoadedConfig, recorder: Recorder | None, registry: ToolRegistry, own_definition: Callable[[], str]
+) -> Statistics:
+    """What reads the statistics; a model may have reports written to the folders that are the person's projects."""
+    config = loaded.config
+    projects = [project.path for project in config.projects.values()]
+    roots = [loaded.project, *projects, *config.execution.writable]
+    return Statistics(recorder, registry, project=loaded.project, roots=roots, own_definition=own_definition)
 
 
 def load_extensions(

@@ -21,14 +21,22 @@ OneToolError
 │   ├── ToolTimeoutError
 │   ├── ToolStoppedError
 │   ├── ServiceUnavailableError
+│   ├── ServerUnavailableError
+│   ├── ToolChangedError
 │   ├── WorkerStartError
 │   ├── WorkerCrashedError
+│   ├── StatsDisabledError
+│   ├── StatsUnavailableError
+│   ├── InvalidPeriodError
+│   ├── ReportWriteError
 │   ├── ToolFailedError
 │   └── ToolError                 raised by packs, for the caller to read
 ├── ModelError                    a model did not answer
 │   ├── MissingExtraError
 │   ├── ModelRefusedError
 │   └── ModelUnavailableError
+├── VoiceError                    listening or speaking cannot go on
+│   └── MissingVoiceError
 └── RunError                      the run itself did not reach its end
     ├── SandboxError
     ├── KernelStartError
@@ -218,6 +226,32 @@ class ServiceUnavailableError(CallError):
         self.reason = reason
 
 
+class ServerUnavailableError(CallError):
+    """A proxied server cannot be reached, or was lost in the middle of the call.
+
+    `begun` is true where the call may have had an effect; `tail` is the end of what the server wrote to stderr.
+    """
+
+    def __init__(
+        self, tool: str, *, server: str, reason: str, begun: bool = False, remedy: str = "", tail: str = ""
+    ) -> None:
+        super().__init__(tool, server, reason)
+        self.server = server
+        self.reason = reason
+        self.begun = begun
+        self.remedy = remedy
+        self.tail = tail
+
+
+class ToolChangedError(CallError):
+    """A proxied tool's definition is not the one that a person accepted, and `security.pin_tools` is set."""
+
+    def __init__(self, tool: str, *, server: str, new: bool) -> None:
+        super().__init__(tool, server)
+        self.server = server
+        self.new = new
+
+
 class WorkerStartError(CallError):
     """The worker of an extension could not be started; `tail` is the end of what it wrote to stderr."""
 
@@ -241,6 +275,40 @@ class WorkerCrashedError(CallError):
         self.status = status
         self.begun = begun
         self.tail = tail
+
+
+class StatsDisabledError(CallError):
+    """The configuration says that nothing is counted."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+
+class StatsUnavailableError(CallError):
+    """The database of statistics cannot be used."""
+
+    def __init__(self, file: Path, reason: str) -> None:
+        super().__init__("", str(file), reason)
+        self.file = file
+        self.reason = reason
+
+
+class InvalidPeriodError(CallError):
+    """Statistics of a period that there is not."""
+
+    def __init__(self, period: str, valid: Sequence[str]) -> None:
+        super().__init__("", period)
+        self.period = period
+        self.valid = tuple(valid)
+
+
+class ReportWriteError(CallError):
+    """A report cannot, or may not, be written there; `path` is as it was given."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__("", path, reason)
+        self.path = path
+        self.reason = reason
 
 
 class ToolFailedError(CallError):
@@ -300,6 +368,19 @@ class ModelUnavailableError(ModelError):
         self.retry_after = retry_after
         self.status = status
         self.attempts = 1
+
+
+class VoiceError(OneToolError):
+    """Listening or speaking cannot go on; `part` is what failed: a file, a device, a recogniser."""
+
+    def __init__(self, part: str, reason: str) -> None:
+        super().__init__(part, reason)
+        self.part = part
+        self.reason = reason
+
+
+class MissingVoiceError(VoiceError):
+    """A library of the extra `voice` is not installed, or lacks something of the system."""
 
 
 class RunError(OneToolError):

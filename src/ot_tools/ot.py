@@ -10,6 +10,7 @@ from ot.errors import ToolError
 from ot.introspect.health import Health
 from ot.registry.definitions import ToolDefinition
 from ot.registry.marks import in_kernel
+from ot.stats.statistics import Statistics
 
 pack = "ot"
 
@@ -96,6 +97,24 @@ async def health() -> dict[str, Any]:
         ot.health()["problems"]
     """
     return await current().part(Health).report()
+
+
+async def stats(*, period: str = "all", tool: str = "", output: str = "") -> dict[str, Any]:
+    """Tell what was called, how it went, and what it saved.
+
+    Args:
+        period: "day", "week", "month" or "all".
+        tool: Only this tool, such as "demo.upper", or only this pack.
+        output: A file ending in .html, relative to the project, for a report to look at.
+
+    Returns:
+        Calls and their success, estimated tokens of context and milliseconds saved (negative where it cost more),
+        what these are made of, each tool's figures, clients, models, and the path of the report if one was written.
+
+    Example:
+        ot.stats(period="week", output="stats.html")
+    """
+    return await current().part(Statistics).report(period=period, tool=tool, output=output)
 
 
 @in_kernel

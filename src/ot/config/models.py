@@ -35,6 +35,7 @@ FilePath = Annotated[Path, BeforeValidator(read_path)]
 Seconds = Annotated[float, BeforeValidator(read_number), Field(gt=0, le=30 * 24 * 3600, allow_inf_nan=False)]
 Count = Annotated[int, BeforeValidator(read_number)]
 Bytes = Annotated[int, BeforeValidator(read_size)]
+Share = Annotated[float, BeforeValidator(read_number), Field(gt=0, lt=1, allow_inf_nan=False)]
 Dollars = Annotated[float, BeforeValidator(read_number), Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 Provider = Annotated[Literal["anthropic", "ollama"], BeforeValidator(read_word)]
 
@@ -106,6 +107,7 @@ class ServerSettings(Section):
     headers: dict[str, str] = Field(default={}, repr=False)
     enabled: bool = True
     timeout: Seconds | None = None
+    start_timeout: Seconds = 60
     tools: ToolFilter = ToolFilter()
 
     @model_validator(mode="after")
@@ -149,9 +151,10 @@ class ResultSettings(Section):
 
 
 class StatsSettings(Section):
-    """Counting of calls and of what they cost."""
+    """Counting of calls and of what they cost; `keep_days` is how long it is remembered."""
 
     enabled: bool = True
+    keep_days: Annotated[Count, Field(ge=1, le=3650)] = 365
 
 
 class PolicySettings(Section):
@@ -252,6 +255,38 @@ class AiSettings(Section):
     prices: dict[Pattern, PriceSettings] = {}
 
 
+class VadSettings(Section):
+    """What counts as speech: probabilities, and seconds."""
+
+    threshold: Share = 0.5
+    release: Share = 0.35
+    min_speech: Seconds = 0.25
+    min_silence: Seconds = 0.7
+    padding: Seconds = 0.3
+    max_length: Annotated[Seconds, Field(ge=1, le=300)] = 15
+
+
+class VoiceSettings(Section):
+    """The assistant that listens: how it hears and how it speaks."""
+
+    engine: Annotated[Literal["moonshine", "faster-whisper", "grammar"], BeforeValidator(read_word)] = "moonshine"
+    whisper_model: Name = "base.en"
+    second_opinion: bool = True
+    names: tuple[Name, ...] = ()
+    names_from: tuple[Name, ...] = ("zwave.devices",)
+    wake_word: Annotated[Name, BeforeValidator(read_word)] | None = None
+    wake_threshold: Share = 0.5
+    wake_window: Seconds = 8
+    speaker: Annotated[Literal["espeak", "off"], BeforeValidator(read_word)] = "espeak"
+    voice: Name = "en-us"
+    speed: Annotated[Count, Field(ge=80, le=450)] = 165  # words a minute
+    barge_in: bool = True
+    queue: Annotated[Count, Field(ge=1, le=100)] = 3
+    recognition_timeout: Seconds = 20
+    microphone: Name | None = None
+    vad: VadSettings = VadSettings()
+
+
 class Config(Section):
     """Everything a person can set; each part of the engine receives its section."""
 
@@ -270,4 +305,5 @@ class Config(Section):
     packs: dict[Name, PackSettings] = {}
     log: LogSettings = LogSettings()
     ai: AiSettings = AiSettings()
+    voice: VoiceSettings = VoiceSettings()
     docs_url: Url = "https://onetool.beycom.online/reference/tools/"

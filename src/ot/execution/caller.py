@@ -19,6 +19,8 @@ class Caller:
     progress: Progress | None = None
     ask: Ask | None = None  # asks a person; None: nobody can be asked
     hold: Callable[[], AbstractContextManager[None]] | None = None  # lets the caller's own clock stand still meanwhile
+    client: str = ""  # the name of the program in whose context the answer ends; none at a command line
+    run: int = 0  # the number under which the run that this call is part of is recorded
 
 
 NOBODY = Caller()

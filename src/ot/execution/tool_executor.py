@@ -15,7 +15,15 @@ import anyio
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.context import CallContext, Part, reset_current, set_current
-from ot.errors import CallError, ConsentError, ToolDeniedError, ToolError, ToolStoppedError, ToolTimeoutError
+from ot.errors import (
+    CallError,
+    ConsentError,
+    ToolDeniedError,
+    ToolError,
+    ToolFailedError,
+    ToolStoppedError,
+    ToolTimeoutError,
+)
 from ot.execution.caller import NOBODY, Caller
 from ot.execution.failing import call_error_from
 from ot.execution.prepared import Preparation, PreparedTool
@@ -27,6 +35,7 @@ from ot.output import render
 from ot.redaction import Redactor
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_threads import ToolThreads
+from ot.stats.recorder import UNKNOWN_TOOL, Recorder
 
 __all__ = ["NOBODY", "Caller", "ToolExecutor"]
 
@@ -46,6 +55,7 @@ class ToolExecutor:
         project: Path,
         threads: ToolThreads | None = None,
         redactor: Redactor | None = None,
+        recorder: Recorder | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.registry = registry
@@ -54,6 +64,7 @@ class ToolExecutor:
         self.redactor = redactor or Redactor(secrets.known_values())
         self._secrets = secrets
         self._threads = threads
+        self.recorder = recorder
         self._clock = clock
         self._preparation = Preparation(registry, config)
         self._parts: dict[type, object] = {}
@@ -70,14 +81,15 @@ class ToolExecutor:
         *,
         positional: Sequence[Any] = (),
         caller: Caller = NOBODY,
-        deliver: Callable[[Any], None] | None = None,
+        deliver: Callable[[Any], bytes] | None = None,
+        sent: int = 0,
     ) -> Any:
         """Call a tool and give its native value; raises CallError and nothing else, apart from cancellation.
 
         `deliver` gets the value before the call is logged, so that whoever needs it does not wait for the log; what it
-        raises comes out of here.
+        raises comes out of here. What it gives back, and `sent`, the bytes of the arguments, are for the statistics.
         """
-        return await self._call(name, arguments, positional, caller, 0, deliver)
+        return await self._call(name, arguments, positional, caller, 0, deliver, sent)
 
     async def execute(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool for an AI client: the text of its value, or a sentence about what went wrong."""
@@ -101,13 +113,17 @@ class ToolExecutor:
         positional: Sequence[Any],
         caller: Caller,
         depth: int,
-        deliver: Callable[[Any], None] | None = None,
+        deliver: Callable[[Any], bytes] | None = None,
+        sent: int = 0,
     ) -> Any:
         try:
             tool = self._preparation.of(name)
         except CallError as error:
             write_log(logging.WARNING, "executor.unknown_tool", tool=name, error=type(error).__name__)
+            if self.recorder is not None:
+                self.recorder.call(UNKNOWN_TOOL, seconds=0, error=type(error).__name__, run=caller.run, sent=sent)
             raise
+        delivered, failure = b"", ""
         with LogSpan(name, clock=self._clock, arguments=arguments) as span:
             if positional:
                 span.add(positional=positional)
@@ -116,15 +132,30 @@ class ToolExecutor:
                 if self.redactor.active:
                     value = self.redactor.value(value)
                 if deliver is not None:
-                    deliver(value)
+                    delivered = deliver(value)
                 span.add(result=value)
                 return value
             except CallError as error:
+                failure = error.kind if isinstance(error, ToolFailedError) else type(error).__name__
                 self._redact(error)
                 span.add(error=word_error(error))
                 raise
+            except BaseException as error:  # cancelled, or a value that cannot be delivered
+                failure = type(error).__name__
+                raise
             finally:
-                if span.elapsed() > SLOW:
+                seconds = span.elapsed()
+                if self.recorder is not None:
+                    self.recorder.call(
+                        tool.definition.name,
+                        seconds=seconds,
+                        error=failure,
+                        run=caller.run,
+                        depth=depth,
+                        sent=sent,
+                        received=delivered,
+                    )
+                if seconds > SLOW:
                     span.add(slow=True)
                     span.escalate(logging.WARNING)
 
@@ -136,6 +167,9 @@ class ToolExecutor:
             raise ToolDeniedError(name, tool.denied_by)
         if depth > MAX_DEPTH:
             raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), name)
+        if tool.begin is not None and not tool.check.ready and tool.asked_by is None:
+            # Its process starts while the checker of its arguments is made.
+            await tool.begin(CallContext(name, self, caller=caller, depth=depth))
         bound = tool.check.bind(positional, arguments)
         if tool.asked_by is not None:
             await self._ask_for(name, bound, caller)
@@ -208,7 +242,9 @@ class ToolExecutor:
     async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Any]) -> Any:
         """A call that a tool makes: through the same door, within what is left of its own time."""
         outer: Caller = context.caller
-        caller = Caller(remaining=context.remaining, progress=outer.progress, ask=outer.ask, hold=context.held)
+        caller = Caller(
+            remaining=context.remaining, progress=outer.progress, ask=outer.ask, hold=context.held, run=outer.run
+        )
         return await self._call(name, arguments, (), caller, context.depth + 1)
 
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:

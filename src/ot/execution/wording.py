@@ -108,6 +108,21 @@ def _word_unavailable(error: errors.ServiceUnavailableError) -> str:
     return f"{error.tool}: the service is unavailable ({error.reason}). Try again later, or check the network."
 
 
+def _word_server_unavailable(error: errors.ServerUnavailableError) -> str:
+    effect = " Whether this call had an effect is not known." if error.begun else ""
+    remedy = error.remedy or "Call it again to have it tried anew; ot.health() shows the state of every server."
+    name = error.tool or error.server
+    return f"{name}: the server {error.server} {error.reason}.{effect} {remedy}{_last_words(error.tail)}"
+
+
+def _word_tool_changed(error: errors.ToolChangedError) -> str:
+    what = "is new since its server was accepted" if error.new else "is not defined as it was when it was accepted"
+    return (
+        f"{error.tool} was not called: it {what} (security.pin_tools). A person can look at the difference and accept "
+        f"it with `onetool accept {error.server}`; code cannot."
+    )
+
+
 def _word_worker_start(error: errors.WorkerStartError) -> str:
     return f"{error.tool}: its worker could not be started: {error.reason}.{_last_words(error.tail)}"
 
@@ -220,8 +235,20 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ToolTimeoutError: _word_timeout,
     errors.ToolStoppedError: _word_stopped,
     errors.ServiceUnavailableError: _word_unavailable,
+    errors.ServerUnavailableError: _word_server_unavailable,
+    errors.ToolChangedError: _word_tool_changed,
     errors.WorkerStartError: _word_worker_start,
     errors.WorkerCrashedError: _word_worker_crashed,
+    errors.StatsDisabledError: lambda _: (
+        "Error: Statistics are disabled by the configuration (stats.enabled: false). Set it to true to collect them."
+    ),
+    errors.StatsUnavailableError: lambda error: (
+        f"Error: The statistics in {error.file} cannot be used: {error.reason}."
+    ),
+    errors.InvalidPeriodError: lambda error: (
+        f"Error: Invalid period {error.period!r}. Valid: {', '.join(error.valid)}. Example: ot.stats(period='day')"
+    ),
+    errors.ReportWriteError: lambda error: f"Error: Cannot write to '{error.path}': {error.reason}",
     errors.ToolFailedError: _word_failed,
     errors.ToolError: _word_tool_error,
     errors.MissingExtraError: lambda error: (
@@ -229,6 +256,10 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     ),
     errors.ModelRefusedError: _word_model_refused,
     errors.ModelUnavailableError: _word_model_unavailable,
+    errors.VoiceError: lambda error: f"{error.part}: {error.reason}.",
+    errors.MissingVoiceError: lambda error: (
+        f"Voice needs {error.part}, which cannot be loaded ({error.reason}): pip install 'onetool[voice]'"
+    ),
     errors.SandboxError: _word_sandbox,
     errors.KernelStartError: lambda error: f"No run could be started: {error.reason}.",
     errors.RunTimeoutError: _word_run_timeout,
@@ -249,5 +280,9 @@ _KINDS: dict[type, str] = {
     errors.ConsentError: "PermissionError",
     errors.ToolTimeoutError: "TimeoutError",
     errors.ServiceUnavailableError: "ConnectionError",
+    errors.ServerUnavailableError: "ConnectionError",
+    errors.ToolChangedError: "PermissionError",
     errors.WorkerCrashedError: "ChildProcessError",
+    errors.InvalidPeriodError: "ValueError",
+    errors.ReportWriteError: "OSError",
 }

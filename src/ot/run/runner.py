@@ -20,7 +20,7 @@ from ot.run.pack_proxy import Namespace
 from ot.run.reporting import render_answer
 from ot.run.session import Session
 from ot.run.snippets import Snippets
-from ot.stats.recorder import Recorder, RunRecord
+from ot.stats.recorder import RunRecord
 
 LONG_COMMAND = 50_000  # characters
 
@@ -39,7 +39,6 @@ class Runner:
         catch_up: Callable[[], Awaitable[None]],
         settings: ExecutionSettings,
         inline_limit: int,
-        recorder: Recorder | None = None,
     ) -> None:
         self._registry = registry
         self._executor = executor
@@ -49,11 +48,10 @@ class Runner:
         self._catch_up = catch_up  # lets the registry see what has changed since the last run
         self._settings = settings
         self._inline_limit = inline_limit
-        self._recorder = recorder
 
     async def run(self, command: str, *, caller: Caller = NOBODY) -> Answer:
         """Run one command and word what came of it; only cancellation is raised."""
-        record = RunRecord(self._recorder, command, caller.client)
+        record = RunRecord(self._executor.recorder, command, caller.client)
         with LogSpan("run.command", size=len(command)) as span, record:
             try:
                 outcome = await self._execute(command, replace(caller, run=record.number))

@@ -49,6 +49,7 @@ class _Call(NamedTuple):
     tool: str
     positional: list[Any]
     keywords: dict[str, Any]
+    size: int  # bytes, as it was asked
 
 
 class Session:
@@ -213,19 +214,25 @@ class Session:
             str(message["tool"]),
             [decode(item) for item in message["args"]],
             {key: decode(item) for key, item in message["kwargs"].items()},
+            self._kernel.received,
         )
         if self._ending is not None or not self._tasks.start(self._call, call):
             self._send_error(call.number, ToolStoppedError(call.tool))
 
     async def _call(self, call: _Call) -> None:
-        def deliver(value: Any) -> None:
-            self._kernel.send({"id": call.number, "value": encode(value)})
+        def deliver(value: Any) -> bytes:
+            return self._kernel.send({"id": call.number, "value": encode(value)})
 
         try:
             async with self._calls:
                 await self._tell_progress(call.tool)
                 await self._executor.call(
-                    call.tool, call.keywords, positional=call.positional, caller=self._caller, deliver=deliver
+                    call.tool,
+                    call.keywords,
+                    positional=call.positional,
+                    caller=self._caller,
+                    deliver=deliver,
+                    sent=call.size,
                 )
         except CallError as error:
             self._send_error(call.number, error)

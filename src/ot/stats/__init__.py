@@ -1,0 +1,1 @@
+"""Statistics: what was called, how it went, and what it saved."""

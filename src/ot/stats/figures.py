@@ -1,0 +1,130 @@
+"""What statistics say, as values: read by `summary`, shown by `ot.stats`, the report and the command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFigures:
+    """All calls of one tool; times in milliseconds, sizes in bytes as they crossed to the code that called."""
+
+    tool: str
+    calls: int
+    errors: int
+    mean_ms: float
+    p95_ms: float
+    slowest_ms: float
+    sent_bytes: int
+    received_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFigures:
+    """All runs of one client; the empty name is the command line."""
+
+    client: str
+    runs: int
+    failed: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFigures:
+    """All requests to one model, with tokens and cost as its provider counted them."""
+
+    provider: str
+    model: str
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    mean_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Calls in one stretch of time that begins at `start`, seconds since 1970."""
+
+    start: float
+    calls: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """Estimated tokens: what the same tools, connected directly, would have put into contexts, and what we put there."""
+
+    direct_definitions: int = 0
+    direct_calls: int = 0
+    direct_results: int = 0
+    sent_definition: int = 0
+    sent_commands: int = 0
+    sent_answers: int = 0
+
+    @property
+    def direct(self) -> int:
+        """The whole price of the direct way."""
+        return self.direct_definitions + self.direct_calls + self.direct_results
+
+    @property
+    def sent(self) -> int:
+        """The whole price of ours."""
+        return self.sent_definition + self.sent_commands + self.sent_answers
+
+    @property
+    def saved(self) -> int:
+        """Negative where ours was dearer."""
+        return self.direct - self.sent
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSaved:
+    """Turns of the model that runs made unnecessary, what a turn takes as measured, and what runs took themselves."""
+
+    turns_avoided: int = 0
+    turn_ms: int = 0
+    pauses_measured: int = 0
+    own_ms: int = 0
+
+    @property
+    def saved_ms(self) -> int:
+        """Negative where runs took longer than the turns that they saved."""
+        return self.turns_avoided * self.turn_ms - self.own_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Everything there is to say about one period."""
+
+    period: str
+    tool: str
+    since: float | None  # of the first thing recorded in the period
+    runs: int
+    failed_runs: int
+    dearer_runs: int  # cost more tokens than the same calls made directly
+    tools: tuple[ToolFigures, ...]
+    clients: tuple[ClientFigures, ...]
+    models: tuple[ModelFigures, ...]
+    errors: tuple[tuple[str, int], ...]  # kinds of failed calls, most frequent first
+    moments: tuple[Moment, ...]
+    bucket_seconds: int
+    savings: Savings
+    time: TimeSaved
+
+    @property
+    def total_calls(self) -> int:
+        """Every call of every tool."""
+        return sum(tool.calls for tool in self.tools)
+
+    @property
+    def total_errors(self) -> int:
+        """Calls that did not succeed."""
+        return sum(tool.errors for tool in self.tools)
+
+    @property
+    def success_rate(self) -> float | None:
+        """Percent of the calls; None where there was none."""
+        if not self.total_calls:
+            return None
+        return round(100 * (1 - self.total_errors / self.total_calls), 1)

@@ -1,0 +1,236 @@
+"""The recorder: every run and every call is noted in memory, and written in batches by a thread of its own.
+
+Noting appends one tuple, because it stands on the way of every call. The database is opened, and its library loaded,
+by the thread, about a second after the first note. Noting never fails and never waits; what cannot be written is
+reported in the log once and in `problem`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from ot.errors import StatsUnavailableError
+from ot.logs import write_log
+from ot.stats.tokens import SAMPLE_BODY, SAMPLE_HEAD, take_sample
+
+if TYPE_CHECKING:
+    from ot.stats.database import Writer
+
+STATS_FILE = "stats.db"
+INTERVAL = 1.0  # seconds between two batches
+MOST_PENDING = 50_000  # notes; further ones are dropped until the database can be written again
+UNKNOWN_TOOL = "(unknown)"  # under which calls are counted that name no tool
+_CLOSING_PATIENCE = 10.0  # seconds
+
+
+class CallNote(NamedTuple):
+    """One call; `sample` is thrown away once it has told the kind of the result."""
+
+    ended: float
+    run: int
+    depth: int
+    tool: str
+    seconds: float
+    error: str
+    sent: int
+    received: int
+    sample: bytes
+
+
+class RunNote(NamedTuple):
+    """One run."""
+
+    ended: float
+    run: int
+    client: str
+    seconds: float
+    error: str
+    command_bytes: int
+    command: str
+    answer_bytes: int
+    answer: str
+    attachments: int
+
+
+class ModelNote(NamedTuple):
+    """One request of an AI client to its model."""
+
+    ended: float
+    provider: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    seconds: float
+
+
+Note = RunNote | ModelNote | tuple[float, int, int, str, float, str, int, int, bytes]
+
+
+class Recorder:
+    """Notes what happens. Closed by whoever opened it, which writes what is left."""
+
+    def __init__(self, file: Path, *, keep_days: int = 365, interval: float = INTERVAL) -> None:
+        self.file = file
+        self.problem = ""  # why nothing is being written, if so
+        self.dropped = 0
+        self.server = int.from_bytes(os.urandom(4)) >> 1
+        self._keep_days = keep_days
+        self._interval = interval
+        self._runs = 0
+        self._pending: deque[Note] = deque()
+        self._noted = threading.Event()
+        self._closing = threading.Event()
+        self._writing = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._writer: Writer | None = None
+
+    def call(
+        self,
+        tool: str,
+        *,
+        seconds: float,
+        error: str = "",
+        run: int = 0,
+        depth: int = 0,
+        sent: int = 0,
+        received: bytes = b"",
+    ) -> None:
+        """Note one call that has ended: kind of its error, bytes of its arguments, and its result as it was sent."""
+        # A plain tuple in the order of CallNote: making one of those would cost three times as much.
+        self._note((time.time(), run, depth, tool, seconds, error, sent, len(received), take_sample(received)))
+
+    def next_run(self) -> int:
+        """A number for a run that no other run of any server has."""
+        self._runs += 1
+        return self.server << 31 | self._runs
+
+    def run(self, note: RunNote) -> None:
+        """Note one run that has ended."""
+        self._note(note)
+
+    def model(
+        self, provider: str, model: str, input_tokens: int, output_tokens: int, cost: float, seconds: float
+    ) -> None:
+        """Note one request to a model; tokens and cost are what the provider said."""
+        self._note(ModelNote(time.time(), provider, model, input_tokens, output_tokens, cost, seconds))
+
+    def _note(self, note: Note) -> None:
+        if len(self._pending) >= MOST_PENDING:
+            self.dropped += 1
+            return
+        self._pending.append(note)
+        if not self._noted.is_set():
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._thread is None and not self._closing.is_set():
+            self._thread = threading.Thread(target=self._work, name="ot-stats", daemon=True)
+            self._thread.start()
+        self._noted.set()
+
+    def _work(self) -> None:
+        while not self._closing.is_set():
+            self._noted.wait()
+            self._closing.wait(self._interval)  # let a batch gather
+            self._noted.clear()
+            self.flush()
+
+    def flush(self) -> None:
+        """Write everything noted so far. Blocking: call it on a thread."""
+        with self._writing:
+            batch = [self._pending.popleft() for _ in range(len(self._pending))]
+            if batch and not self._write(batch):
+                self._pending.extendleft(reversed(batch))
+
+    def _write(self, batch: list[Note]) -> bool:
+        """Whether the batch is done with; one that met another server's long transaction is tried again later."""
+        # 10 ms that the start of a server must not wait for, so it is loaded here, on the thread.
+        from ot.stats.database import BusyError, Writer  # noqa: PLC0415
+
+        if self._writer is None:
+            self._writer = Writer(self.file, self.server, keep_days=self._keep_days)
+        try:
+            self._writer.write(batch)
+        except BusyError:
+            return False
+        except StatsUnavailableError as error:
+            self._report(error.reason)
+            self.dropped += len(batch)
+        else:
+            self.problem = ""
+        return True
+
+    def _report(self, reason: str) -> None:
+        if self.problem != reason:
+            write_log(logging.WARNING, "stats.write", file=str(self.file), error=reason)
+        self.problem = reason
+
+    def close(self) -> None:
+        """Write what is left and let go of the database. Blocking: call it on a thread."""
+        self._closing.set()
+        self._noted.set()
+        if self._thread is not None:
+            self._thread.join(_CLOSING_PATIENCE)
+        self.flush()
+        if self._writer is not None:
+            self._writer.close()
+
+
+class RunRecord:
+    """A run while it lasts: `with RunRecord(...) as record`, and `end` once its answer is there.
+
+    A run that never gets there was cancelled, and is recorded as that. Without a recorder nothing happens.
+    """
+
+    __slots__ = ("_answer", "_attachments", "_began", "_client", "_command", "_error", "_recorder", "number")
+
+    def __init__(self, recorder: Recorder | None, command: str, client: str) -> None:
+        self._recorder = recorder
+        self._command = command
+        self._client = client
+        self.number = 0 if recorder is None else recorder.next_run()
+        self._answer, self._error, self._attachments = "", "", 0
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        return self
+
+    def end(self, answer: str, *, error: str, attachments: int) -> None:
+        """What the caller is told."""
+        self._answer, self._error, self._attachments = answer, error, attachments
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._recorder is None:
+            return
+        self._recorder.run(
+            RunNote(
+                time.time(),
+                self.number,
+                self._client,
+                time.perf_counter() - self._began,
+                self._error if kind is None else kind.__name__,
+                _utf8_size(self._command),
+                _sample_text(self._command),
+                _utf8_size(self._answer),
+                _sample_text(self._answer),
+                self._attachments,
+            )
+        )
+
+
+def _utf8_size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _sample_text(text: str) -> str:
+    if len(text) <= SAMPLE_HEAD + SAMPLE_BODY:
+        return text
+    middle = len(text) >> 1
+    return text[:SAMPLE_HEAD] + text[middle : middle + SAMPLE_BODY]

@@ -1,0 +1,87 @@
+"""The file of a report: written whole or not at all, and only where that is allowed.
+
+A model names the path, so nothing of a person's may be lost by it: only inside the given folders, wherever links lead;
+only a name that ends in .html; and never over a file that is not a report.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ot.errors import ReportWriteError
+
+MARK = "<!doctype html>\n<!-- OneTool report -->\n"
+_SUFFIXES = (".html", ".htm")
+
+
+def write_report(output: str, render: Callable[[], str], *, folder: Path, roots: Sequence[Path] | None) -> Path:
+    """Write what `render` gives; a relative path starts at `folder`. `roots` of None: anywhere.
+
+    Raises ReportWriteError, before anything is rendered where the path is not allowed.
+    """
+    try:
+        path = folder / Path(output).expanduser()
+        if path.suffix.lower() not in _SUFFIXES:
+            raise ReportWriteError(output, "the name of a report ends in .html")
+        with _open_folder(path.parent) as descriptor:
+            place = _find_place(descriptor, path.parent)
+            if roots is not None and not any(place.is_relative_to(os.path.realpath(root)) for root in roots):
+                allowed = ", ".join(map(str, roots))
+                raise ReportWriteError(output, f"only inside these folders: {allowed}")
+            _refuse_other_files(descriptor, path.name, output)
+            _write_whole(descriptor, path.name, render())
+            return place / path.name
+    except (OSError, ValueError, RuntimeError) as error:  # no such folder, a null byte, the home of nobody
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ReportWriteError(output, reason) from error
+
+
+@contextmanager
+def _open_folder(folder: Path) -> Iterator[int]:
+    """Hold on to the folder itself: a name can lead elsewhere a moment later."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _find_place(descriptor: int, folder: Path) -> Path:
+    """Where an open folder really is."""
+    with suppress(OSError):
+        return Path(f"/proc/self/fd/{descriptor}").readlink()
+    return Path(os.path.realpath(folder))
+
+
+def _refuse_other_files(descriptor: int, name: str, output: str) -> None:
+    try:
+        existing = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=descriptor)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise ReportWriteError(output, "a symbolic link has this name") from error
+        raise
+    with os.fdopen(existing, "rb") as file:
+        if file.read(len(MARK)) != MARK.encode():
+            raise ReportWriteError(output, "another file has this name, and it is not a report of OneTool")
+
+
+def _write_whole(descriptor: int, name: str, text: str) -> None:
+    beside = f".{name[:100]}.{secrets.token_hex(8)}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(beside, flags, 0o644, dir_fd=descriptor), "wb") as file:
+            file.write(text.encode("utf-8", "replace"))
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(beside, name, src_dir_fd=descriptor, dst_dir_fd=descriptor)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(beside, dir_fd=descriptor)
+    os.fsync(descriptor)

@@ -1,0 +1,155 @@
+"""What runs saved, measured: tokens that never entered a client's context, and turns that its model never took.
+
+Tokens. Each is counted once, when it enters the context; that it is sent again with every later request is left out on
+both sides. If the same tools were connected directly, the context would hold the definitions of their packs, once a
+session; a message for each call; and the result of each call, cut as clients cut it. What it does hold is our one
+definition, and the command and answer of each run. Tools of the `ot` pack exist only because of us: looking for a tool
+costs here and would cost nothing there. Calls that tools make among themselves would have happened there too.
+
+Time. A run that calls several tools saves the turns between them. The direct way is given the benefit of the doubt:
+all calls of one tool count as one turn, and so do tools whose calls overlap. What a turn takes is not assumed but
+measured: the lower quartile of the pauses between an answer and the same client's next command. What runs took beside
+their calls is subtracted.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from ot.registry.definitions import ToolDefinition
+from ot.registry.registry import ToolRegistry
+from ot.stats.figures import Savings, TimeSaved
+from ot.stats.scope import Scope
+from ot.stats.tokens import MEDIA_TOKENS, TEXT_RATIO, WIRE_RATIO, Kind, estimate_text
+
+OWN_PACK = "ot"
+MOST_RESULT = 25_000  # tokens: where clients cut the result of a tool (Claude Code's default)
+LONGEST_PAUSE = 60.0  # seconds; after a longer one somebody was thinking, or away
+FEWEST_PAUSES = 5
+_CALL_FRAME, _RESULT_FRAME = 24, 18  # bytes around arguments and value that only our own wire has
+
+# The calls that the direct way would have made too, in whose context somebody's tokens count.
+_COMPARABLE = f"depth = 0 AND tool NOT LIKE '{OWN_PACK}.%' AND tool NOT LIKE '(%' AND client <> ''"
+
+
+def _tokens(size: str, kind: str, ratios: Mapping[Kind, float]) -> str:
+    """SQL for the tokens of a column of bytes, by a column of kinds."""
+    cases = " ".join(f"WHEN '{name}' THEN {size} / {ratio}" for name, ratio in ratios.items())
+    return f"(CASE {kind} {cases} WHEN '{Kind.MEDIA}' THEN {MEDIA_TOKENS} ELSE {size} / {ratios[Kind.DATA]} END)"
+
+
+_CALL_TOKENS = f"MAX(sent - {_CALL_FRAME}, 0) / {WIRE_RATIO[Kind.DATA]}"
+_RESULT_TOKENS = f"MIN({_tokens(f'MAX(received - {_RESULT_FRAME}, 0)', 'calls.kind', WIRE_RATIO)}, {MOST_RESULT})"
+_COMMAND_TOKENS = _tokens("command_bytes", "command_kind", TEXT_RATIO)
+_ANSWER_TOKENS = f"({_tokens('answer_bytes', 'answer_kind', TEXT_RATIO)} + attachments * {MEDIA_TOKENS})"
+
+
+def measure_savings(
+    connection: sqlite3.Connection, scope: Scope, *, registry: ToolRegistry, own_definition: str
+) -> tuple[Savings, int]:
+    """The savings, and how many runs cost more than they saved (definitions, which belong to no single run, apart)."""
+    row = connection.execute(
+        f"""
+        WITH direct AS (
+            SELECT run, SUM({_CALL_TOKENS}) AS calls, SUM({_RESULT_TOKENS}) AS results
+            FROM calls JOIN runs ON runs.id = run WHERE {scope.runs} AND {_COMPARABLE} GROUP BY run
+        ), sent AS (
+            SELECT id, {_COMMAND_TOKENS} AS commands, {_ANSWER_TOKENS} AS answers
+            FROM runs WHERE {scope.runs} AND client <> ''
+        )
+        SELECT SUM(calls), SUM(results), SUM(commands), SUM(answers),
+               SUM(commands + answers > COALESCE(calls + results, 0))
+        FROM sent LEFT JOIN direct ON direct.run = sent.id
+        """,
+        scope.parameters,
+    ).fetchone()
+    calls, results, commands, answers, dearer = (round(value or 0) for value in row)
+    definitions, sessions = _measure_definitions(connection, scope, registry)
+    own = sessions * estimate_text(len(own_definition.encode()), Kind.DEFINITION)
+    return Savings(definitions, calls, results, round(own), commands, answers), dearer
+
+
+def _measure_definitions(connection: sqlite3.Connection, scope: Scope, registry: ToolRegistry) -> tuple[int, int]:
+    """Definitions of the packs that each session used, and how many sessions there were.
+
+    A session is one client of one server. Packs are taken as they are today; one that is gone counts nothing.
+    """
+    sessions = connection.execute(
+        f"SELECT COUNT(*) FROM (SELECT DISTINCT server, client FROM runs WHERE {scope.runs} AND client <> '')",
+        scope.parameters,
+    ).fetchone()[0]
+    used = connection.execute(
+        f"""
+        SELECT pack, COUNT(*) FROM (
+            SELECT DISTINCT server, client, substr(tool, 1, instr(tool, '.') - 1) AS pack
+            FROM calls JOIN runs ON runs.id = run WHERE {scope.runs} AND {_COMPARABLE}
+        ) GROUP BY pack
+        """,
+        scope.parameters,
+    ).fetchall()
+    known = {pack.name: pack for pack in registry.packs()}
+    total = sum(
+        count * sum(map(definition_tokens, known[name].tools.values())) for name, count in used if name in known
+    )
+    return round(total), sessions
+
+
+def definition_tokens(tool: ToolDefinition) -> float:
+    """What a client that is connected to this tool directly has in its context for it."""
+    text = json.dumps(
+        {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters},
+        separators=(",", ":"),
+        ensure_ascii=False,
+    )
+    return estimate_text(len(text.encode("utf-8", "replace")), Kind.DEFINITION)
+
+
+def measure_time(connection: sqlite3.Connection, scope: Scope) -> TimeSaved:
+    """Turns that runs made unnecessary, and the time that runs took beside their calls."""
+    compared = f"FROM calls JOIN runs ON runs.id = run WHERE {scope.runs} AND {_COMPARABLE}"
+    turns, runs = connection.execute(
+        f"""
+        WITH spans AS (
+            SELECT run, MIN(calls.ended - calls.seconds) AS began, MAX(calls.ended) AS ended {compared}
+            GROUP BY run, tool
+        ), ordered AS (
+            SELECT run, began, MAX(ended) OVER (
+                PARTITION BY run ORDER BY began, ended ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS before FROM spans
+        )
+        SELECT SUM(before IS NULL OR began >= before), COUNT(DISTINCT run) FROM ordered
+        """,
+        scope.parameters,
+    ).fetchone()
+    own = connection.execute(
+        f"""
+        WITH ordered AS (
+            SELECT run, calls.ended - calls.seconds AS began, calls.ended AS ended, MAX(calls.ended) OVER (
+                PARTITION BY run ORDER BY calls.ended - calls.seconds ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS before {compared}
+        ), busy AS (
+            SELECT run, SUM(MAX(ended - MAX(began, COALESCE(before, began)), 0)) AS seconds FROM ordered GROUP BY run
+        )
+        SELECT SUM(MAX(runs.seconds - busy.seconds, 0)) FROM busy JOIN runs ON runs.id = busy.run
+        """,
+        scope.parameters,
+    ).fetchone()[0]
+    pauses = _find_pauses(connection, scope.since)
+    turn = pauses[len(pauses) // 4] if len(pauses) >= FEWEST_PAUSES else 0.0
+    return TimeSaved((turns or 0) - (runs or 0), round(turn * 1000), len(pauses), round((own or 0) * 1000))
+
+
+def _find_pauses(connection: sqlite3.Connection, since: float) -> Sequence[float]:
+    """Seconds between an answer and the same client's next command, shortest first."""
+    rows = connection.execute(
+        """
+        SELECT pause FROM (
+            SELECT ended - seconds - LAG(ended) OVER (PARTITION BY server, client ORDER BY ended - seconds) AS pause
+            FROM runs WHERE ended >= ? AND client <> ''
+        ) WHERE pause > 0 AND pause <= ? ORDER BY pause
+        """,
+        (since, LONGEST_PAUSE),
+    )
+    return [pause for (pause,) in rows]

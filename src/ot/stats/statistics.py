@@ -1,0 +1,117 @@
+"""Statistics: what `ot.stats` and `onetool stats` answer, from the database of all servers of this person."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+
+from ot.errors import InvalidPeriodError, StatsDisabledError, StatsUnavailableError
+from ot.registry.registry import ToolRegistry
+from ot.registry.search import nearest
+from ot.stats.figures import Summary
+from ot.stats.recorder import Recorder
+from ot.stats.scope import PERIODS
+
+
+class Statistics:
+    """Reads on a thread, since a year of calls takes a while; loads what that needs on first use."""
+
+    def __init__(
+        self,
+        recorder: Recorder | None,
+        registry: ToolRegistry,
+        *,
+        project: Path,
+        roots: Sequence[Path],
+        own_definition: Callable[[], str] = str,
+    ) -> None:
+        self._recorder = recorder
+        self._registry = registry
+        self._project = project
+        self._roots = roots  # where reports may be written
+        self._own_definition = own_definition  # what a client is told of us
+
+    async def report(self, *, period: str = "all", tool: str = "", output: str = "") -> dict[str, Any]:
+        """The figures as plain values; with `output`, a page that shows them is written there too."""
+        return await anyio.to_thread.run_sync(
+            functools.partial(self._report, period, tool.strip(), output, self._roots)
+        )
+
+    def report_to(self, *, period: str, tool: str, output: str) -> dict[str, Any]:
+        """The same for a person at a command line, who may write wherever the file system lets them. Blocking."""
+        return self._report(period, tool, output, None)
+
+    def _report(self, period: str, tool: str, output: str, roots: Sequence[Path] | None) -> dict[str, Any]:
+        if self._recorder is None:
+            raise StatsDisabledError
+        summary = self._summarize(period, tool)
+        described = describe(summary)
+        if tool and not summary.tools:
+            described["note"] = self._explain(tool)
+        if output:
+            described["html_report"] = str(self._write(summary, output, roots))
+        return described
+
+    def _summarize(self, period: str, tool: str) -> Summary:
+        if self._recorder is None:
+            raise StatsDisabledError
+        if period not in PERIODS:
+            raise InvalidPeriodError(period, tuple(PERIODS))
+        # The database's library is loaded by those who need it; the start of a server does not.
+        from ot.stats.database import BusyError, open_for_reading  # noqa: PLC0415
+        from ot.stats.summary import summarize  # noqa: PLC0415
+
+        self._recorder.flush()
+        try:
+            with open_for_reading(self._recorder.file) as connection:
+                return summarize(
+                    connection,
+                    period=period,
+                    tool=tool,
+                    registry=self._registry,
+                    own_definition=self._own_definition(),
+                )
+        except BusyError as error:
+            raise StatsUnavailableError(self._recorder.file, "other servers are writing to it; try again") from error
+
+    def _write(self, summary: Summary, output: str, roots: Sequence[Path] | None) -> Path:
+        from ot.stats.report import render_report  # noqa: PLC0415 - the template engine is needed for this alone
+        from ot.stats.report_file import write_report  # noqa: PLC0415
+
+        return write_report(output, lambda: render_report(summary), folder=self._project, roots=roots)
+
+    def _explain(self, tool: str) -> str:
+        names = [definition.name for definition in self._registry.definitions()]
+        if tool in names or any(name.startswith(f"{tool}.") for name in names):
+            return f"no call of {tool} is recorded for this period"
+        return (
+            f"there is no tool {tool!r}, and no call of one is recorded; nearest: {', '.join(nearest(tool, names)[:5])}"
+        )
+
+
+def describe(summary: Summary) -> dict[str, Any]:
+    """The figures as the plain values that code and models read."""
+    savings, saved = summary.savings, summary.time
+    described: dict[str, Any] = {"period": summary.period}
+    if summary.tool:
+        described["tool"] = summary.tool
+    if summary.since is not None:
+        described["since"] = datetime.fromtimestamp(summary.since).astimezone().isoformat(timespec="seconds")
+    return described | {
+        "total_calls": summary.total_calls,
+        "success_rate": summary.success_rate,
+        "context_saved": savings.saved,
+        "time_saved_ms": saved.saved_ms,
+        "runs": {"total": summary.runs, "failed": summary.failed_runs, "cost_more": summary.dearer_runs},
+        "estimated_tokens": {**asdict(savings), "direct": savings.direct, "sent": savings.sent},
+        "estimated_time": asdict(saved),
+        "tools": [asdict(tool) for tool in summary.tools],
+        "clients": [{**asdict(client), "client": client.client or "command line"} for client in summary.clients],
+        "models": [asdict(model) for model in summary.models],
+    }

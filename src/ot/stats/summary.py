@@ -1,0 +1,154 @@
+"""From rows to figures: one look at the database, all of it within one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from datetime import datetime
+
+from ot.registry.registry import ToolRegistry
+from ot.stats.figures import ClientFigures, ModelFigures, Moment, Summary, ToolFigures
+from ot.stats.savings import measure_savings, measure_time
+from ot.stats.scope import PERIODS, Scope
+
+HOUR, DAY, WEEK = 3600, 86400, 7 * 86400
+_MOST_ERRORS = 12
+_MOST_BARS = 60
+_QUARTER = 900  # seconds: in every time zone hours and days begin at one
+
+
+def summarize(
+    connection: sqlite3.Connection, *, period: str, tool: str, registry: ToolRegistry, own_definition: str
+) -> Summary:
+    """Everything about a period, one of PERIODS, and about one tool or pack if it is named."""
+    length = PERIODS[period]
+    scope = Scope(time.time() - length if length else 0.0, tool)
+    savings, dearer = measure_savings(connection, scope, registry=registry, own_definition=own_definition)
+    runs, failed, since = connection.execute(
+        f"SELECT COUNT(*), TOTAL(error <> ''), MIN(ended - seconds) FROM runs WHERE {scope.runs}", scope.parameters
+    ).fetchone()
+    moments, bucket = _read_moments(connection, scope, length)
+    return Summary(
+        period=period,
+        tool=tool,
+        since=min((moment for moment in (since, _first_call(connection, scope)) if moment is not None), default=None),
+        runs=runs,
+        failed_runs=int(failed),
+        dearer_runs=dearer,
+        tools=_read_tools(connection, scope),
+        clients=_read_clients(connection, scope),
+        models=_read_models(connection, scope),
+        errors=_read_errors(connection, scope),
+        moments=moments,
+        bucket_seconds=bucket,
+        savings=savings,
+        time=measure_time(connection, scope),
+    )
+
+
+def _first_call(connection: sqlite3.Connection, scope: Scope) -> float | None:
+    row = connection.execute(f"SELECT MIN(ended) FROM calls WHERE {scope.calls}", scope.parameters).fetchone()
+    return None if row[0] is None else float(row[0])
+
+
+def _read_tools(connection: sqlite3.Connection, scope: Scope) -> tuple[ToolFigures, ...]:
+    rows = connection.execute(
+        f"""
+        WITH ranked AS (
+            SELECT tool, seconds, error, sent, received,
+                   ROW_NUMBER() OVER (PARTITION BY tool ORDER BY seconds) AS place,
+                   COUNT(*) OVER (PARTITION BY tool) AS n
+            FROM calls WHERE {scope.calls}
+        )
+        SELECT tool, COUNT(*), TOTAL(error <> ''), AVG(seconds),
+               MAX(CASE WHEN place <= (n * 95 + 99) / 100 THEN seconds END), MAX(seconds), TOTAL(sent), TOTAL(received)
+        FROM ranked GROUP BY tool ORDER BY COUNT(*) DESC, tool
+        """,
+        scope.parameters,
+    )
+    return tuple(
+        ToolFigures(name, calls, int(errors), _ms(mean), _ms(p95), _ms(slowest), int(sent), int(received))
+        for name, calls, errors, mean, p95, slowest, sent, received in rows
+    )
+
+
+def _read_clients(connection: sqlite3.Connection, scope: Scope) -> tuple[ClientFigures, ...]:
+    rows = connection.execute(
+        f"""
+        WITH made AS (SELECT run, COUNT(*) AS n FROM calls WHERE {scope.calls} GROUP BY run)
+        SELECT client, COUNT(*), TOTAL(error <> ''), TOTAL(n) FROM runs LEFT JOIN made ON made.run = runs.id
+        WHERE {scope.runs} GROUP BY client ORDER BY COUNT(*) DESC, client
+        """,
+        scope.parameters,
+    )
+    return tuple(ClientFigures(client, runs, int(failed), int(calls)) for client, runs, failed, calls in rows)
+
+
+def _read_models(connection: sqlite3.Connection, scope: Scope) -> tuple[ModelFigures, ...]:
+    """Models are asked by conversations, not by tools: a question about one tool has none."""
+    if scope.tool:
+        return ()
+    rows = connection.execute(
+        """
+        SELECT provider, model, COUNT(*), SUM(input_tokens), SUM(output_tokens), SUM(cost), AVG(seconds) FROM models
+        WHERE ended >= :since GROUP BY provider, model ORDER BY COUNT(*) DESC, provider, model
+        """,
+        scope.parameters,
+    )
+    return tuple(ModelFigures(*row[:5], round(row[5], 6), _ms(row[6])) for row in rows)
+
+
+def _read_errors(connection: sqlite3.Connection, scope: Scope) -> tuple[tuple[str, int], ...]:
+    rows = connection.execute(
+        f"""
+        SELECT error, COUNT(*) FROM calls WHERE {scope.calls} AND error <> ''
+        GROUP BY error ORDER BY COUNT(*) DESC, error LIMIT {_MOST_ERRORS}
+        """,
+        scope.parameters,
+    )
+    return tuple((error, count) for error, count in rows)
+
+
+def _read_moments(connection: sqlite3.Connection, scope: Scope, length: float) -> tuple[tuple[Moment, ...], int]:
+    """Calls by the hour, day or week of this machine's time zone, whichever makes a readable row of bars."""
+    rows: Sequence[tuple[int, int, float]] = connection.execute(
+        f"""
+        SELECT CAST(ended / {_QUARTER} AS INTEGER) * {_QUARTER}, COUNT(*), TOTAL(error <> '')
+        FROM calls WHERE {scope.calls} GROUP BY 1 ORDER BY 1
+        """,
+        scope.parameters,
+    ).fetchall()
+    now = time.time()
+    first = now - length if length else (rows[0][0] if rows else now)
+    bucket = next((size for size in (HOUR, DAY) if (now - first) / size <= _MOST_BARS), WEEK)
+    counted: dict[float, list[int]] = {start: [0, 0] for start in _bucket_starts(first, now, bucket)}
+    for moment, calls, errors in rows:
+        found = counted.setdefault(_bucket_of(moment, bucket), [0, 0])
+        found[0] += calls
+        found[1] += int(errors)
+    return tuple(Moment(start, *counts) for start, counts in sorted(counted.items())), bucket
+
+
+def _bucket_starts(first: float, last: float, bucket: int) -> list[float]:
+    starts = []
+    start = _bucket_of(first, bucket)
+    while start <= last:
+        starts.append(start)
+        start = _bucket_of(start + bucket * 1.5, bucket)  # past a day that is an hour longer or shorter
+    return starts
+
+
+def _bucket_of(moment: float, bucket: int) -> float:
+    """The start of the local hour, day or week in which a moment lies."""
+    local = datetime.fromtimestamp(moment).astimezone()
+    if bucket == HOUR:
+        return local.replace(minute=0, second=0, microsecond=0).timestamp()
+    day = local.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    if bucket == WEEK:
+        day = datetime.fromordinal(day.toordinal() - day.weekday())
+    return day.timestamp()
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)
