@@ -28,7 +28,7 @@ class Round:
     results: ToolMessage
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Exchange:
     """One thing that the person said, and everything that came of it."""
 

@@ -62,7 +62,7 @@ class OfferedTools:
 
 
 def offer_tools(definitions: Iterable[ToolDefinition], patterns: Sequence[str]) -> OfferedTools:
-    """Offer the tools whose names fit a pattern; names do not change when other tools come or go, if they can help it."""
+    """Offer the tools whose names fit a pattern; where two would look alike, the second one is marked."""
     tools: list[OfferedTool] = []
     taken: set[str] = set()
     for definition in sorted(definitions, key=lambda one: one.name):

@@ -19,7 +19,16 @@ MAX_NODES = 2000  # references may fan out
 _LEGAL = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _TYPES = frozenset({"null", "boolean", "number", "integer", "string", "array", "object"})
 _TEXTS = ("title", "description", "format")
-_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems")
+_NUMBERS = (
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+)
 _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 
 

@@ -1,0 +1,181 @@
+"""Our form of a conversation in Anthropic's: messages and tools of a request, and the events of its stream."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from ot.ai.arguments import CUT_OFF, read_arguments
+from ot.ai.messages import AssistantMessage, Message, Opaque, Part, Text, ToolCall, ToolMessage, ToolResult, UserMessage
+from ot.ai.model import Piece, Request, Spent, Stopped
+from ot.values import Image
+
+PROVIDER = "anthropic"
+NOTHING = "[nothing]"  # the API takes no text without a visible character
+
+_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_LARGEST_PICTURE = 3_500_000  # bytes; the API takes 5 MB of base64
+_STOPS: dict[str, Literal["length", "refused"]] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refused",
+}
+
+
+def render_request(request: Request, model: str) -> dict[str, Any]:
+    """The arguments of `messages.create`."""
+    rendered: dict[str, Any] = {
+        "model": model,
+        "max_tokens": request.max_tokens,
+        "messages": [_render(message) for message in request.messages],
+        # Each round repeats everything before it: the provider keeps that for a tenth of the price.
+        "cache_control": {"type": "ephemeral"},
+    }
+    if request.system:
+        rendered["system"] = request.system
+    if request.tools:
+        rendered["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+            for tool in request.tools
+        ]
+        if not request.may_call:
+            rendered["tool_choice"] = {"type": "none"}
+    return rendered
+
+
+def _render(message: Message) -> dict[str, Any]:
+    match message:
+        case UserMessage():
+            return {"role": "user", "content": _words(message.text)}
+        case AssistantMessage():
+            blocks = [block for part in message.parts for block in _render_part(part)]
+            return {"role": "assistant", "content": blocks or [{"type": "text", "text": NOTHING}]}
+        case ToolMessage():
+            return {"role": "user", "content": [_render_result(result) for result in message.results]}
+
+
+def _render_part(part: Part) -> Iterator[dict[str, Any]]:
+    match part:
+        case Text():
+            if part.text.strip():
+                yield {"type": "text", "text": part.text}
+        case ToolCall():
+            yield {"type": "tool_use", "id": part.id, "name": part.name, "input": dict(part.arguments)}
+        case Opaque():
+            if part.provider == PROVIDER:
+                yield dict(part.data)
+
+
+def _render_result(result: ToolResult) -> dict[str, Any]:
+    content: list[dict[str, Any]] = [{"type": "text", "text": _words(result.text)}]
+    content += [_render_image(image) for image in result.images if _can_be_shown(image)]
+    rendered: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.call.id, "content": content}
+    return rendered if result.ok else {**rendered, "is_error": True}
+
+
+def _render_image(image: Image) -> dict[str, Any]:
+    data = base64.b64encode(image.data).decode()
+    return {"type": "image", "source": {"type": "base64", "media_type": image.mime_type, "data": data}}
+
+
+def _can_be_shown(image: Image) -> bool:
+    return image.mime_type in _PICTURES and len(image.data) <= _LARGEST_PICTURE
+
+
+def _words(text: str) -> str:
+    return text if text.strip() else NOTHING
+
+
+class TurnReader:
+    """Reads the events of one stream, of which nothing is trusted to have the type it should."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._json: dict[int, list[str]] = {}
+        self._calls: list[tuple[dict[str, Any], str]] = []
+        self._spent = Spent()
+        self._stop = "end_turn"
+
+    def read(self, event: Any) -> Iterator[Piece]:
+        """The pieces that an event completes."""
+        match getattr(event, "type", None):
+            case "message_start":
+                yield self._count(getattr(event.message, "usage", None))
+            case "content_block_start":
+                yield from self._open(event)
+            case "content_block_delta":
+                yield from self._extend(event)
+            case "content_block_stop":
+                yield from self._finish(event.index)
+            case "message_delta":
+                self._stop = getattr(event.delta, "stop_reason", None) or self._stop
+                yield self._count(getattr(event, "usage", None))
+            case "message_stop":
+                for index in list(self._blocks):  # a server that forgot to say that a block is over
+                    yield from self._finish(index)
+                yield from itertools.starmap(self._read_call, self._calls)
+                yield Stopped(_STOPS.get(str(self._stop), "done"))
+
+    def _open(self, event: Any) -> Iterator[Piece]:
+        block = event.content_block
+        kind = getattr(block, "type", None)
+        if kind == "text":
+            if text := _text(block, "text"):
+                yield Text(text)
+        elif kind in ("tool_use", "thinking", "redacted_thinking"):
+            self._blocks[event.index] = block.to_dict()
+            self._json[event.index] = []
+
+    def _extend(self, event: Any) -> Iterator[Piece]:
+        delta, block = event.delta, self._blocks.get(event.index)
+        match getattr(delta, "type", None):
+            case "text_delta":
+                if text := _text(delta, "text"):
+                    yield Text(text)
+            case "input_json_delta" if block is not None:
+                self._json[event.index].append(_text(delta, "partial_json"))
+            case "thinking_delta" if block is not None:
+                block["thinking"] = f"{block.get('thinking') or ''}{_text(delta, 'thinking')}"
+            case "signature_delta" if block is not None:
+                block["signature"] = _text(delta, "signature")
+
+    def _finish(self, index: int) -> Iterator[Piece]:
+        block = self._blocks.pop(index, None)
+        if block is None:
+            return
+        if block["type"] == "tool_use":
+            # Why it may be incomplete is told later.
+            self._calls.append((block, "".join(self._json.pop(index, ()))))
+        elif block.get("signature") or block["type"] == "redacted_thinking":
+            yield Opaque(PROVIDER, block)
+
+    def _read_call(self, block: Mapping[str, Any], written: str) -> ToolCall:
+        given = written if written.strip() else json.dumps(block.get("input") or {})
+        arguments, problem = read_arguments(given)
+        if problem and self._stop == "max_tokens":
+            problem = CUT_OFF
+        return ToolCall(str(block.get("id") or ""), str(block.get("name") or ""), arguments, problem)
+
+    def _count(self, usage: Any) -> Spent:
+        """The counts are running totals; what an event does not mention stays as it was."""
+        known = self._spent
+        self._spent = Spent(
+            _number(usage, "input_tokens", known.input_tokens),
+            _number(usage, "output_tokens", known.output_tokens),
+            _number(usage, "cache_read_input_tokens", known.cache_read_tokens),
+            _number(usage, "cache_creation_input_tokens", known.cache_write_tokens),
+        )
+        return self._spent
+
+
+def _text(value: Any, name: str) -> str:
+    text = getattr(value, name, None)
+    return text if isinstance(text, str) else ""
+
+
+def _number(usage: Any, name: str, known: int) -> int:
+    number = getattr(usage, name, None)
+    return number if type(number) is int and number >= 0 else known

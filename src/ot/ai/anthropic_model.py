@@ -1,0 +1,67 @@
+"""Claude behind its Messages API. Importing this loads the SDK."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import anthropic
+import httpx2
+
+from ot.ai.anthropic_form import PROVIDER, TurnReader, render_request
+from ot.ai.http_failures import brief, failure_of
+from ot.ai.model import Piece, Request, Stopped
+from ot.config.models import AiSettings
+from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
+
+_CONNECT = 10.0  # seconds
+_PASSING = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
+_BROKEN = (httpx2.HTTPError, httpx2.StreamError, ValueError, AttributeError, TypeError)
+"""What comes out of the SDK where a stream breaks off, or is none: its transport's and its parser's errors."""
+
+
+class AnthropicModel:
+    """One model of Anthropic's."""
+
+    provider = PROVIDER
+
+    def __init__(self, settings: AiSettings, *, api_key: str) -> None:
+        self.name = settings.anthropic.model
+        self._client = anthropic.AsyncAnthropic(
+            api_key=api_key,
+            base_url=settings.anthropic.base_url,
+            max_retries=0,  # there is one place that retries, and it tells
+            timeout=anthropic.Timeout(settings.timeout, connect=_CONNECT),
+        )
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece]:
+        """See `Model`."""
+        reader = TurnReader()
+        messages: Any = self._client.messages
+        try:
+            async with await messages.create(**render_request(request, self.name), stream=True) as events:
+                async for event in events:
+                    for piece in reader.read(event):
+                        yield piece
+                        if isinstance(piece, Stopped):
+                            return
+        except anthropic.APIError as error:
+            raise _explain(error) from error
+        except anthropic.AnthropicError as error:
+            raise ModelRefusedError(PROVIDER, brief(str(error))) from error
+        except _BROKEN as error:
+            raise ModelUnavailableError(PROVIDER, f"the answer broke off ({type(error).__name__})") from error
+
+    async def close(self) -> None:
+        """See `Model`."""
+        await self._client.close()
+
+
+def _explain(error: anthropic.APIError) -> ModelError:
+    if isinstance(error, anthropic.APIStatusError):
+        reason = error.api_message or error.message
+        if error.type in _PASSING and error.status_code < 400:
+            return ModelUnavailableError(PROVIDER, brief(reason))  # told in the middle of a stream
+        return failure_of(PROVIDER, error.status_code, reason, error.response.headers)
+    cause = f" ({error.__cause__})" if error.__cause__ is not None else ""
+    return ModelUnavailableError(PROVIDER, brief(f"{error.message}{cause}"))

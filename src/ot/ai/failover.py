@@ -1,0 +1,154 @@
+"""Who is asked: one model, again where it is overloaded, and another one where that does not help."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import anyio
+
+from ot.ai.events import Retrying, TextDelta, Usage
+from ot.ai.messages import Text
+from ot.ai.model import Model, Request, Spent
+from ot.ai.prices import cost_of
+from ot.ai.retry import Backoff
+from ot.ai.turn import Turn
+from ot.config.models import PriceSettings
+from ot.errors import ModelUnavailableError
+from ot.logs import write_log
+
+AWAY = 300.0  # seconds for which a model that failed is left alone where there is another one
+
+Record = Callable[[Usage, float], None]
+"""Takes note of what a request used, and how many seconds it took."""
+
+
+@dataclass(slots=True)
+class Totals:
+    """What a conversation has used so far, by provider and model."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost: float | None = 0.0  # US dollars; None where the price of any of it is not known
+
+    def add(self, usage: Usage) -> None:
+        """Count one more request."""
+        self.requests += 1
+        self.input_tokens += usage.input_tokens
+        self.output_tokens += usage.output_tokens
+        self.cache_read_tokens += usage.cache_read_tokens
+        self.cache_write_tokens += usage.cache_write_tokens
+        self.cost = None if self.cost is None or usage.cost is None else self.cost + usage.cost
+
+
+class Models:
+    """The model of a conversation, and the one that stands in for it. Nothing here calls a tool."""
+
+    def __init__(
+        self,
+        first: Model,
+        spare: Model | None = None,
+        *,
+        backoff: Backoff,
+        prices: Mapping[str, PriceSettings],
+        record: Record | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self._first = first
+        self._spare = spare
+        self._backoff = backoff
+        self._prices = prices
+        self._record = record
+        self._clock = clock
+        self._sleep = sleep
+        self._away_until = float("-inf")
+        self.totals: dict[tuple[str, str], Totals] = {}
+
+    @property
+    def current(self) -> Model:
+        """Who would be asked now."""
+        away = self._spare is not None and self._clock() < self._away_until
+        return self._spare if away and self._spare is not None else self._first
+
+    async def ask(self, request: Request) -> AsyncGenerator[TextDelta | Retrying | Usage | Turn]:
+        """What happens until the model has had its turn, which comes last; raises ModelError where nobody answers.
+
+        A turn that broke off is asked for anew, from its beginning: that is safe, since no call of it was made, and it
+        is told together with the words that are void now.
+        """
+        model, attempt = self.current, 0
+        while True:
+            turn, attempt = Turn(), attempt + 1
+            try:
+                async with aclosing(self._attempt(model, request, turn)) as events:
+                    async for event in events:
+                        yield event
+            except ModelUnavailableError as error:
+                failure = error
+            else:
+                yield turn
+                return
+            failure.attempts = attempt
+            wait = self._backoff.wait_after(attempt, failure)
+            if wait is None:
+                model, attempt, wait = self._other_than(model, failure), 0, 0.0
+            _log(failure, wait, model)
+            yield Retrying(failure.reason, wait, turn.text, "" if attempt else model.provider)
+            await self._sleep(wait)
+
+    async def _attempt(self, model: Model, request: Request, turn: Turn) -> AsyncGenerator[TextDelta | Usage]:
+        started = self._clock()
+        try:
+            async with aclosing(model.stream(request)) as pieces:
+                async for piece in pieces:
+                    turn.add(piece)
+                    if isinstance(piece, Text):
+                        yield TextDelta(piece.text)
+            if not turn.complete:
+                raise ModelUnavailableError(model.provider, "the answer broke off")
+        finally:
+            # A turn that was stopped or broke off has cost what it has cost.
+            usage = self._account(model, turn.spent, self._clock() - started)
+        if usage is not None:
+            yield usage
+
+    def _account(self, model: Model, spent: Spent | None, seconds: float) -> Usage | None:
+        if spent is None:
+            return None
+        usage = Usage(
+            spent.input_tokens,
+            spent.output_tokens,
+            cost_of(spent, model.name, self._prices),
+            spent.cache_read_tokens,
+            spent.cache_write_tokens,
+            model.provider,
+            model.name,
+        )
+        self.totals.setdefault((model.provider, model.name), Totals()).add(usage)
+        if self._record is not None:
+            self._record(usage, seconds)
+        return usage
+
+    def _other_than(self, model: Model, failure: ModelUnavailableError) -> Model:
+        """The model that stands in; raises the failure where there is none, or where that one failed too."""
+        if self._spare is None or model is self._spare:
+            raise failure
+        self._away_until = self._clock() + AWAY
+        return self._spare
+
+    async def close(self) -> None:
+        """Give up the connections."""
+        await self._first.close()
+        if self._spare is not None:
+            await self._spare.close()
+
+
+def _log(failure: ModelUnavailableError, wait: float, model: Model) -> None:
+    reason = failure.reason[:200]
+    write_log(30, "ai.retry", provider=failure.provider, reason=reason, wait=round(wait, 2), next=model.provider)

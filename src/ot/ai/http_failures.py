@@ -1,0 +1,46 @@
+"""What an HTTP answer that is no answer means: ask again, or do not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
+
+PASSING = frozenset({408, 409, 425, 429})
+UNPAID = 402
+_LONGEST = 500  # characters of what a server says about itself
+
+
+def failure_of(provider: str, status: int, reason: str, headers: Mapping[str, str] | None = None) -> ModelError:
+    """The error for a status; an account without money will not have some in a minute, but another provider may do."""
+    reason = brief(reason)
+    if status in PASSING or status >= 500:
+        return ModelUnavailableError(provider, reason, retry_after=read_retry_after(headers or {}), status=status)
+    if status == UNPAID:
+        return ModelUnavailableError(provider, reason, retry_after=math.inf, status=status)
+    return ModelRefusedError(provider, reason, status=status)
+
+
+def brief(reason: str) -> str:
+    """A server's words on one line, and not too many of them."""
+    words = " ".join("".join(char if char.isprintable() else " " for char in reason).split())
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
+
+
+def read_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds until the provider wants to be asked again; it names them, their thousandths, or a date."""
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        if math.isfinite(seconds):
+            return max(seconds, 0.0)
+    try:
+        when = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return max((when - datetime.now(UTC)).total_seconds(), 0.0) if when.tzinfo else None

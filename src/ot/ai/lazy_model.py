@@ -1,0 +1,37 @@
+"""A model whose library is loaded with its first request, off the event loop: that takes a second, and may not come."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+import anyio.to_thread
+
+from ot.ai.model import Model, Piece, Request
+from ot.errors import MissingExtraError
+
+
+class LazyModel:
+    """Stands for a model until it is needed; `build` imports what it needs. The extra has the provider's name."""
+
+    def __init__(self, provider: str, name: str, build: Callable[[], Model]) -> None:
+        if importlib.util.find_spec(provider) is None:
+            raise MissingExtraError(provider, provider)
+        self.provider = provider
+        self.name = name
+        self._build = build
+        self._model: Model | None = None
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece]:
+        """See `Model`."""
+        if self._model is None:
+            self._model = await anyio.to_thread.run_sync(self._build)
+        async with aclosing(self._model.stream(request)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def close(self) -> None:
+        """See `Model`."""
+        if self._model is not None:
+            await self._model.close()

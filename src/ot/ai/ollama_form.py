@@ -1,0 +1,108 @@
+"""Our form of a conversation in Ollama's: messages and tools of a request, and the parts of its stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ot.ai.arguments import check_arguments
+from ot.ai.messages import AssistantMessage, Message, Opaque, Text, ToolCall, ToolMessage, UserMessage
+from ot.ai.model import Piece, Request, Spent, Stopped, ToolOffer
+
+PROVIDER = "ollama"
+_DETAILS = 400  # characters of a schema that go into a description
+
+
+def render_messages(request: Request) -> list[dict[str, Any]]:
+    """The conversation; results stand in the order of their calls, since Ollama has no ids."""
+    rendered = [{"role": "system", "content": request.system}] if request.system else []
+    return [*rendered, *(one for message in request.messages for one in _render(message))]
+
+
+def render_tools(request: Request) -> list[dict[str, Any]] | None:
+    """The tools; a model that may not call any is not shown them."""
+    if not request.tools or not request.may_call:
+        return None
+    return [_render_tool(tool) for tool in request.tools]
+
+
+def _render(message: Message) -> Iterator[dict[str, Any]]:
+    match message:
+        case UserMessage():
+            yield {"role": "user", "content": message.text}
+        case AssistantMessage():
+            yield _render_turn(message)
+        case ToolMessage():
+            for result in message.results:
+                words = result.text if result.ok else f"Error: {result.text}"
+                yield {"role": "tool", "content": words, "tool_name": result.call.name}
+
+
+def _render_turn(message: AssistantMessage) -> dict[str, Any]:
+    turn: dict[str, Any] = {"role": "assistant", "content": message.text}
+    calls = [{"function": {"name": call.name, "arguments": dict(call.arguments)}} for call in message.calls]
+    if calls:
+        turn["tool_calls"] = calls
+    for part in message.parts:
+        if isinstance(part, Opaque) and part.provider == PROVIDER:
+            turn.update(part.data)
+    return turn
+
+
+def _render_tool(tool: ToolOffer) -> dict[str, Any]:
+    parameters = tool.parameters
+    properties = {name: _render_property(schema) for name, schema in parameters["properties"].items()}
+    shown = {"type": "object", "properties": properties, "required": parameters.get("required", [])}
+    return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": shown}}
+
+
+def _render_property(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What the SDK lets through of a schema: type, items, description and enum. The rest becomes words."""
+    types = list(dict.fromkeys(_types(schema)))
+    shown: dict[str, Any] = {"type": types[0] if len(types) == 1 else types} if types else {}
+    if "enum" in schema:
+        shown["enum"] = schema["enum"]
+    if "items" in schema:
+        shown["items"] = schema["items"]
+    rest = {key: value for key, value in schema.items() if key not in ("type", "enum", "items", "description", "title")}
+    words = [str(schema["description"])] if schema.get("description") else []
+    if rest and not (set(rest) == {"anyOf"} and types):
+        words.append(json.dumps(rest, ensure_ascii=False, default=str)[:_DETAILS])
+    if words:
+        shown["description"] = " ".join(words)
+    return shown
+
+
+def _types(schema: Mapping[str, Any]) -> Iterator[str]:
+    own = schema.get("type")
+    yield from own if isinstance(own, list) else [own] if own else []
+    for branch in schema.get("anyOf", ()):
+        yield from _types(branch)
+
+
+class TurnReader:
+    """Reads the parts of one stream."""
+
+    def __init__(self) -> None:
+        self._thinking: list[str] = []
+
+    def read(self, part: Any) -> Iterator[Piece]:
+        """The pieces in one part, which is the SDK's ChatResponse."""
+        message = part.message
+        if message.thinking:
+            self._thinking.append(message.thinking)
+        if message.content:
+            yield Text(message.content)
+        for call in message.tool_calls or ():
+            arguments, problem = check_arguments(dict(call.function.arguments))
+            yield ToolCall("", call.function.name, arguments, problem)
+        if part.done:
+            if self._thinking:
+                yield Opaque(PROVIDER, {"thinking": "".join(self._thinking)})
+            yield Spent(_count(part.prompt_eval_count), _count(part.eval_count))
+            yield Stopped("length" if part.done_reason == "length" else "done")
+
+
+def _count(number: int | None) -> int:
+    return max(number or 0, 0)

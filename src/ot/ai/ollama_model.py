@@ -1,0 +1,106 @@
+"""A model behind Ollama's chat API. Importing this loads the SDK."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import httpx
+import ollama
+from pydantic import ValidationError
+
+from ot.ai.http_failures import brief, failure_of
+from ot.ai.model import Piece, Request, Stopped
+from ot.ai.ollama_form import PROVIDER, TurnReader, render_messages, render_tools
+from ot.ai.ollama_lines import without_breaks
+from ot.config.models import AiSettings
+from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
+
+_CONNECT = 10.0  # seconds
+_UNKNOWN_MODEL = 404
+_UNREADABLE = (ValidationError, json.JSONDecodeError, AttributeError, TypeError)
+"""What comes out of the SDK where a part of a stream is none."""
+
+
+class OllamaModel:
+    """One model that an Ollama serves."""
+
+    provider = PROVIDER
+
+    def __init__(self, settings: AiSettings, *, api_key: str = "") -> None:
+        self.name = settings.ollama.model
+        self._context = settings.ollama.context
+        self._client: Any = ollama.AsyncClient(
+            settings.ollama.host,
+            headers={"authorization": f"Bearer {api_key}"} if api_key else None,
+            timeout=httpx.Timeout(settings.timeout, connect=_CONNECT),
+            event_hooks={"response": [_split_at_newlines_only]},
+        )
+
+    async def stream(self, request: Request) -> AsyncGenerator[Piece]:
+        """See `Model`."""
+        reader = TurnReader()
+        try:
+            parts = await self._client.chat(
+                model=self.name,
+                messages=render_messages(request),
+                tools=render_tools(request),
+                options=self._options(request),
+                stream=True,
+            )
+            async with aclosing(parts):
+                async for part in parts:
+                    for piece in reader.read(part):
+                        yield piece
+                        if isinstance(piece, Stopped):
+                            return
+        except ollama.ResponseError as error:
+            raise self._explain(error) from error
+        except ollama.RequestError as error:
+            raise ModelRefusedError(PROVIDER, brief(str(error))) from error
+        except httpx.ConnectError as error:
+            reason = brief(f"cannot connect to {error.request.url}: {error}")
+            raise ModelUnavailableError(PROVIDER, reason) from error
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            raise ModelUnavailableError(PROVIDER, f"the answer broke off ({type(error).__name__})") from error
+        except _UNREADABLE as error:
+            raise ModelUnavailableError(PROVIDER, f"the answer cannot be read ({type(error).__name__})") from error
+
+    async def close(self) -> None:
+        """See `Model`."""
+        await self._client.close()
+
+    def _options(self, request: Request) -> dict[str, Any]:
+        context = {"num_ctx": self._context} if self._context else {}
+        return {"num_predict": request.max_tokens, **context}
+
+    def _explain(self, error: ollama.ResponseError) -> ModelError:
+        reason, status = str(error.error), error.status_code
+        if status < 0:  # told in the middle of a stream
+            return ModelUnavailableError(PROVIDER, brief(reason))
+        if status == _UNKNOWN_MODEL:
+            reason = f"{reason}; `ollama pull {self.name}` fetches the model"
+        # The SDK leaves the response out of its error; Python keeps the error from which that was made.
+        response = getattr(error.__context__, "response", None)
+        return failure_of(PROVIDER, status, reason, getattr(response, "headers", None))
+
+
+class _Lines(httpx.AsyncByteStream):
+    """The bytes of a response on their way to the SDK."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return without_breaks(aiter(self._stream))
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _split_at_newlines_only(response: httpx.Response) -> None:
+    # What is compressed has no lines yet.
+    if response.headers.get("content-encoding", "identity") == "identity":
+        response.stream = _Lines(response.stream)

@@ -1,0 +1,123 @@
+"""The calls of one turn: several at once, each through the executor, and none outlives the answer it belongs to."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+
+from ot.ai.events import Event, ToolEnded, ToolStarted
+from ot.ai.messages import ToolCall, ToolMessage, ToolResult
+from ot.ai.offered_tools import OfferedTools
+from ot.execution.tool_executor import Caller, ToolExecutor
+from ot.values import Image
+
+NOT_BEGUN = "Not called: the answer was stopped before."
+STOPPED = "The call was stopped before it was finished."
+
+
+class CallRound:
+    """The calls of one turn, and what came of them so far: each has an answer at any moment."""
+
+    def __init__(self, calls: Sequence[ToolCall]) -> None:
+        self.calls = tuple(calls)
+        self._results = {call.id: ToolResult(call, NOT_BEGUN, ok=False) for call in calls}
+
+    def settle(self, result: ToolResult) -> None:
+        """Note what came of one call."""
+        self._results[result.call.id] = result
+
+    def results(self) -> ToolMessage:
+        """The answers, in the order in which the model asked."""
+        return ToolMessage(tuple(self._results[call.id] for call in self.calls))
+
+
+class ToolCalls:
+    """Carries out the calls of one client, at most `most` of a turn at once."""
+
+    def __init__(
+        self, executor: ToolExecutor, caller: Caller, *, most: int, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._executor = executor
+        self._caller = caller
+        self._most = most
+        self._clock = clock
+
+    async def carry_out(self, turn: CallRound, offered: OfferedTools) -> AsyncGenerator[Event]:
+        """Make the calls, and tell as they begin and end; closing this stops those that still run."""
+        events: asyncio.Queue[Event] = asyncio.Queue()
+        gate = asyncio.Semaphore(self._most)
+
+        async def make(call: ToolCall) -> None:
+            async with gate:
+                events.put_nowait(ToolStarted(call.id, _shown_name(call, offered), call.arguments))
+                started = self._clock()
+                result = ToolResult(call, STOPPED, ok=False)
+                try:
+                    result = await self._call(call, offered)
+                finally:
+                    turn.settle(result)
+                    name, seconds = _shown_name(call, offered), self._clock() - started
+                    events.put_nowait(ToolEnded(call.id, name, seconds, result.ok, result.text))
+
+        async with _Tasks() as tasks:
+            for call in turn.calls:
+                tasks.start(make(call))
+            waiting = len(turn.calls)
+            while waiting:
+                event = await events.get()
+                waiting -= isinstance(event, ToolEnded)
+                yield event
+
+    async def _call(self, call: ToolCall, offered: OfferedTools) -> ToolResult:
+        if call.problem:
+            return ToolResult(call, f"{call.problem} Nothing was called.", ok=False)
+        tool = offered.find(call.name)
+        if tool is None:
+            return ToolResult(call, offered.explain_unknown(call.name), ok=False)
+        answer = await self._executor.answer(tool.tool, tool.arguments(call.arguments), caller=self._caller)
+        images = tuple(item for item in answer.attachments if isinstance(item, Image))
+        return ToolResult(call, answer.text, answer.ok, images)
+
+
+def _shown_name(call: ToolCall, offered: OfferedTools) -> str:
+    tool = offered.find(call.name)
+    return call.name if tool is None else tool.tool
+
+
+class _Tasks:
+    """Owns tasks across the pauses of an async generator, where a task group may not be open.
+
+    Cancelled through scopes: a call that swallows one cancellation meets the next one at its next await.
+    """
+
+    def __init__(self) -> None:
+        self._scopes: dict[asyncio.Task[None], anyio.CancelScope] = {}
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        scope = anyio.CancelScope()
+        self._scopes[asyncio.get_running_loop().create_task(_within(scope, work))] = scope
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for scope in self._scopes.values():
+            scope.cancel()
+        with anyio.CancelScope(shield=True):
+            if self._scopes:
+                await asyncio.wait(self._scopes)
+        if error is None:
+            for task in self._scopes:
+                task.result()
+
+
+async def _within(scope: anyio.CancelScope, work: Coroutine[Any, Any, None]) -> None:
+    with scope:
+        await work
