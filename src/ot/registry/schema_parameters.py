@@ -64,7 +64,7 @@ def read_parameters(schema: Any) -> Parameters:
         document = _Copy().copy(schema, 0)
     except _TooLargeError:
         names = schema.get("properties")
-        bare = {str(name): {} for name in list(names)[:MAX_NODES]} if isinstance(names, dict) else {}
+        bare: Schema = {str(name): {} for name in list(names)[:MAX_NODES]} if isinstance(names, dict) else {}
         found = _arrange({"type": "object", "properties": bare, "required": schema.get("required")}, {})
         return Parameters(found.schema, found.listed, "its inputSchema is too large: only names are checked")
     target = resolve(document, document)

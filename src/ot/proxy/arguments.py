@@ -1,0 +1,64 @@
+"""The arguments of a call as plain JSON, the only thing that another server can read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from os import PathLike
+from typing import Any
+from uuid import UUID
+
+from ot.errors import ToolError
+
+_MAX_LEVELS = 100
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
+def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments in JSON's own types; raises ToolError that names the one which has no form there, and what to do.
+
+    Dates are written in ISO form, paths and UUIDs as text, sets and tuples as lists, durations in seconds.
+    """
+    return {name: value if type(value) in _PLAIN else _plain(value, name, 0) for name, value in arguments.items()}
+
+
+def _plain(value: Any, where: str, level: int) -> Any:
+    if level > _MAX_LEVELS:
+        raise ToolError(f"{where[:80]} is nested more than {_MAX_LEVELS} levels deep, or holds itself")
+    match value:
+        case None | bool() | str() | int():
+            return value
+        case float() | Decimal() | Fraction():
+            return _number(value, where)
+        case Mapping():
+            return {_key(key, where): _plain(item, f"{where}[{key!r}]", level + 1) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(item, f"{where}[{number}]", level + 1) for number, item in enumerate(value)]
+        case datetime() | date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case UUID() | PathLike():
+            return str(value)
+    advice = "; give it as base64 text" if isinstance(value, (bytes, bytearray)) else ""
+    raise ToolError(f"{where} is of type {type(value).__name__}, which JSON has no form for{advice}")
+
+
+def _number(value: float | Decimal | Fraction, where: str) -> float:
+    """Exact where it can be: a whole number stays one, however large."""
+    if not math.isfinite(value):
+        raise ToolError(f"{where} is {value}, which JSON has no form for")
+    if isinstance(value, float):
+        return value
+    return int(value) if value == int(value) else float(value)
+
+
+def _key(key: Any, where: str) -> str:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, (int, UUID, date)):
+        return str(key)
+    raise ToolError(f"a key of {where} is of type {type(key).__name__}; JSON has only text there")

@@ -1,0 +1,156 @@
+"""What a server answers to a call, as the value that code gets.
+
+Structured content is the value. Otherwise each block of the answer becomes one: text stays text, or what its JSON says
+where the server promises JSON; images, sounds and resources become values that a run hands on as such. One block is
+the value itself, several are a list, none is None. Nothing that a server sends can make this fail: a block that is
+not what it says it is stays the plain data that came.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ot.errors import ToolError
+from ot.registry.wrapped_results import KEY, is_wrapped
+from ot_kernel.values import Audio, Image, Resource
+
+MAX_MESSAGE = 20_000  # characters of an error's text
+_SILENT = "the tool reported an error and said nothing about it"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultForm:
+    """What is known ahead about the answers of a tool."""
+
+    wrapped: bool = False  # structured content is `{"result": value}`, made by the server's library
+    json_text: bool = False  # text is JSON
+
+
+UNKNOWN_FORM = ResultForm()
+
+
+def result_form(tool: Mapping[str, Any], *, json_text: bool = False) -> ResultForm:
+    """The form of a tool's answers, by the schema that its server lists; `json_text` is the server's setting."""
+    schema = tool.get("outputSchema")
+    return ResultForm(wrapped=is_wrapped(schema), json_text=json_text or isinstance(schema, dict))
+
+
+def read_result(result: Any, form: ResultForm = UNKNOWN_FORM) -> Any:
+    """The value of a `tools/call` result, given as plain JSON; raises ToolError where it says that the call failed.
+
+    Takes time with the size of the answer: what is large should be read on a thread.
+    """
+    if not isinstance(result, Mapping):
+        raise ToolError("the server's answer is not a result")
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else []
+    structured = result.get("structuredContent")
+    if result.get("isError") is True:
+        raise ToolError(_read_message(blocks, structured))
+    if structured is not None:
+        # Text says the same once more, for clients that read nothing else.
+        value = _unwrap(structured) if form.wrapped else structured
+        others = [_read_block(block, form) for block in blocks if not _is_text(block)]
+        return [value, *others] if others else value
+    values = [_read_block(block, form) for block in blocks]
+    if len(values) == 1:
+        return values[0]
+    return values or None
+
+
+def _unwrap(structured: Any) -> Any:
+    return structured[KEY] if isinstance(structured, dict) and list(structured) == [KEY] else structured
+
+
+def _is_text(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text"
+
+
+def _read_message(blocks: list[Any], structured: Any) -> str:
+    texts = [block["text"] for block in blocks if _is_text(block) and isinstance(block.get("text"), str)]
+    message = "\n".join(text.strip() for text in texts if text.strip())
+    if not message and structured is not None:
+        message = json.dumps(structured, ensure_ascii=False, default=str)
+    if len(message) > MAX_MESSAGE:
+        message = f"{message[:MAX_MESSAGE]}… (cut: {len(message):,} characters)"
+    return message or _SILENT
+
+
+def _read_block(block: Any, form: ResultForm) -> Any:
+    kind = block.get("type") if isinstance(block, dict) else None
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        return block  # of a kind that we do not know, or no block at all
+    try:
+        return reader(block, form)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return block  # not what it says it is
+
+
+def _read_text(block: dict[str, Any], form: ResultForm) -> Any:
+    text = _text(block["text"])
+    if form.json_text and text.lstrip()[:1] in _JSON_BEGINS:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+    return text
+
+
+_JSON_BEGINS = frozenset('{["-0123456789tfn')
+
+
+def _read_resource(block: dict[str, Any], _: ResultForm) -> Resource:
+    found = block["resource"]
+    text, blob = found.get("text"), found.get("blob")
+    return Resource(
+        _text(found["uri"]),
+        text=text if isinstance(text, str) else None,
+        data=_decode(blob) if blob is not None else None,
+        mime_type=_mime_type(found),
+        name=_name(found),
+    )
+
+
+def _read_link(block: dict[str, Any], _: ResultForm) -> Resource:
+    return Resource(_text(block["uri"]), mime_type=_mime_type(block), name=_name(block))
+
+
+_READERS: dict[str, Callable[[dict[str, Any], ResultForm], Any]] = {
+    "text": _read_text,
+    "image": lambda block, _: Image(_decode(block["data"]), _mime_type(block)),
+    "audio": lambda block, _: Audio(_decode(block["data"]), _mime_type(block)),
+    "resource": _read_resource,
+    "resource_link": _read_link,
+}
+
+
+def _decode(data: Any) -> bytes:
+    """Base64, with nothing else in it but line breaks: a lenient decoder would make something of any text."""
+    try:
+        return base64.b64decode(_text(data).translate(_BREAKS), validate=True)
+    except binascii.Error as error:
+        raise ValueError("not base64") from error
+
+
+_BREAKS = {ord(character): None for character in "\r\n"}
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _mime_type(found: dict[str, Any]) -> str | None:
+    kind = found.get("mimeType")
+    return kind if isinstance(kind, str) else None
+
+
+def _name(found: dict[str, Any]) -> str | None:
+    return next((found[key] for key in ("name", "title") if isinstance(found.get(key), str) and found[key]), None)
