@@ -48,7 +48,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE models (
             id INTEGER PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL, ended REAL NOT NULL,
-            input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost REAL NOT NULL, seconds REAL NOT NULL
+            input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost REAL, seconds REAL NOT NULL
         )""",
         "CREATE INDEX models_by_time ON models (ended)",
     ),

@@ -31,14 +31,14 @@ class ClientFigures:
 
 @dataclass(frozen=True, slots=True)
 class ModelFigures:
-    """All requests to one model, with tokens and cost as its provider counted them."""
+    """All requests to one model, with tokens as its provider counted them; `cost` is None where a price is missing."""
 
     provider: str
     model: str
     requests: int
     input_tokens: int
     output_tokens: int
-    cost: float
+    cost: float | None  # US dollars
     mean_ms: float
 
 

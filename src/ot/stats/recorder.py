@@ -66,7 +66,7 @@ class ModelNote(NamedTuple):
     model: str
     input_tokens: int
     output_tokens: int
-    cost: float
+    cost: float | None
     seconds: float
 
 
@@ -116,9 +116,9 @@ class Recorder:
         self._note(note)
 
     def model(
-        self, provider: str, model: str, input_tokens: int, output_tokens: int, cost: float, seconds: float
+        self, provider: str, model: str, input_tokens: int, output_tokens: int, cost: float | None, seconds: float
     ) -> None:
-        """Note one request to a model; tokens and cost are what the provider said."""
+        """Note one request to a model: tokens as the provider counted them, and what they cost in US dollars if known."""
         self._note(ModelNote(time.time(), provider, model, input_tokens, output_tokens, cost, seconds))
 
     def _note(self, note: Note) -> None:

@@ -91,12 +91,13 @@ def _read_models(connection: sqlite3.Connection, scope: Scope) -> tuple[ModelFig
         return ()
     rows = connection.execute(
         """
-        SELECT provider, model, COUNT(*), SUM(input_tokens), SUM(output_tokens), SUM(cost), AVG(seconds) FROM models
+        SELECT provider, model, COUNT(*), SUM(input_tokens), SUM(output_tokens),
+            CASE WHEN COUNT(cost) = COUNT(*) THEN SUM(cost) END, AVG(seconds) FROM models
         WHERE ended >= :since GROUP BY provider, model ORDER BY COUNT(*) DESC, provider, model
         """,
         scope.parameters,
     )
-    return tuple(ModelFigures(*row[:5], round(row[5], 6), _ms(row[6])) for row in rows)
+    return tuple(ModelFigures(*row[:5], None if row[5] is None else round(row[5], 6), _ms(row[6])) for row in rows)
 
 
 def _read_errors(connection: sqlite3.Connection, scope: Scope) -> tuple[tuple[str, int], ...]:
