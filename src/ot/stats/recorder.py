@@ -118,7 +118,7 @@ class Recorder:
     def model(
         self, provider: str, model: str, input_tokens: int, output_tokens: int, cost: float | None, seconds: float
     ) -> None:
-        """Note one request to a model: tokens as the provider counted them, and what they cost in US dollars if known."""
+        """Note one request to a model: tokens as the provider counted them, and US dollars where they are known."""
         self._note(ModelNote(time.time(), provider, model, input_tokens, output_tokens, cost, seconds))
 
     def _note(self, note: Note) -> None:
