@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -73,6 +74,16 @@ async def _offer_only_tools(ctx: ServerRequestContext[Any, Any], call_next: Call
         for name in _NOT_OFFERED:
             result["capabilities"].pop(name, None)
     return result
+
+
+def own_definition() -> str:
+    """What a client puts into its context for us: the instructions, and the definition of `run`."""
+    tool = {
+        "name": tool_run.run.__name__,
+        "description": ToolArguments.build_tool_description(tool_run.run),
+        "inputSchema": tool_run.RunArguments.model_json_schema(),
+    }
+    return f"{INSTRUCTIONS}\n{json.dumps(tool)}"
 
 
 def build_server(app: LateApp) -> OneToolServer:

@@ -67,11 +67,12 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
 
 def _open_app(loaded: LoadedConfig, launched: ZygoteProcess) -> AbstractAsyncContextManager[App]:
     """Load the engine, which nobody waits for before the client is greeted."""
+    from onetool.server import own_definition
     from ot.app import open_app
 
     gc.freeze()
     gc.enable()
-    return open_app(loaded, launched=launched)
+    return open_app(loaded, launched=launched, own_definition=own_definition)
 
 
 def _serve_http(loaded: LoadedConfig, options: Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,7 @@ from ot.execution.caller import Caller
 from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
 
+UNNAMED_CLIENT = "unnamed"
 PROGRESS_INTERVAL = 0.1  # seconds between two notifications
 NO_SUCH_RUN = "Invalid or expired requestState: no run waits for this answer. Call run again to begin a new one."
 
@@ -67,14 +68,21 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
         if ctx.request_state is not None or ctx.input_responses is not None:
             return await _resume(service, ctx, progress)
         if can_ask(ctx):
-            work = partial(_work, service.app, args.command)
+            work = partial(_work, service.app, args.command, _name_client(ctx))
             return _render(await service.suspended.start(work, progress=progress))
     ask = partial(ask_within, ctx) if can_ask(ctx) else None
-    return render_result(await _work(service.app, args.command, Caller(progress=progress, ask=ask)))
+    caller = Caller(progress=progress, ask=ask)
+    return render_result(await _work(service.app, args.command, _name_client(ctx), caller))
 
 
-async def _work(app: LateApp, command: str, caller: Caller) -> Answer:
-    return await (await app.get()).runner.run(command, caller=caller)
+async def _work(app: LateApp, command: str, client: str, caller: Caller) -> Answer:
+    return await (await app.get()).runner.run(command, caller=replace(caller, client=client))
+
+
+def _name_client(ctx: Context[Service]) -> str:
+    """Who the client says it is, in either era; one that does not say is still a client."""
+    params = ctx.session.client_params
+    return (params.client_info.name if params is not None else "") or UNNAMED_CLIENT
 
 
 async def _resume(
