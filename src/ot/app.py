@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -9,15 +10,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
 from ot.config.loader import LoadedConfig
-from ot.config.models import Config
+from ot.config.models import AiSettings, Config
 from ot.config.paths import state_folder, tool_folders
 from ot.errors import PackLoadError
-from ot.execution.tool_executor import ToolExecutor
+from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
+from ot.execution.validation import load_compiler
 from ot.execution.wording import word_error
 from ot.introspect.health import Health
 from ot.isolate import IsolateHost
@@ -26,17 +29,25 @@ from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_loader import ToolLoader
 from ot.registry.tool_threads import ToolThreads
+from ot.results.reader import ResultReader
+from ot.results.store import RESULTS_FOLDER, ResultStore
+from ot.run.keeping import Keeping
 from ot.run.pack_proxy import Namespace
+from ot.run.run_tool import register_run
 from ot.run.runner import Runner
 from ot.run.snippets import Snippets
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
-from ot.workers.functions import WorkerFunction
+from ot.workers.functions import worker_function
 from ot.workers.host import WorkerHost
 from ot.workers.pool import open_worker_pool
 
+if TYPE_CHECKING:
+    from ot.ai.tool_loop import ToolLoop
+
 BUILT_IN_PACKS = "ot_tools"
+AFTER_START = 0.2  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +79,13 @@ async def open_app(
     packs: Sequence[Path] = (),
     environ: Mapping[str, str] = os.environ,
     own_definition: Callable[[], str] = str,
+    offer_run: bool = False,
 ) -> AsyncIterator[App]:
     """Build the engine on a loaded configuration.
 
     `packs` are folders of packs beside the built-in ones; workers get what they need of `environ`. `own_definition` is
-    what a client is told of us, which the statistics set against what its tools would have told it.
+    what a client is told of us, which the statistics set against what its tools would have told it. `offer_run` makes
+    running code a tool like any other, `onetool.run`, which the assistant needs.
     """
     config = loaded.config
     async with AsyncExitStack() as stack:
@@ -82,6 +95,7 @@ async def open_app(
         stack.callback(threads.close)
         registry = load_registry([*find_built_in_packs(), *packs], isolates, threads)
         recorder = await stack.enter_async_context(open_recorder(loaded))
+        results = ResultStore(state_folder(loaded.home) / RESULTS_FOLDER, config.results, redactor=loaded.redactor)
         executor = ToolExecutor(
             registry,
             config=config,
@@ -90,24 +104,55 @@ async def open_app(
             threads=threads,
             redactor=loaded.redactor,
             recorder=recorder,
+            results=results,
         )
         host = WorkerHost(loaded.project, state_folder(loaded.home), environ, word=word_error)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
-        extensions = load_extensions(registry, loaded, partial(WorkerFunction, workers), forget=workers.forget)
+        extensions = load_extensions(registry, loaded, partial(worker_function, workers), forget=workers.forget)
         executor.lend(extensions)
         executor.lend(build_statistics(loaded, recorder, registry, own_definition))
         executor.lend(Health(executor, supply, workers, settings=config.execution))
+        executor.lend(ResultReader(results, config.results, apart=isolates.run))
         runner = Runner(
             registry,
             executor,
             supply,
             Namespace(registry, config.aliases, config.projects),
             Snippets(config.snippets),
+            Keeping(results),
             catch_up=extensions.catch_up,
             settings=config.execution,
             inline_limit=config.results.inline_limit,
         )
+        stack.callback(load_when_idle(load_compiler).cancel)
+        if offer_run:
+            register_run(registry, runner)
         yield App(config, registry, executor, supply, runner)
+
+
+def load_when_idle(load: Callable[[], None]) -> asyncio.TimerHandle:
+    """Load something on a thread when the start is over, so that neither the start nor the first call waits for it."""
+    loop = asyncio.get_running_loop()
+    return loop.call_later(AFTER_START, loop.run_in_executor, None, load)
+
+
+@asynccontextmanager
+async def open_assistant(
+    app: App,
+    loaded: LoadedConfig,
+    *,
+    settings: AiSettings | None = None,
+    caller: Caller = NOBODY,
+) -> AsyncIterator[ToolLoop]:
+    """A conversation with the model that is configured, or that other `settings` name.
+
+    Raises MissingExtraError or ConfigError where it could never answer.
+    """
+    from ot.ai.clients import build_client  # a server needs none of it
+
+    client = build_client(app.executor, settings or app.config.ai, loaded.secrets, caller=caller)
+    async with client:
+        yield client
 
 
 def load_registry(folders: Sequence[Path], isolates: IsolateHost, threads: ToolThreads) -> ToolRegistry:

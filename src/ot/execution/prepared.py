@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from ot.config.models import Config
-from ot.context import CallContext
 from ot.execution.validation import ArgumentCheck
 from ot.registry.definitions import ToolDefinition
 from ot.registry.registry import RegisteredTool, ToolFunction, ToolRegistry
 
 DEFAULT_LIMIT = 30.0  # seconds
-
-Begin = Callable[[CallContext], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +24,6 @@ class PreparedTool:
     limit: float  # seconds
     denied_by: str | None  # the rule of `policy.deny`
     asked_by: str | None  # the rule of `policy.ask`
-    begin: Begin | None  # starts what the first call will need, and does not wait for it
 
 
 class Preparation:
@@ -60,7 +55,6 @@ class Preparation:
             own_limit,
             _first_match(definition, policy.deny),
             _first_match(definition, policy.ask),
-            getattr(registered.function, "begin", None),
         )
 
 

@@ -167,9 +167,6 @@ class ToolExecutor:
             raise ToolDeniedError(name, tool.denied_by)
         if depth > MAX_DEPTH:
             raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), name)
-        if tool.begin is not None and not tool.check.ready and tool.asked_by is None:
-            # Its process starts while the checker of its arguments is made.
-            await tool.begin(CallContext(name, self, caller=caller, depth=depth))
         bound = tool.check.bind(positional, arguments)
         if tool.asked_by is not None:
             await self._ask_for(name, bound, caller)

@@ -31,13 +31,8 @@ class ArgumentCheck:
         self._fields: dict[str, Any] = self._schema.get("properties", {})
         properties = definition.parameters.get("properties")
         self._names = tuple(properties) if isinstance(properties, dict) else ()
-        self._accept: Callable[[Any], object] | None = None
+        self._accept = _compile(self._schema, fast_fail=True)
         self._explain: Callable[[Any], object] | None = None
-
-    @property
-    def ready(self) -> bool:
-        """Whether its code has been generated: that takes milliseconds, in which something else may begin."""
-        return self._accept is not None
 
     def bind(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments by name, in a new dict; raises ToolArgumentError with every problem there is."""
@@ -49,8 +44,6 @@ class ArgumentCheck:
         for name, value in arguments.items():
             if type(value) not in PLAIN:
                 arguments[name] = fit(value, self._fields.get(name, {}))
-        if self._accept is None:
-            self._accept = _compile(self._schema, fast_fail=True)
         try:
             self._accept(arguments)
         except (ValueError, TypeError) as error:
@@ -104,6 +97,11 @@ class ArgumentCheck:
 
     def _refuse(self, problems: list[str]) -> NoReturn:
         raise ToolArgumentError(self._definition.name, problems, self._definition.signature) from None
+
+
+def load_compiler() -> None:
+    """Load what makes the checkers, ahead of the first call that needs one."""
+    import fastjsonschema  # noqa: F401, PLC0415 - the start-up path does without
 
 
 def _compile(schema: dict[str, Any], *, fast_fail: bool) -> Callable[[Any], object]:
