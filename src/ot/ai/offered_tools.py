@@ -17,6 +17,7 @@ from ot.ai.schemas import acceptable
 from ot.config.values import RUN_TOOL
 from ot.execution.wording import list_names
 from ot.registry.definitions import ToolDefinition
+from ot.registry.registry import ToolRegistry
 
 LONGEST = 64
 MOST_DESCRIPTION = 8000  # characters
@@ -59,6 +60,13 @@ class OfferedTools:
         if self._tools.keys() == {"run"}:
             way = " Every other tool is called in the code that run executes."
         return f"There is no tool {name!r}. Tools: {names}.{way}"
+
+
+def find_chosen(registry: ToolRegistry, patterns: Sequence[str]) -> list[ToolDefinition]:
+    """The definitions that may fit; where every tool is named in full no other one is looked at, or loaded."""
+    if any(char in pattern for pattern in patterns for char in "*?["):
+        return registry.definitions()
+    return [registry.get(name) for name in patterns if registry.has(name)]
 
 
 def offer_tools(definitions: Iterable[ToolDefinition], patterns: Sequence[str]) -> OfferedTools:

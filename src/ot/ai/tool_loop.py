@@ -16,7 +16,7 @@ from ot.ai.failover import Models, Record, Totals
 from ot.ai.memory import Exchange, Memory, Round
 from ot.ai.messages import AssistantMessage, ToolCall
 from ot.ai.model import Model, Request
-from ot.ai.offered_tools import OfferedTools, offer_tools
+from ot.ai.offered_tools import OfferedTools, find_chosen, offer_tools
 from ot.ai.retry import Backoff
 from ot.ai.tool_calls import CallRound, ToolCalls
 from ot.ai.turn import CallNames, Turn
@@ -60,6 +60,7 @@ class ToolLoop:
         )
         self._calls = ToolCalls(executor, caller, most=settings.max_parallel)
         self._names = CallNames()
+        self._offered: tuple[int, OfferedTools] | None = None
         self._one_at_a_time = asyncio.Lock()
         self.memory = Memory(settings.memory)
 
@@ -75,7 +76,11 @@ class ToolLoop:
 
     def offered(self) -> OfferedTools:
         """The tools that the model is offered, as the registry has them now."""
-        return offer_tools(self._executor.registry.definitions(), self._settings.tools)
+        registry = self._executor.registry
+        if self._offered is None or self._offered[0] != registry.version:
+            offered = offer_tools(find_chosen(registry, self._settings.tools), self._settings.tools)
+            self._offered = (registry.version, offered)
+        return self._offered[1]
 
     async def reply(self, text: str) -> AsyncGenerator[Event]:
         """What happens while the model answers; raises ModelError where it does not.

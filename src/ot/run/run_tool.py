@@ -1,0 +1,57 @@
+"""`onetool.run`: running code as a tool, for AI clients that reach everything through the executor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ot.config.values import RUN_TOOL
+from ot.context import current
+from ot.errors import ToolError
+from ot.execution.tool_executor import Caller
+from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
+from ot.registry.registry import ToolRegistry
+from ot.run.runner import Runner
+
+DESCRIPTION = """Execute Python; the value of its last expression is the answer, after anything printed.
+
+Tools are grouped in packs and called with keywords: `demo.upper(text="hi")`. `ot.packs()` lists packs,
+`ot.tools(pattern="demo", info="full")` tools with signatures. Calls compose: loop, filter, `ot.parallel(...)`,
+and return only what you need. Each run starts fresh, in a sandbox: files, network and programs are
+reached through packs only."""
+
+NO_RUN_IN_A_RUN = "a run inside a run is refused: this is Python already, call the tools directly"
+_PARAMETERS = {
+    "type": "object",
+    "properties": {"command": {"type": "string", "description": "Python code"}},
+    "required": ["command"],
+    "additionalProperties": False,
+}
+_DAY = 24 * 3600.0  # seconds; a run has a clock of its own, which stands still while a person is asked
+
+
+def register_run(registry: ToolRegistry, runner: Runner) -> None:
+    """Put the tool into the registry."""
+    pack, _, tool = RUN_TOOL.partition(".")
+    definition = ToolDefinition(
+        RUN_TOOL,
+        DESCRIPTION,
+        _PARAMETERS,
+        f"{RUN_TOOL}(command: str)",
+        Cancellation.ASYNC,
+        timeout=_DAY,
+    )
+
+    async def run(arguments: dict[str, Any]) -> Any:
+        context = current()
+        outer: Caller = context.caller
+        if context.depth or outer.remaining is not None:
+            raise ToolError(NO_RUN_IN_A_RUN)
+        ask = context.ask if outer.ask is not None else None
+        answer = await runner.run(
+            arguments["command"], caller=Caller(progress=outer.progress, ask=ask, client=outer.client)
+        )
+        if answer.is_error:
+            raise ToolError(answer.text)
+        return [answer.text, *answer.attachments] if answer.attachments else answer.text
+
+    registry.register_pack(PackDefinition(pack, "Runs code.", tools={tool: definition}), {tool: run})
