@@ -7,6 +7,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 CONFORMANCE := tests/conformance/node_modules/.ready
 REFERENCE := tests/reference_servers/.venv/.ready
+MODELS := tests/models/.venv/.ready
 # Two processes: the tests start servers and kernels of their own.
 WORKERS ?= 2
 
@@ -28,10 +29,13 @@ $(CONFORMANCE): tests/conformance/package.json tests/conformance/package-lock.js
 $(REFERENCE): tests/reference_servers/package-lock.json tests/reference_servers/requirements.txt $(CONFORMANCE) | system
 	@scripts/install-reference-servers && touch $@ || true
 
+$(MODELS): tests/models/package-lock.json tests/models/requirements.txt $(CONFORMANCE) | system
+	@scripts/install-model-servers && touch $@ || true
+
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
-test: setup system $(CONFORMANCE) $(REFERENCE)  ## run all tests
+test: setup system $(CONFORMANCE) $(REFERENCE) $(MODELS)  ## run all tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 check: setup  ## format, lint, types and layers
