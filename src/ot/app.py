@@ -22,6 +22,7 @@ from ot.errors import PackLoadError
 from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
 from ot.execution.validation import load_compiler
 from ot.execution.wording import word_error
+from ot.introspect.finder import Finder
 from ot.introspect.health import Health
 from ot.isolate import IsolateHost
 from ot.kernel.supply import KernelSupply, open_supply
@@ -111,6 +112,7 @@ async def open_app(
         extensions = load_extensions(registry, loaded, partial(worker_function, workers), forget=workers.forget)
         executor.lend(extensions)
         executor.lend(build_statistics(loaded, recorder, registry, own_definition))
+        executor.lend(Finder(registry))
         executor.lend(Health(executor, supply, workers, settings=config.execution))
         executor.lend(ResultReader(results, config.results, apart=isolates.run))
         runner = Runner(

@@ -16,7 +16,8 @@ from ot.registry.names import NameCollision
 ToolFunction = Callable[[dict[str, Any]], Awaitable[Any]]
 """How every tool is called, whatever its kind: one object of arguments in, the native value out."""
 
-LoadPack = Callable[[], tuple[PackDefinition, Mapping[str, ToolFunction]]]
+LoadedPack = tuple[PackDefinition, Mapping[str, ToolFunction]]
+LoadPack = Callable[[], LoadedPack]
 """Gives a pack that was registered late, with the function of each tool."""
 
 
@@ -42,6 +43,8 @@ class ToolRegistry:
         self._originals: dict[str, str] = {}  # `server.get-env` to `server.get_env`
         self.problems: list[PackLoadError] = []
         self.collisions: tuple[NameCollision, ...] = ()
+        self.version = 0
+        """Another number after every change: what was made of all definitions is good for as long as it stays."""
 
     def register(self, definition: ToolDefinition, executor: ToolFunction) -> None:
         """Add a tool; one that already has this name is replaced, with a warning in the log."""
@@ -55,6 +58,7 @@ class ToolRegistry:
                 source=definition.source,
                 replaced=previous.definition.source,
             )
+        self.version += 1
         self._tools[definition.name] = RegisteredTool(definition, executor)
         pack = self._packs.get(definition.pack)
         if pack is None:
@@ -67,6 +71,7 @@ class ToolRegistry:
 
     def describe_pack(self, pack: PackDefinition) -> None:
         """Say what a pack is about; its tools are those that are registered."""
+        self.version += 1
         known = self._packs.get(pack.name)
         self._packs[pack.name] = replace(pack, tools=known.tools if known else {})
 
@@ -87,6 +92,7 @@ class ToolRegistry:
 
     def remove_pack(self, name: str) -> None:
         """Forget a pack and its tools; an unknown name is ignored. Calls that have begun go on."""
+        self.version += 1
         self._late.pop(name, None)
         pack = self._packs.pop(name, None)
         for tool in pack.tools if pack is not None else ():

@@ -55,6 +55,11 @@ class ToolIndex:
         self._vocabulary: list[str] = []
         self._rarest = rarity(0, len(things))
 
+    @property
+    def keys(self) -> list[str]:
+        """What all things are called by, in their own order."""
+        return [thing.key for thing in self._things]
+
     def rank(self, request: str, *, limit: int | None = None) -> list[Hit]:
         """What fits the request, best first; equally good ones in their own order. Nothing fits an empty one."""
         ranked = [self._score(need) for need in self._understand(split_needs(request))]
@@ -99,17 +104,14 @@ class ToolIndex:
         known = self._meanings.get(word)
         if known is None:
             factors = {word: 1.0, **dict.fromkeys(SYNONYMS.get(word, ()), _SYNONYM)}
-            known = self._meanings[word] = self._merge(factors)
+            known = self._merge(factors)
+            if known.positions:  # whoever asks decides how many words there are in vain
+                self._meanings[word] = known
         return known
 
     def _nearly(self, word: str) -> Postings:
         """Where words occur that an unknown one may have been meant for: it is their beginning, or nearly they."""
-        known = self._meanings.get(f"~{word}")
-        if known is None:
-            known = self._merge(self._meant(word))
-            if len(self._meanings) < 10 * len(self._postings) + 1000:  # whoever asks decides what is unknown
-                self._meanings[f"~{word}"] = known
-        return known
+        return self._merge(self._meant(word))
 
     def _meant(self, word: str) -> dict[str, float]:
         # Loaded by the first typing mistake.

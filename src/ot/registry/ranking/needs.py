@@ -48,6 +48,8 @@ Need = list[Word]
 def split_needs(request: str) -> list[Need]:
     """What is asked for, each with its words in order; an empty request has no needs."""
     needs = list(_read_needs(request[:LONGEST]))
+    if all(word.literal for need in needs for word in need):  # then it is what is asked for
+        needs = [[Word(word.stem, 1.0) for word in need] for need in needs]
     return [*needs[: MOST - 1], [word for need in needs[MOST - 1 :] for word in need]] if len(needs) > MOST else needs
 
 

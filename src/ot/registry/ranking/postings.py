@@ -15,6 +15,7 @@ from ot.registry.ranking.words import read_words
 _NAME, _DESCRIPTION, _PARAMETERS = 4.0, 1.0, 0.5  # weight of each field
 _NAME_LENGTH, _TEXT_LENGTH = 0.75, 0.6  # how much a long field takes from the worth of each of its words
 _SATURATION = 1.2
+_LONGEST = 10_000  # characters of a text that are read
 
 
 class Postings(NamedTuple):
@@ -31,10 +32,8 @@ NOWHERE = Postings(array("L"), array("f"), 0.0)
 def read_postings(things: Sequence[Searchable]) -> dict[str, Postings]:
     """Every word of every thing: names count more than descriptions, and rare words more than common ones."""
     names = [list(read_words(thing.name)) for thing in things]
-    descriptions = [list(read_words(thing.description)) for thing in things]
-    parameters = [
-        [word for pair in thing.parameters.items() for part in pair for word in read_words(part)] for thing in things
-    ]
+    descriptions = [list(read_words(thing.description[:_LONGEST])) for thing in things]
+    parameters = [list(read_words(_parameter_text(thing)[:_LONGEST])) for thing in things]
     frequencies: dict[str, dict[int, float]] = defaultdict(dict)
     for texts, weight, by_length in (
         (names, _NAME, _NAME_LENGTH),
@@ -48,6 +47,10 @@ def read_postings(things: Sequence[Searchable]) -> dict[str, Postings]:
                 places = frequencies[word]
                 places[position] = places.get(position, 0.0) + each * count
     return {word: _weigh(places, len(things)) for word, places in frequencies.items()}
+
+
+def _parameter_text(thing: Searchable) -> str:
+    return " ".join(part for pair in thing.parameters.items() for part in pair)
 
 
 def _weigh(frequencies: Mapping[int, float], among: int) -> Postings:

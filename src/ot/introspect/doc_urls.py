@@ -1,0 +1,19 @@
+"""Where the documentation of a pack is."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+_SLUGS = {
+    "brave": "brave-search",
+    "code": "code-search",
+    "db": "database",
+    "ground": "grounding-search",
+    "llm": "transform",
+    "web": "web-fetch",
+}
+
+
+def documentation_url(pack: str, base: str) -> str:
+    """The page of a pack below `docs_url`; most pages are named as their pack is."""
+    return f"{base.rstrip('/')}/{quote(_SLUGS.get(pack, pack))}/"

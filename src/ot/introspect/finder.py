@@ -1,0 +1,35 @@
+"""Keeps the catalogue of what can be searched: made when somebody first asks, and again after every change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from ot.config.models import Config
+from ot.registry.registry import ToolRegistry
+
+if TYPE_CHECKING:
+    from ot.introspect.catalogue import Catalogue
+
+
+class Finder:
+    """Keeps a catalogue for as long as it is true."""
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self._registry = registry
+        self._made_of = (-1, 0)  # version of the registry, identity of the configuration
+        self._catalogue: Catalogue | None = None
+
+    async def catalogue(self, config: Config) -> Catalogue:
+        """What can be found now; where there are many tools, others are served while it is made."""
+        # Start-up path: only who searches needs the words and the ranking.
+        from ot.introspect.catalogue import make_catalogue  # noqa: PLC0415
+
+        known = self._catalogue
+        if known is None or self._made_of != (self._registry.version, id(config)):
+            tools, packs = self._registry.definitions(), self._registry.packs()  # reads packs that came late, too
+            made_of = (self._registry.version, id(config))
+            known = await anyio.to_thread.run_sync(make_catalogue, tools, packs, config)
+            self._catalogue, self._made_of = known, made_of
+        return known

@@ -1,0 +1,110 @@
+"""ot.help: an overview, all about one thing, or what fits a need; always within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ot.config.models import Config
+from ot.introspect.catalogue import Catalogue
+from ot.introspect.help_matches import describe_matches
+from ot.introspect.help_text import describe_alias, describe_pack, describe_snippet_help, describe_tool, shorten
+from ot.introspect.listings import Info
+from ot.introspect.snippet_text import Expand
+from ot.registry.registry import ToolRegistry
+
+BUDGET = 8000  # characters of an answer, about 2,000 tokens
+MOST_QUERIES = 20
+
+_LEAST_ROOM = 600  # characters for one of several queries
+_PACK_NAMES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """Answers queries about one state of the registry and the configuration."""
+
+    registry: ToolRegistry
+    config: Config
+    catalogue: Catalogue
+    expand: Expand
+
+    def answer(self, queries: Sequence[str], info: Info) -> str:
+        """Help about each query; without any, an overview."""
+        wanted = [query.strip() for query in queries if query.strip()]
+        if not wanted:
+            return self._overview()
+        asked = wanted[:MOST_QUERIES]
+        room = max(BUDGET // len(asked), _LEAST_ROOM)
+        parts = [self._about(query, info, room) for query in asked]
+        if len(wanted) > len(asked):
+            parts.append(f"[{len(asked)} of {len(wanted)} queries answered. Ask for the rest in another call.]")
+        return "\n\n".join(parts)
+
+    def _about(self, query: str, info: Info, room: int) -> str:
+        exact = self._exact(query, info, room)
+        if exact and info != "list":
+            return "\n\n".join(_cut(part, room, query) for part in exact)
+        found = self.catalogue.find(query)
+        heading = shorten(query, 80).replace("\n", " ")
+        if not found and not exact:
+            return (
+                f"# {heading}\n\nNo matches found for {heading!r}. Use other words, "
+                "or browse what there is with ot.tools() or ot.packs()."
+            )
+        return f"# {heading}\n\n{describe_matches(found, info, registry=self.registry, config=self.config, room=room)}"
+
+    def _exact(self, query: str, info: Info, room: int) -> list[str]:
+        """Help about whatever has exactly this name."""
+        config, registry = self.config, self.registry
+        found: list[str] = []
+        if "." in query and registry.has(query):
+            found.append(describe_tool(registry.get(query), info, docs_url=config.docs_url))
+        if query in registry.pack_names():
+            found.append(describe_pack(registry.pack(query), info, config=config, room=room - room // 4))
+        if query.startswith("$") and query[1:] in config.snippets:
+            found.append(describe_snippet_help(query[1:], info, config=config, expand=self.expand))
+        if query in config.aliases:
+            found.append(describe_alias(query, info, config=config, registry=registry))
+        return found
+
+    def _overview(self) -> str:
+        packs = self.registry.packs()
+        names = ", ".join(pack.name for pack in packs[:_PACK_NAMES])
+        more = f" ({_PACK_NAMES} of {len(packs)})" if len(packs) > _PACK_NAMES else ""
+        return OVERVIEW.format(tools=sum(len(pack.tools) for pack in packs), packs=f"{len(packs)} packs: {names}{more}")
+
+
+def _cut(text: str, room: int, query: str) -> str:
+    if len(text) <= room:
+        return text
+    return f"{shorten(text, room)}\n[Cut. All of it: ot.tools(pattern={query!r}, info='full')]"
+
+
+OVERVIEW = """\
+# OneTool
+
+{tools} tools in {packs}. Code calls one as pack.tool(argument=value).
+
+## Discovery
+- ot.help(query="send a mail"): what fits a need; several at once: query=["read a pdf", "send a mail"]
+- ot.help(query="pack.tool"): all about one tool; "pack", "$snippet" or an alias likewise
+- ot.tools(pattern="file"): tools by part of their name
+- ot.packs(): packs; ot.aliases(): short names for tools; ot.snippets(): templates of code
+
+## Info levels
+- info="list": names alone
+- info="min": names with a short description (the default)
+- info="full": all that is known: signature, arguments, returns, example, source
+
+## Examples
+ot.tools(pattern="ot.", info="list")
+ot.packs(pattern="ot", info="full")
+ot.help(query="ot.tools", info="full")
+
+## Tips
+- Look for a tool first, read its signature, then call it with keyword arguments.
+- The last expression of the code is the answer; keep large values in variables and return what matters.
+- A listing is a value like any other: [tool["name"] for tool in ot.tools() if "pdf" in tool["description"]]
+- Calls that do not depend on one another: ot.parallel(lambda: ..., lambda: ...)
+"""

@@ -1,0 +1,130 @@
+"""Help about one thing that was asked for by name: a tool, a pack, a snippet, an alias."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ot.config.models import Config
+from ot.errors import CallError
+from ot.introspect.doc_urls import documentation_url
+from ot.introspect.listings import Info
+from ot.introspect.signatures import read_signature
+from ot.introspect.snippet_text import Expand, describe_snippet, example_invocation
+from ot.registry.definitions import PackDefinition, ToolDefinition
+from ot.registry.registry import ToolRegistry
+
+_LEAST = 200  # characters of the first entry, however little room there is
+
+
+def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str) -> str:
+    """Everything that it takes to call a tool; in full also where it comes from and what else its author wrote."""
+    if info == "list":
+        return tool.name
+    parts = [f"# {tool.name}", tool.description]
+    if info == "full":
+        parts.append(tool.docs.body)
+    parts += [f"Signature: {tool.signature}", _arguments(tool), _returns(tool), _example(tool)]
+    if info == "full":
+        parts.append(_origin(tool))
+    return _join([*parts, f"Docs: {documentation_url(tool.pack, docs_url)}"])
+
+
+def describe_pack(pack: PackDefinition, info: Info, *, config: Config, room: int) -> str:
+    """What a pack is for, and its tools: as many with their descriptions as there is room for, the rest by name."""
+    tools = [tool for _, tool in sorted(pack.tools.items())]
+    lines = [_line(tool, info) for tool in tools]
+    listed = fit(lines, room, of=len(tools), narrow=f'All names: ot.tools(pattern="{pack.name}.", info="list")')
+    if info == "list":
+        return listed
+    return _join(
+        [
+            f"# {pack.name}",
+            pack.description,
+            config.prompts.packs.get(pack.name, "").strip(),
+            f"Source: {pack.source}" if info == "full" else "",
+            f"Tools ({len(tools)}):\n{listed}",
+            f"Docs: {documentation_url(pack.name, config.docs_url)}",
+        ]
+    )
+
+
+def describe_snippet_help(name: str, info: Info, *, config: Config, expand: Expand) -> str:
+    """A snippet's definition and how to start it."""
+    if info == "list":
+        return f"${name}"
+    snippet = config.snippets[name]
+    usage = f"Usage: send {example_invocation(name, snippet)} as the whole command."
+    return _join([f"# ${name}", describe_snippet(name, snippet, expand), usage])
+
+
+def describe_alias(name: str, info: Info, *, config: Config, registry: ToolRegistry) -> str:
+    """What an alias stands for."""
+    target = config.aliases[name]
+    if info == "list":
+        return name
+    try:
+        tool = registry.get(target)
+    except CallError:
+        about = f"There is no tool {target} here."
+    else:
+        about = f"{tool.description}\nSignature: {tool.signature}"
+    usage = f"Usage: call {name}(...) with the arguments of {target}(...)."
+    return _join([f"# {name}", f"Alias: {name} -> {target}", about, usage])
+
+
+def fit(entries: Sequence[str], room: int, *, of: int, narrow: str) -> str:
+    """As many entries as there is room for, at least one; then how many of all were left out, and how to see them."""
+    shown: list[str] = []
+    for entry in entries:
+        if shown and len(entry) >= room:
+            break
+        shown.append(shorten(entry, max(room, _LEAST)))
+        room -= len(entry) + 1
+    if len(shown) < of:
+        shown.append(f"[{len(shown)} of {of} shown. {narrow}]")
+    return "\n".join(shown)
+
+
+def shorten(text: str, most: int) -> str:
+    """The beginning of a text that is too long."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def _line(tool: ToolDefinition, info: Info) -> str:
+    if info == "list":
+        return tool.name
+    return f"- {tool.signature if info == 'full' else tool.name}: {tool.description}"
+
+
+def _arguments(tool: ToolDefinition) -> str:
+    types = read_signature(tool.signature).parameters
+    names = dict.fromkeys([*types, *tool.docs.arguments])
+    lines = []
+    for name in names:
+        kind, text = types.get(name, ""), tool.docs.arguments.get(name, "")
+        lines.append(f"- {name}{f' ({kind})' if kind else ''}{f': {text}' if text else ''}")
+    return "Args:\n" + "\n".join(lines) if lines else ""
+
+
+def _returns(tool: ToolDefinition) -> str:
+    parts = [part for part in (read_signature(tool.signature).returns, tool.docs.returns) if part]
+    return f"Returns: {': '.join(parts)}" if parts else ""
+
+
+def _example(tool: ToolDefinition) -> str:
+    return f"Example:\n{tool.docs.example}" if tool.docs.example else ""
+
+
+def _origin(tool: ToolDefinition) -> str:
+    facts = [f"Source: {tool.source}"]
+    if tool.file is not None:
+        facts.append(f"File: {tool.file}")
+    if tool.original:
+        facts.append(f"Name at its server: {tool.original}")
+    if tool.timeout is not None:
+        facts.append(f"Time limit: {tool.timeout:g} s")
+    return "\n".join(facts)
+
+
+def _join(parts: Iterable[str]) -> str:
+    return "\n\n".join(part for part in parts if part)

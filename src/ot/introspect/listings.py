@@ -1,0 +1,92 @@
+"""What there is, at three levels of detail: names alone, with a word about each, or all that is known.
+
+A listing is always whole; only its text, as the answer of a run, is cut where it is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from ot.config.models import SnippetSettings
+from ot.introspect.snippet_text import Expand, describe_snippet
+from ot.registry.definitions import PackDefinition, ToolDefinition
+
+Info = Literal["list", "min", "full"]
+
+
+def list_tools(definitions: Iterable[ToolDefinition], pattern: str, info: Info) -> list[Any]:
+    """Tools whose name contains the pattern."""
+    found = [tool for tool in definitions if contains(tool.name, pattern)]
+    match info:
+        case "list":
+            return [tool.name for tool in found]
+        case "min":
+            return [{"name": tool.name, "description": tool.description} for tool in found]
+    return [_describe_tool(tool) for tool in found]
+
+
+def list_packs(
+    packs: Iterable[PackDefinition], pattern: str, info: Info, *, instructions: Mapping[str, str]
+) -> list[Any]:
+    """Packs whose name contains the pattern."""
+    found = [pack for pack in packs if contains(pack.name, pattern)]
+    match info:
+        case "list":
+            return [pack.name for pack in found]
+        case "min":
+            return [_summarise_pack(pack) for pack in found]
+    return [_describe_pack(pack, instructions.get(pack.name, "")) for pack in found]
+
+
+def list_aliases(aliases: Mapping[str, str], pattern: str, info: Info) -> list[Any]:
+    """Aliases whose name or target contains the pattern."""
+    found = {name: aliases[name] for name in sorted(aliases) if contains(f"{name}\n{aliases[name]}", pattern)}
+    match info:
+        case "list":
+            return list(found)
+        case "min":
+            return [f"{name} -> {target}" for name, target in found.items()]
+    return [{"name": name, "target": target} for name, target in found.items()]
+
+
+def list_snippets(
+    snippets: Mapping[str, SnippetSettings], pattern: str, info: Info, *, expand: Expand
+) -> list[str] | str:
+    """Snippets whose name or description contains the pattern; in full they are a text."""
+    found = {
+        name: snippets[name] for name in sorted(snippets) if contains(f"{name}\n{snippets[name].description}", pattern)
+    }
+    match info:
+        case "list":
+            return list(found)
+        case "min":
+            return [f"{name}: {snippet.description}" for name, snippet in found.items()]
+    return "\n\n".join(describe_snippet(name, snippet, expand) for name, snippet in found.items())
+
+
+def contains(text: str, pattern: str) -> bool:
+    """Whether the pattern stands somewhere in the text, in upper or lower case."""
+    return pattern.casefold() in text.casefold()
+
+
+def _describe_tool(tool: ToolDefinition) -> dict[str, Any]:
+    docs = tool.docs
+    text = f"{tool.description}\n\n{docs.body}" if docs.body else tool.description
+    described = {"name": tool.name, "signature": tool.signature, "description": text, "source": tool.source}
+    parts = {
+        "args": [f"{name}: {text}" for name, text in docs.arguments.items()],
+        "returns": docs.returns,
+        "example": docs.example,
+    }
+    return {**described, **{name: part for name, part in parts.items() if part}}
+
+
+def _summarise_pack(pack: PackDefinition) -> dict[str, Any]:
+    return {"name": pack.name, "source": pack.source.partition(":")[0], "tool_count": len(pack.tools)}
+
+
+def _describe_pack(pack: PackDefinition, instructions: str) -> dict[str, Any]:
+    about = {"description": pack.description, "instructions": instructions.strip()}
+    tools = [{"name": tool.name, "description": tool.description} for _, tool in sorted(pack.tools.items())]
+    return {**_summarise_pack(pack), **{key: text for key, text in about.items() if text}, "tools": tools}
