@@ -109,6 +109,7 @@ class ServerSettings(Section):
     timeout: Seconds | None = None
     start_timeout: Seconds = 60
     tools: ToolFilter = ToolFilter()
+    json_text: bool = False  # text in its answers that is JSON becomes a value
 
     @model_validator(mode="after")
     def _one_way_to_reach_it(self) -> ServerSettings:
@@ -144,10 +145,11 @@ class WorkerSettings(Section):
 
 
 class ResultSettings(Section):
-    """How much of an answer is text (characters), and how long the rest is kept (seconds)."""
+    """How much of an answer is text (characters), how long the rest is kept (seconds), and how much of it (bytes)."""
 
     inline_limit: Annotated[Count, Field(ge=1, le=10_000_000)] = 20_000
     keep_for: Seconds = 3600
+    max_size: Bytes = 500 * 1024**2
 
 
 class StatsSettings(Section):
