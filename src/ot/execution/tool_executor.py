@@ -18,6 +18,7 @@ from ot.context import CallContext, Part, reset_current, set_current
 from ot.errors import (
     CallError,
     ConsentError,
+    ResultNotKeptError,
     ToolDeniedError,
     ToolError,
     ToolFailedError,
@@ -35,7 +36,11 @@ from ot.output import render
 from ot.redaction import Redactor
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_threads import ToolThreads
+from ot.results.preview import word_stored
+from ot.results.store import ResultStore
+from ot.results.stored_value import StoredValue
 from ot.stats.recorder import UNKNOWN_TOOL, Recorder
+from ot_kernel.values import UnsupportedValueError
 
 __all__ = ["NOBODY", "Caller", "ToolExecutor"]
 
@@ -56,6 +61,7 @@ class ToolExecutor:
         threads: ToolThreads | None = None,
         redactor: Redactor | None = None,
         recorder: Recorder | None = None,
+        results: ResultStore | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.registry = registry
@@ -65,6 +71,7 @@ class ToolExecutor:
         self._secrets = secrets
         self._threads = threads
         self.recorder = recorder
+        self._results = results  # where answers go that are too long
         self._clock = clock
         self._preparation = Preparation(registry, config)
         self._parts: dict[type, object] = {}
@@ -82,12 +89,12 @@ class ToolExecutor:
         positional: Sequence[Any] = (),
         caller: Caller = NOBODY,
         deliver: Callable[[Any], bytes] | None = None,
-        sent: int = 0,
+        sent: bytes = b"",
     ) -> Any:
         """Call a tool and give its native value; raises CallError and nothing else, apart from cancellation.
 
         `deliver` gets the value before the call is logged, so that whoever needs it does not wait for the log; what it
-        raises comes out of here. What it gives back, and `sent`, the bytes of the arguments, are for the statistics.
+        raises comes out of here. What it gives back, and `sent`, the arguments as they came, are for the statistics.
         """
         return await self._call(name, arguments, positional, caller, 0, deliver, sent)
 
@@ -103,8 +110,18 @@ class ToolExecutor:
             return ToolAnswer(word_error(error), ok=False)
         limit = self.settings.results.inline_limit
         rendered = render(value, limit=limit)
-        text = f"{rendered.text}\n(cut after {limit} characters)" if rendered.cut else rendered.text
+        text = await self._word_long(value, rendered.text) if rendered.cut else rendered.text
         return ToolAnswer(text, attachments=rendered.attachments)
+
+    async def _word_long(self, value: Any, beginning: str) -> str:
+        """The text for a value that is too long to show: where it is kept, or its beginning where it cannot be."""
+        reason = ""
+        if self._results is not None:
+            try:
+                return word_stored(await self._results.keep_value(value), value)
+            except (ResultNotKeptError, UnsupportedValueError) as error:
+                reason = f"; the rest could not be kept: {error}"
+        return f"{beginning}\n(cut after {self.settings.results.inline_limit} characters{reason})"
 
     async def _call(
         self,
@@ -114,7 +131,7 @@ class ToolExecutor:
         caller: Caller,
         depth: int,
         deliver: Callable[[Any], bytes] | None = None,
-        sent: int = 0,
+        sent: bytes = b"",
     ) -> Any:
         try:
             tool = self._preparation.of(name)
@@ -129,6 +146,8 @@ class ToolExecutor:
                 span.add(positional=positional)
             try:
                 value = await self._carry_out(tool, arguments, positional, caller, depth)
+                if deliver is None and type(value) is StoredValue:
+                    value = await value.read()
                 if self.redactor.active:
                     value = self.redactor.value(value)
                 if deliver is not None:

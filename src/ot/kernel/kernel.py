@@ -35,7 +35,7 @@ class Kernel:
         self._socket = sock
         self._pidfd, self._output, self._dump = fds
         self._loop = asyncio.get_running_loop()
-        self.received = 0  # bytes of the message that is being handled
+        self.received = b""  # the message that is being handled, as it came
         self._incoming = bytearray()
         self._outgoing = bytearray()
         self._spilled = 0
@@ -72,8 +72,7 @@ class Kernel:
             self._outgoing += data
 
     def _spill(self, payload: bytes) -> bytes:
-        self._spilled += 1
-        name = f"{SPILL_PREFIX}s{self._spilled}"
+        name = self.reserve_file()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         with open(os.open(self.scratch / name, flags, 0o600), "wb") as file:
             file.write(payload)
@@ -107,7 +106,7 @@ class Kernel:
         self._incoming += data
         try:
             while not self._closed and (payload := self._next_payload()) is not None:
-                self.received = len(payload)
+                self.received = payload
                 self.on_message(unpack(payload))
         except WireError as error:
             self._lose(str(error))
@@ -128,19 +127,34 @@ class Kernel:
     def read_spilled(self, message: Message) -> Message:
         """Read a message that came as a file. Blocking: call it on a thread. Raises RunRefusedError."""
         name = message.get("name")
+        with open(self.open_file(name), "rb") as file:
+            if os.fstat(file.fileno()).st_size > MAX_SPILL:
+                raise RunRefusedError(f"the kernel sent a message of more than {MAX_SPILL} bytes")
+            payload = file.read()
+        try:
+            os.unlink(self.scratch / str(name))
+            self.received = payload
+            return unpack(payload)
+        except (OSError, WireError) as error:
+            raise RunRefusedError(f"a message of the kernel could not be read: {error}") from error
+
+    def open_file(self, name: object) -> int:
+        """A descriptor of a file that the kernel has written for us, whatever it is by now. Raises RunRefusedError."""
         if not isinstance(name, str) or not name.startswith(SPILL_PREFIX) or "/" in name:
             raise RunRefusedError("the kernel named a file that is none of its messages")
         try:
-            with open(os.open(self.scratch / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-                facts = os.fstat(file.fileno())
-                if not stat.S_ISREG(facts.st_mode) or facts.st_size > MAX_SPILL:
-                    raise RunRefusedError(f"the kernel sent a message of more than {MAX_SPILL} bytes")
-                payload = file.read()
-            os.unlink(self.scratch / name)
-            self.received = len(payload)
-            return unpack(payload)
-        except (OSError, ValueError, WireError) as error:  # ValueError: a name that no file can have
+            descriptor = os.open(self.scratch / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             raise RunRefusedError(f"a message of the kernel could not be read: {error}") from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise RunRefusedError("the kernel named something that is no file")
+        return descriptor
+
+    def reserve_file(self) -> str:
+        """The name of a new file that is to be put into the scratch folder for the kernel."""
+        self._spilled += 1
+        return f"{SPILL_PREFIX}s{self._spilled}"
 
     # -- signals and what is left behind
 
@@ -161,6 +175,10 @@ class Kernel:
         tail = os.pread(self._output, PRINTED_TAIL, size - PRINTED_TAIL)
         text = head.decode("utf-8", "replace") + "\n…\n" + tail.decode("utf-8", "replace")
         return text, size - len(head) - len(tail)
+
+    def open_printed(self) -> int:
+        """A descriptor of all that the code wrote. Its position is the code's own: read by offset only."""
+        return os.dup(self._output)
 
     def dumped_line(self) -> int | None:
         """The author's line that the main thread was at, if the process could still be made to say."""

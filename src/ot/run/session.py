@@ -24,9 +24,10 @@ from ot.execution.caller import Ask, Caller
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
+from ot.results.stored_value import StoredValue
 from ot.run.call_tasks import CallTasks
 from ot.run.clock import RunClock
-from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
+from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
 from ot.run.pack_proxy import Namespace
 from ot.run.preflight import Reference, judge
 from ot_kernel.values import UnsupportedValueError, decode, encode
@@ -49,7 +50,7 @@ class _Call(NamedTuple):
     tool: str
     positional: list[Any]
     keywords: dict[str, Any]
-    size: int  # bytes, as it was asked
+    payload: bytes  # as it was asked
 
 
 class Session:
@@ -80,6 +81,7 @@ class Session:
             "references": self._on_references,
             "file": self._on_file,
             "value": lambda m: self._end(lambda: self._value(decode(m["value"]), m)),
+            "large": lambda m: self._end(lambda: self._value(decode(m["head"]), m)),
             "nothing": lambda _: self._end(lambda: Nothing(self._printed())),
             "error": lambda m: self._end(lambda: self._fail(_code_error(m))),
             "alias_cycle": lambda m: self._end(lambda: self._fail(AliasCycleError([str(n) for n in m["names"]]))),
@@ -156,7 +158,10 @@ class Session:
 
     def _value(self, value: Any, message: Message) -> Value:
         total = message.get("total")
-        return Value(value, self._printed(), int(total) if total is not None else None)
+        if total is None:
+            return Value(value, self._printed())
+        large = LargeValue(str(message["name"]), str(message["kind"])) if message["op"] == "large" else None
+        return Value(value, self._printed(), int(total), large, not_kept=str(message.get("not_kept", ""))[:200])
 
     def _fail(self, error: CodeError | OneToolError) -> Failure:
         return Failure(error, self._printed())
@@ -221,24 +226,39 @@ class Session:
 
     async def _call(self, call: _Call) -> None:
         def deliver(value: Any) -> bytes:
+            if type(value) is StoredValue:
+                return b""  # it is a file, and follows
             return self._kernel.send({"id": call.number, "value": encode(value)})
 
         try:
             async with self._calls:
                 await self._tell_progress(call.tool)
-                await self._executor.call(
+                value = await self._executor.call(
                     call.tool,
                     call.keywords,
                     positional=call.positional,
                     caller=self._caller,
                     deliver=deliver,
-                    sent=call.size,
+                    sent=call.payload,
                 )
+                if type(value) is StoredValue:
+                    await self._send_stored(call.number, value)
         except CallError as error:
             self._send_error(call.number, error)
         except UnsupportedValueError as error:
             reason = f"the result of {call.tool} cannot be given to code: {error}"
             self._kernel.send({"id": call.number, "error": {"kind": "TypeError", "message": reason}})
+
+    async def _send_stored(self, number: int, value: StoredValue) -> None:
+        """Give a stored result to the code as the file it is; nothing of it is decoded here."""
+        name = self._kernel.reserve_file()
+        try:
+            kind = await anyio.to_thread.run_sync(value.copy_to, self._kernel.scratch / name)
+        except (OSError, ValueError) as error:
+            message = {"kind": "OSError", "message": f"the stored result cannot be read: {error}"}
+            self._kernel.send({"id": number, "error": message})
+        else:
+            self._kernel.send({"id": number, "file": name, "kind": kind})
 
     async def _tell_progress(self, tool: str) -> None:
         """One step for each call; who listens decides how often it wants to hear."""

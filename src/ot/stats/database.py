@@ -39,7 +39,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE calls (
             id INTEGER PRIMARY KEY, run INTEGER NOT NULL, depth INTEGER NOT NULL, tool TEXT NOT NULL,
             ended REAL NOT NULL, seconds REAL NOT NULL, error TEXT NOT NULL, sent INTEGER NOT NULL,
-            received INTEGER NOT NULL, kind TEXT NOT NULL
+            sent_kind TEXT NOT NULL, received INTEGER NOT NULL, received_kind TEXT NOT NULL
         )""",
         "CREATE INDEX runs_by_time ON runs (ended)",
         "CREATE INDEX calls_by_time ON calls (ended)",
@@ -255,7 +255,7 @@ def insert(connection: sqlite3.Connection, server: int, batch: Sequence[Note]) -
                 calls.append(_call_row(CallNote._make(note)))
     # A number that two servers drew by chance must not lose the whole batch.
     connection.executemany(f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * 11)})", runs)
-    connection.executemany(f"INSERT INTO calls VALUES ({', '.join('?' * 10)})", calls)
+    connection.executemany(f"INSERT INTO calls VALUES ({', '.join('?' * 11)})", calls)
     connection.executemany(f"INSERT INTO models VALUES ({', '.join('?' * 8)})", models)
 
 
@@ -267,8 +267,9 @@ def _run_row(server: int, note: RunNote) -> tuple[Any, ...]:
 
 
 def _call_row(note: CallNote) -> tuple[Any, ...]:
-    measured = (note.ended, note.seconds, _name(note.error), note.sent, note.received)
-    return None, note.run, note.depth, _name(note.tool), *measured, classify_wire(note.sample)
+    sent = (note.sent, classify_wire(note.sent_sample))
+    received = (note.received, classify_wire(note.received_sample))
+    return None, note.run, note.depth, _name(note.tool), note.ended, note.seconds, _name(note.error), *sent, *received
 
 
 def _name(text: str) -> str:

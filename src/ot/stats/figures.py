@@ -53,7 +53,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """Estimated tokens: what the same tools, connected directly, would have put into contexts, and what we put there."""
+    """Estimated tokens: what the same tools, connected directly, would have put into contexts, and what we put."""
 
     direct_definitions: int = 0
     direct_calls: int = 0
@@ -79,6 +79,15 @@ class Savings:
 
 
 @dataclass(frozen=True, slots=True)
+class Offered:
+    """What there is to call now: how many tools, and the estimated tokens of all their definitions and of ours."""
+
+    tools: int = 0
+    tokens: int = 0
+    own: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TimeSaved:
     """Turns of the model that runs made unnecessary, what a turn takes as measured, and what runs took themselves."""
 
@@ -88,9 +97,14 @@ class TimeSaved:
     own_ms: int = 0
 
     @property
+    def known(self) -> bool:
+        """Whether enough pauses were measured to tell."""
+        return self.turn_ms > 0
+
+    @property
     def saved_ms(self) -> int:
-        """Negative where runs took longer than the turns that they saved."""
-        return self.turns_avoided * self.turn_ms - self.own_ms
+        """Negative where runs took longer than the turns that they saved; 0 where it is not known."""
+        return self.turns_avoided * self.turn_ms - self.own_ms if self.known else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +124,7 @@ class Summary:
     moments: tuple[Moment, ...]
     bucket_seconds: int
     savings: Savings
+    offered: Offered
     time: TimeSaved
 
     @property

@@ -30,7 +30,7 @@ _CLOSING_PATIENCE = 10.0  # seconds
 
 
 class CallNote(NamedTuple):
-    """One call; `sample` is thrown away once it has told the kind of the result."""
+    """One call; the samples are thrown away once they have told the kind of its arguments and of its result."""
 
     ended: float
     run: int
@@ -39,8 +39,9 @@ class CallNote(NamedTuple):
     seconds: float
     error: str
     sent: int
+    sent_sample: bytes
     received: int
-    sample: bytes
+    received_sample: bytes
 
 
 class RunNote(NamedTuple):
@@ -70,7 +71,7 @@ class ModelNote(NamedTuple):
     seconds: float
 
 
-Note = RunNote | ModelNote | tuple[float, int, int, str, float, str, int, int, bytes]
+Note = RunNote | ModelNote | tuple[float, int, int, str, float, str, int, bytes, int, bytes]
 
 
 class Recorder:
@@ -99,12 +100,13 @@ class Recorder:
         error: str = "",
         run: int = 0,
         depth: int = 0,
-        sent: int = 0,
+        sent: bytes = b"",
         received: bytes = b"",
     ) -> None:
-        """Note one call that has ended: kind of its error, bytes of its arguments, and its result as it was sent."""
+        """Note one call that has ended: the kind of its error, its arguments and its result as they crossed."""
         # A plain tuple in the order of CallNote: making one of those would cost three times as much.
-        self._note((time.time(), run, depth, tool, seconds, error, sent, len(received), take_sample(received)))
+        crossed = (len(sent), take_sample(sent), len(received), take_sample(received))
+        self._note((time.time(), run, depth, tool, seconds, error, *crossed))
 
     def next_run(self) -> int:
         """A number for a run that no other run of any server has."""

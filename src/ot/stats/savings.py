@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 
 from ot.registry.definitions import ToolDefinition
 from ot.registry.registry import ToolRegistry
-from ot.stats.figures import Savings, TimeSaved
+from ot.stats.figures import Offered, Savings, TimeSaved
 from ot.stats.scope import Scope
 from ot.stats.tokens import MEDIA_TOKENS, TEXT_RATIO, WIRE_RATIO, Kind, estimate_text
 
@@ -40,8 +40,8 @@ def _tokens(size: str, kind: str, ratios: Mapping[Kind, float]) -> str:
     return f"(CASE {kind} {cases} WHEN '{Kind.MEDIA}' THEN {MEDIA_TOKENS} ELSE {size} / {ratios[Kind.DATA]} END)"
 
 
-_CALL_TOKENS = f"MAX(sent - {_CALL_FRAME}, 0) / {WIRE_RATIO[Kind.DATA]}"
-_RESULT_TOKENS = f"MIN({_tokens(f'MAX(received - {_RESULT_FRAME}, 0)', 'calls.kind', WIRE_RATIO)}, {MOST_RESULT})"
+_CALL_TOKENS = _tokens(f"MAX(sent - {_CALL_FRAME}, 0)", "sent_kind", WIRE_RATIO)
+_RESULT_TOKENS = f"MIN({_tokens(f'MAX(received - {_RESULT_FRAME}, 0)', 'received_kind', WIRE_RATIO)}, {MOST_RESULT})"
 _COMMAND_TOKENS = _tokens("command_bytes", "command_kind", TEXT_RATIO)
 _ANSWER_TOKENS = f"({_tokens('answer_bytes', 'answer_kind', TEXT_RATIO)} + attachments * {MEDIA_TOKENS})"
 
@@ -96,6 +96,13 @@ def _measure_definitions(connection: sqlite3.Connection, scope: Scope, registry:
     return round(total), sessions
 
 
+def measure_offer(registry: ToolRegistry, own_definition: str) -> Offered:
+    """What every request would carry if all that there is were connected directly, beside what it carries of us."""
+    tools = [tool for tool in registry.definitions() if tool.pack != OWN_PACK]
+    own = estimate_text(len(own_definition.encode()), Kind.DEFINITION)
+    return Offered(len(tools), round(sum(map(definition_tokens, tools))), round(own))
+
+
 def definition_tokens(tool: ToolDefinition) -> float:
     """What a client that is connected to this tool directly has in its context for it."""
     text = json.dumps(
@@ -137,8 +144,8 @@ def measure_time(connection: sqlite3.Connection, scope: Scope) -> TimeSaved:
         scope.parameters,
     ).fetchone()[0]
     pauses = _find_pauses(connection, scope.since)
-    turn = pauses[len(pauses) // 4] if len(pauses) >= FEWEST_PAUSES else 0.0
-    return TimeSaved((turns or 0) - (runs or 0), round(turn * 1000), len(pauses), round((own or 0) * 1000))
+    turn_ms = max(round(pauses[len(pauses) // 4] * 1000), 1) if len(pauses) >= FEWEST_PAUSES else 0
+    return TimeSaved((turns or 0) - (runs or 0), turn_ms, len(pauses), round((own or 0) * 1000))
 
 
 def _find_pauses(connection: sqlite3.Connection, since: float) -> Sequence[float]:

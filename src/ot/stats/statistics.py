@@ -111,6 +111,7 @@ def describe(summary: Summary) -> dict[str, Any]:
         "runs": {"total": summary.runs, "failed": summary.failed_runs, "cost_more": summary.dearer_runs},
         "estimated_tokens": {**asdict(savings), "direct": savings.direct, "sent": savings.sent},
         "estimated_time": asdict(saved),
+        "definitions_now": asdict(summary.offered),
         "tools": [asdict(tool) for tool in summary.tools],
         "clients": [{**asdict(client), "client": client.client or "command line"} for client in summary.clients],
         "models": [asdict(model) for model in summary.models],

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from ot.registry.registry import ToolRegistry
 from ot.stats.figures import ClientFigures, ModelFigures, Moment, Summary, ToolFigures
-from ot.stats.savings import measure_savings, measure_time
+from ot.stats.savings import measure_offer, measure_savings, measure_time
 from ot.stats.scope import PERIODS, Scope
 
 HOUR, DAY, WEEK = 3600, 86400, 7 * 86400
@@ -43,6 +43,7 @@ def summarize(
         moments=moments,
         bucket_seconds=bucket,
         savings=savings,
+        offered=measure_offer(registry, own_definition),
         time=measure_time(connection, scope),
     )
 
@@ -92,12 +93,12 @@ def _read_models(connection: sqlite3.Connection, scope: Scope) -> tuple[ModelFig
     rows = connection.execute(
         """
         SELECT provider, model, COUNT(*), SUM(input_tokens), SUM(output_tokens),
-            CASE WHEN COUNT(cost) = COUNT(*) THEN SUM(cost) END, AVG(seconds) FROM models
+            CASE WHEN COUNT(cost) = COUNT(*) THEN ROUND(SUM(cost), 6) END, AVG(seconds) FROM models
         WHERE ended >= :since GROUP BY provider, model ORDER BY COUNT(*) DESC, provider, model
         """,
         scope.parameters,
     )
-    return tuple(ModelFigures(*row[:5], None if row[5] is None else round(row[5], 6), _ms(row[6])) for row in rows)
+    return tuple(ModelFigures(*asked, mean_ms=_ms(seconds)) for *asked, seconds in rows)
 
 
 def _read_errors(connection: sqlite3.Connection, scope: Scope) -> tuple[tuple[str, int], ...]:

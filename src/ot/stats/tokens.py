@@ -49,6 +49,7 @@ MEDIA_TOKENS = 1500  # about what models charge for one full picture
 
 _ESCAPED = re.compile(rb"\\u([0-9a-fA-F]{4})")
 _MEDIA = (b'"$":"image"', b'"$":"audio"')
+_FRAMES = (b'"kwargs":', b'"value":')  # what stands in front belongs to the wire
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = b"0123456789"
 _STRUCTURE = b'{}[]":|'
@@ -75,6 +76,8 @@ def classify_wire(sample: bytes) -> Kind:
     """The kind of a sample of what crossed to a kernel."""
     if any(tag in sample for tag in _MEDIA):
         return Kind.MEDIA
+    for frame in _FRAMES:
+        sample = sample.partition(frame)[2] or sample
     if b"\\" in sample:
         plain = sample.replace(b"\\n", b"\n").replace(b'\\"', b"'")
         sample = _ESCAPED.sub(lambda found: chr(int(found[1], 16)).encode("utf-8", "replace"), plain)
