@@ -27,6 +27,9 @@ from ot.introspect.health import Health
 from ot.isolate import IsolateHost
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
+from ot.proxy.host import BuildSession, ProxyHost
+from ot.proxy.servers import Servers, open_servers
+from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_loader import ToolLoader
 from ot.registry.tool_threads import ToolThreads
@@ -109,11 +112,16 @@ async def open_app(
         )
         host = WorkerHost(loaded.project, state_folder(loaded.home), environ, word=word_error)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
-        extensions = load_extensions(registry, loaded, partial(worker_function, workers), forget=workers.forget)
+        places = PackPlaces(registry)
+        extensions = load_extensions(registry, places, loaded, partial(worker_function, workers), forget=workers.forget)
         executor.lend(extensions)
+        servers = await stack.enter_async_context(
+            open_servers(config.servers, registry=registry, places=places, host=proxy_host(loaded, environ))
+        )
+        executor.lend(servers)
         executor.lend(build_statistics(loaded, recorder, registry, own_definition))
         executor.lend(Finder(registry))
-        executor.lend(Health(executor, supply, workers, settings=config.execution))
+        executor.lend(Health(executor, supply, workers, servers, settings=config.execution))
         executor.lend(ResultReader(results, config.results, apart=isolates.run))
         runner = Runner(
             registry,
@@ -122,7 +130,7 @@ async def open_app(
             Namespace(registry, config.aliases, config.projects),
             Snippets(config.snippets),
             Keeping(results),
-            catch_up=extensions.catch_up,
+            catch_up=partial(catch_up, extensions, servers),
             settings=config.execution,
             inline_limit=config.results.inline_limit,
         )
@@ -190,8 +198,40 @@ def build_statistics(
     return Statistics(recorder, registry, project=loaded.project, roots=roots, own_definition=own_definition)
 
 
+def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> ProxyHost:
+    """What the servers of a configuration live in."""
+    return ProxyHost(
+        project=loaded.project,
+        state=state_folder(loaded.home),
+        environ=environ,
+        load_builder=load_session_builder,
+        pin_tools=loaded.config.security.pin_tools,
+    )
+
+
+def load_session_builder() -> BuildSession:
+    """The client side of the SDK, which nobody needs before a server is connected."""
+    from ot.proxy.session import build_session
+
+    return build_session
+
+
+def show_servers(registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig) -> Servers:
+    """What is known of the servers, for commands that connect none."""
+    servers = Servers(registry, places, proxy_host(loaded, os.environ), None)
+    servers.show(loaded.config.servers)
+    return servers
+
+
+async def catch_up(extensions: ExtensionLoader, servers: Servers, code: str) -> None:
+    """Let the registry see what has changed since the last run, and what this one needs."""
+    await extensions.catch_up()
+    await servers.catch_up(code)
+
+
 def load_extensions(
     registry: ToolRegistry,
+    places: PackPlaces,
     loaded: LoadedConfig,
     function_of: FunctionOf,
     *,
@@ -200,7 +240,7 @@ def load_extensions(
     """The person's own packs beside those in the registry, read from their source too."""
     folders = tool_folders(loaded.project, loaded.home)
     timeout = loaded.config.workers.call_timeout
-    loader = ExtensionLoader(registry, folders, function_of, timeout=timeout, forget=forget)
+    loader = ExtensionLoader(registry, folders, function_of, timeout=timeout, places=places, forget=forget)
     loader.load()
     return loader
 

@@ -9,6 +9,7 @@ OneToolError
 │   ├── SnippetError
 │   └── AliasCycleError
 ├── PackLoadError                 a pack file cannot be read
+├── ResultNotKeptError            a result is not in the store
 ├── NewExtensionError             an extension cannot be written
 ├── PreflightError                names or arguments that are certain to fail
 ├── CallError                     one call to a tool did not succeed
@@ -29,6 +30,9 @@ OneToolError
 │   ├── StatsUnavailableError
 │   ├── InvalidPeriodError
 │   ├── ReportWriteError
+│   ├── UnknownResultError
+│   ├── ExpiredResultError
+│   ├── ArgumentValueError
 │   ├── ToolFailedError
 │   └── ToolError                 raised by packs, for the caller to read
 ├── ModelError                    a model did not answer
@@ -121,6 +125,14 @@ class PackLoadError(OneToolError):
         self.file = file
         self.reason = reason
         self.line = line
+
+
+class ResultNotKeptError(OneToolError):
+    """A result could not be put into the store; the run itself went well."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class NewExtensionError(OneToolError):
@@ -309,6 +321,30 @@ class ReportWriteError(CallError):
         super().__init__("", path, reason)
         self.path = path
         self.reason = reason
+
+
+class UnknownResultError(CallError):
+    """No stored result ever had this handle, or it is long gone."""
+
+    def __init__(self, handle: str) -> None:
+        super().__init__("", handle)
+        self.handle = handle
+
+
+class ExpiredResultError(CallError):
+    """There was a result with this handle, and it is kept no longer."""
+
+    def __init__(self, handle: str) -> None:
+        super().__init__("", handle)
+        self.handle = handle
+
+
+class ArgumentValueError(CallError):
+    """An argument has the right type and a value that makes no sense; code catches it as a ValueError."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("", message)
+        self.message = message
 
 
 class ToolFailedError(CallError):

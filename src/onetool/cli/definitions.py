@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ot.app import find_built_in_packs, load_extensions, load_registry
+from ot.app import find_built_in_packs, load_extensions, load_registry, show_servers
 from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
+from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
 from ot.workers.extension import Extension
@@ -15,7 +16,9 @@ from ot.workers.extension import Extension
 def read_registry(loaded: LoadedConfig) -> ToolRegistry:
     """Read every definition for a command that calls nothing: no process is started."""
     registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())
-    load_extensions(registry, loaded, _without_worker)
+    places = PackPlaces(registry)
+    load_extensions(registry, places, loaded, _without_worker)
+    show_servers(registry, places, loaded)
     return registry
 
 

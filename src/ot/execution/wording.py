@@ -249,6 +249,16 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"Error: Invalid period {error.period!r}. Valid: {', '.join(error.valid)}. Example: ot.stats(period='day')"
     ),
     errors.ReportWriteError: lambda error: f"Error: Cannot write to '{error.path}': {error.reason}",
+    errors.UnknownResultError: lambda error: (
+        f"There is no stored result {error.handle[:60]!r}: handle not found. A handle is the word that an answer gave, "
+        "in quotes."
+    ),
+    errors.ExpiredResultError: lambda error: (
+        f"The stored result {error.handle!r} has expired and is gone (results.keep_for, results.max_size). "
+        "Run the code that made it again."
+    ),
+    errors.ArgumentValueError: lambda error: error.message,
+    errors.ResultNotKeptError: lambda error: f"It could not be stored: {error.reason}.",
     errors.ToolFailedError: _word_failed,
     errors.ToolError: _word_tool_error,
     errors.MissingExtraError: lambda error: (
@@ -269,6 +279,9 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
 }
 
 _KINDS: dict[type, str] = {
+    errors.UnknownResultError: "LookupError",
+    errors.ExpiredResultError: "LookupError",
+    errors.ArgumentValueError: "ValueError",
     errors.ConfigError: "ValueError",
     errors.CommandError: "SyntaxError",
     errors.PackLoadError: "ImportError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,8 @@ from ot.errors import PackLoadError, RunError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error
 from ot.kernel.supply import KernelSupply
+from ot.proxy.servers import Servers
+from ot.proxy.status import ServerStatus
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
 from ot.workers.pool import WorkerPool
@@ -26,22 +29,33 @@ class Health:
     """Looks at every part of the engine when it is asked, and keeps nothing."""
 
     def __init__(
-        self, executor: ToolExecutor, supply: KernelSupply, workers: WorkerPool, *, settings: ExecutionSettings
+        self,
+        executor: ToolExecutor,
+        supply: KernelSupply,
+        workers: WorkerPool,
+        servers: Servers,
+        *,
+        settings: ExecutionSettings,
     ) -> None:
         self._executor = executor
         self._supply = supply
         self._workers = workers
+        self._servers = servers
         self._settings = settings
 
     async def report(self) -> dict[str, Any]:
-        """Everything at once; nothing is started for it but, where none has been yet, the first kernel."""
+        """Everything at once. Servers that are not connected are tried; the first kernel is started, if none was yet."""
         registry = self._executor.registry
+        await self._servers.probe()
+        servers = self._servers.status()
         return {
             "version": version("onetool"),
             "python": platform.python_version(),
             "cwd": str(Path.cwd()),
             "project": str(self._executor.project),
             "registry": _describe_registry(registry),
+            "proxy": _describe_proxy(servers),
+            "proxy_problems": _describe_server_problems(servers),
             "problems": [_describe_problem(problem) for problem in registry.problems],
             "collisions": [_describe_collision(collision) for collision in registry.collisions],
             "sandbox": await self._describe_sandbox(),
@@ -69,6 +83,25 @@ def _describe_registry(registry: ToolRegistry) -> dict[str, Any]:
         "pack_count": len(registry.packs()),
         "tool_count": len(registry.definitions()),
     }
+
+
+def _describe_proxy(servers: Sequence[ServerStatus]) -> dict[str, Any]:
+    lacking = any(server.state in ("connecting", "disconnected") for server in servers)
+    return {
+        "status": DEGRADED if lacking else OK,
+        "server_count": len(servers),
+        "servers": {server.name: server.state for server in servers},
+    }
+
+
+def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[dict[str, Any]]:
+    """What a person should know of: servers that cannot be reached, tools that are not as they were accepted."""
+    facts = [
+        {"server": each.name, "error": each.error, "changed_tools": list(each.changed), "new_tools": list(each.added)}
+        for each in servers
+    ]
+    found = [{key: value for key, value in fact.items() if value} for fact in facts]
+    return [fact for fact in found if len(fact) > 1]
 
 
 def _describe_problem(problem: PackLoadError) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,22 @@ class Pins:
 def definitions_of(tools: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """What is pinned of these tools."""
     return {tool["name"]: {key: tool[key] for key in _PINNED if key in tool} for tool in tools}
+
+
+def hide_unaccepted(
+    tools: Iterable[Mapping[str, Any]], changes: Changes, accepted: Definitions
+) -> Iterable[Mapping[str, Any]]:
+    """Tools as a model may see them where nothing counts that nobody has accepted.
+
+    One that has changed is shown as it was; of a new one only the name is.
+    """
+    for tool in tools:
+        if tool["name"] in changes.changed:
+            yield accepted[tool["name"]]
+        elif tool["name"] in changes.added:
+            yield {"name": tool["name"], "description": "(new, and not accepted by a person yet: it cannot be called)"}
+        else:
+            yield tool
 
 
 def _as_text(definitions: Definitions) -> str:

@@ -15,7 +15,8 @@ from ot.logs import LogSpan
 from ot.registry.registry import ToolRegistry
 from ot.run.answer import Answer
 from ot.run.fence_processor import read_command
-from ot.run.outcome import Failure, Outcome, error_kind
+from ot.run.keeping import Keeping
+from ot.run.outcome import Failure, Outcome, Value, error_kind
 from ot.run.pack_proxy import Namespace
 from ot.run.reporting import render_answer
 from ot.run.session import Session
@@ -35,8 +36,9 @@ class Runner:
         supply: KernelSupply,
         namespace: Namespace,
         snippets: Snippets,
+        keeping: Keeping,
         *,
-        catch_up: Callable[[], Awaitable[None]],
+        catch_up: Callable[[str], Awaitable[None]],
         settings: ExecutionSettings,
         inline_limit: int,
     ) -> None:
@@ -45,7 +47,8 @@ class Runner:
         self._supply = supply
         self._namespace = namespace
         self._snippets = snippets
-        self._catch_up = catch_up  # lets the registry see what has changed since the last run
+        self._keeping = keeping
+        self._catch_up = catch_up  # lets the registry see what has changed since the last run, and what this code needs
         self._settings = settings
         self._inline_limit = inline_limit
 
@@ -58,13 +61,13 @@ class Runner:
             except OneToolError as error:
                 outcome = Failure(error)
             span.add(outcome=type(outcome).__name__)
-            answer = render_answer(outcome, inline_limit=self._inline_limit, registry=self._registry)
+            answer = await self._answer(outcome)
             record.end(answer.text, error=error_kind(outcome), attachments=len(answer.attachments))
         return answer
 
     async def _execute(self, command: str, caller: Caller) -> Outcome:
         expanded = self._snippets.expand(await _read(command))
-        await self._catch_up()
+        await self._catch_up(expanded.code)
         async with self._supply.take() as kernel:
             session = Session(
                 kernel,
@@ -74,7 +77,16 @@ class Runner:
                 memory=self._settings.memory,
                 caller=caller,
             )
-            return await session.run(self._namespace.request(expanded.code, expanded.values))
+            request = self._namespace.request(expanded.code, expanded.values, limit=self._inline_limit)
+            return await self._keeping.keep(await session.run(request), kernel, limit=self._inline_limit)
+
+    async def _answer(self, outcome: Outcome) -> Answer:
+        """Word an outcome; a value that turns out to be too long for an answer is kept first."""
+        answer = render_answer(outcome, inline_limit=self._inline_limit, registry=self._registry)
+        if answer.cut and isinstance(outcome, Value) and outcome.total is None:
+            kept = await self._keeping.keep_value(outcome)
+            answer = render_answer(kept, inline_limit=self._inline_limit, registry=self._registry)
+        return answer
 
 
 async def _read(command: str) -> str:

@@ -1,0 +1,43 @@
+"""The calls that a server is carrying out, and through them the client at the front that it may turn to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ot.context import CallContext
+from ot.front import Front
+
+
+class CallsInFlight:
+    """One for each connection."""
+
+    def __init__(self) -> None:
+        self._contexts: list[CallContext | None] = []
+
+    def __len__(self) -> int:
+        return len(self._contexts)
+
+    @contextmanager
+    def add(self, context: CallContext | None) -> Iterator[None]:
+        """A call, for as long as it takes."""
+        self._contexts.append(context)
+        try:
+            yield
+        finally:
+            self._contexts.remove(context)
+
+    def fronts(self) -> list[tuple[CallContext, Front]]:
+        """The clients behind these calls, each once, the latest call first."""
+        found: dict[int, tuple[CallContext, Front]] = {}
+        for context in reversed(self._contexts):
+            front = front_of(context)
+            if context is not None and front is not None:
+                found.setdefault(id(front.session), (context, front))
+        return list(found.values())
+
+
+def front_of(context: CallContext | None) -> Front | None:
+    """The client at the front of one call."""
+    found: Front | None = getattr(context.caller, "front", None) if context is not None else None
+    return found

@@ -1,0 +1,44 @@
+"""How the process of a server is started: its command, its folder, and the few variables that it gets of ours."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ot.config.models import ServerSettings
+from ot.processes.guarding import guarded_stranger
+from ot.processes.plain_environment import plain_environment
+from ot.processes.sdk_folder import sdk_folder
+from ot.proxy.identity import working_folder
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCommand:
+    """A command whose first process is a guardian."""
+
+    words: tuple[str, ...]
+    environ: dict[str, str]
+    folder: Path
+
+
+def build_command(settings: ServerSettings, *, environ: Mapping[str, str], project: Path, state: Path) -> ServerCommand:
+    """What starts a server; raises OSError where the guardian cannot be put in place."""
+    assert settings.command is not None
+    own = {**plain_environment(environ), **settings.env}
+    words = guarded_stranger(sdk_folder(state), [settings.command, *settings.args])
+    return ServerCommand(tuple(words), own, working_folder(settings, project))
+
+
+def find_mistake(settings: ServerSettings, *, environ: Mapping[str, str], project: Path) -> str:
+    """Why this server cannot be started, as far as that can be told without trying; empty if nothing is known."""
+    if settings.command is None:
+        return ""
+    folder = working_folder(settings, project)
+    if not folder.is_dir():
+        return f"its folder {folder} is not there"
+    path = settings.env.get("PATH", environ.get("PATH", ""))
+    command = settings.command
+    found = shutil.which(str(folder / command)) if "/" in command else shutil.which(command, path=path)
+    return "" if found else f"its command {command!r} was not found"

@@ -1,0 +1,39 @@
+"""What servers live in: folders, environment, what is remembered of them, and how the client library is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ot.proxy.cache import DefinitionCache
+from ot.proxy.pins import Pins
+from ot.proxy.plan import SessionPlan
+
+if TYPE_CHECKING:
+    from ot.proxy.session import Session
+
+BuildSession = Callable[[SessionPlan], "Session"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyHost:
+    """Given to the servers by whoever opens them."""
+
+    project: Path  # the working directory of every server, and the root that it is told of
+    state: Path  # where we keep what we make ourselves
+    environ: Mapping[str, str]  # of which servers get what they need
+    load_builder: Callable[[], BuildSession]  # loads the SDK's client, on a thread
+    pin_tools: bool = False
+
+    @property
+    def cache(self) -> DefinitionCache:
+        return DefinitionCache(self.state / "servers" / "definitions")
+
+    @property
+    def pins(self) -> Pins:
+        return Pins(self.state / "servers" / "accepted")
+
+    def token_file(self, digest: str) -> Path:
+        return self.state / "servers" / "tokens" / f"{digest}.json"

@@ -1,0 +1,96 @@
+"""MCP over HTTP: the SDK's streamable transport, or the older one with two endpoints, on a client that we set up."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from types import TracebackType
+
+import anyio
+import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from ot.proxy.authorisation import build_authorisation
+from ot.proxy.plan import SessionPlan
+
+_CONNECT = 15.0  # seconds
+_MAX_EVENT = 256 * 1024 * 1024  # bytes
+_GOODBYE = 2.0  # seconds for the word that ends a session
+_FOREVER = 365 * 24 * 3600.0  # seconds; how long an answer may take is decided by whoever waits for it
+
+
+class HttpTransport:
+    """One client and its streams; use it with `async with`, which gives the streams."""
+
+    ends = False
+    given = 0
+    tail = ""
+
+    def __init__(self, plan: SessionPlan) -> None:
+        self.ended = anyio.Event()
+        self._plan = plan
+        self._stack = AsyncExitStack()
+        self._refused: int | None = None  # the last status that was an error
+
+    @property
+    def refused(self) -> int | None:
+        """The status with which the server refused the last request that it refused."""
+        return self._refused
+
+    async def __aenter__(self) -> TransportStreams:
+        url = self._plan.settings.url
+        assert url is not None
+        if self._plan.older:
+            streams = sse_client(url, sse_read_timeout=_FOREVER, httpx_client_factory=self._build_client)
+        else:
+            client = await self._stack.enter_async_context(self._build_client())
+            streams = streamable_http_client(url, http_client=client, max_sse_event_size=_MAX_EVENT)
+        try:
+            return await self._stack.enter_async_context(streams)
+        except BaseException:
+            await self._stack.aclose()
+            raise
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._stack.__aexit__(kind, error, traceback)
+
+    def _build_client(
+        self,
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            headers={**self._plan.settings.headers, **(headers or {})},
+            timeout=timeout or httpx2.Timeout(_CONNECT, read=None),
+            auth=auth or build_authorisation(self._plan),
+            event_hooks={"response": [self._note]},
+        )
+
+    async def _note(self, response: httpx2.Response) -> None:
+        if response.status_code >= 400:
+            self._refused = response.status_code
+
+    def took_after(self, given: int) -> bool:
+        """Not known; so it may have."""
+        return True
+
+    def describe_end(self) -> str:
+        """It has no end of its own."""
+        return "was closed"
+
+    def describe_silence(self) -> str:
+        """What is known of a server that did not get ready in time."""
+        return f"; its last answer had the HTTP status {self._refused}" if self._refused is not None else ""
+
+    def describe_failure(self, cause: BaseException, message: str, *, connected: bool) -> str:
+        """What went wrong, going on from "the server NAME"."""
+        if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
+            return f"cannot be reached at its address: {message}"
+        if isinstance(cause, httpx2.HTTPError):
+            return f"was lost: {message}" if connected else f"did not answer as expected: {message}"
+        status = f" (HTTP status {self._refused})" if self._refused is not None else ""
+        return f"was lost: {message}{status}" if connected else f"could not be connected: {message}{status}"

@@ -1,0 +1,94 @@
+"""The tools of a server as a pack: those that the settings let through, each with the function that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
+
+import anyio.to_thread
+
+from ot.config.models import ToolFilter
+from ot.errors import PackLoadError
+from ot.proxy.arguments import plain_arguments
+from ot.proxy.cache import Offer
+from ot.proxy.content import ResultForm, read_result, result_form
+from ot.proxy.server import ProxiedServer
+from ot.registry.definitions import PackDefinition, ToolDefinition
+from ot.registry.from_schema import define_pack
+from ot.registry.registry import ToolFunction
+
+_LARGE = 1024 * 1024  # characters of an answer that is read on a thread, so that others are answered meanwhile
+
+
+def build_pack(
+    server: ProxiedServer, placed: PackDefinition, wanted: str
+) -> tuple[PackDefinition, dict[str, ToolFunction], list[PackLoadError]]:
+    """The pack of a server under the name that it got, the function of each tool, and what is odd about them.
+
+    `wanted` is the name that it would have had: what policy says of that one holds too.
+    """
+    problems: list[PackLoadError] = []
+    offer = server.offer()
+    tools = [tool for tool in server.shown_tools() if passes(tool["name"], server.settings.tools)]
+    pack = define_pack(
+        server.name,
+        placed.name,
+        tools,
+        description=describe(server.name, offer),
+        timeout=server.settings.timeout,
+        problems=problems,
+    )
+    by_name = {tool["name"]: tool for tool in tools}
+    if placed.name != wanted:
+        moved = {short: replace(tool, moved_from=f"{wanted}.{short}") for short, tool in pack.tools.items()}
+        pack = replace(pack, tools=moved)
+    functions = {short: _function(server, tool, by_name) for short, tool in pack.tools.items()}
+    return pack, functions, problems
+
+
+def describe(name: str, offer: Offer) -> str:
+    """What a pack says of itself: the server's title, and how it wants to be used."""
+    title = offer.title if offer.title and offer.title != name else ""
+    head = f"The MCP server {name}{f' ({title})' if title else ''}."
+    return f"{head}\n\n{offer.instructions}" if offer.instructions.strip() else head
+
+
+def passes(name: str, filters: ToolFilter) -> bool:
+    """Whether a tool is offered, by its own name."""
+    return any(fnmatchcase(name, rule) for rule in filters.allow) and not any(
+        fnmatchcase(name, rule) for rule in filters.deny
+    )
+
+
+def _function(server: ProxiedServer, tool: ToolDefinition, listed: Mapping[str, Mapping[str, Any]]) -> ToolFunction:
+    own_name = tool.original or tool.tool
+    described = listed[own_name]
+    form = result_form(described, json_text=server.settings.json_text)
+    return partial(_call, server, own_name, form, repeatable=_is_repeatable(described))
+
+
+async def _call(
+    server: ProxiedServer, tool: str, form: ResultForm, arguments: dict[str, Any], *, repeatable: bool
+) -> Any:
+    result = await server.call(tool, plain_arguments(arguments), repeatable=repeatable)
+
+    def read() -> Any:
+        return read_result(result.model_dump(by_alias=True, mode="json", exclude_unset=True), form)
+
+    if (
+        sum(len(getattr(block, "text", None) or getattr(block, "data", None) or "") for block in result.content)
+        < _LARGE
+    ):
+        return read()
+    return await anyio.to_thread.run_sync(read)
+
+
+def _is_repeatable(tool: Mapping[str, Any]) -> bool:
+    """Whether calling it twice does no more than calling it once, by its server's own word."""
+    annotations = tool.get("annotations")
+    return isinstance(annotations, Mapping) and (
+        annotations.get("readOnlyHint") is True or annotations.get("idempotentHint") is True
+    )

@@ -1,0 +1,32 @@
+"""What it takes to connect to one server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ot.config.models import ServerSettings
+
+Mode = Literal["auto", "legacy"]
+"""How the protocol's era is agreed on: by asking, or by the handshake at once."""
+
+Authorise = Callable[[str], Awaitable[None]]
+"""Sends a person to a web page; raises ConnectFailedError where there is nobody to send."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlan:
+    """One attempt."""
+
+    server: str
+    settings: ServerSettings
+    mode: Mode
+    older: bool  # the HTTP transport of 2024, with two endpoints
+    roots: tuple[Path, ...]
+    project: Path
+    state: Path
+    environ: Mapping[str, str]
+    token_file: Path
+    authorise: Authorise

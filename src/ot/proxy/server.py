@@ -1,0 +1,329 @@
+"""One configured server: connected when it is needed, tried again when it was lost, and what it offers meanwhile."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from ot.config.models import ServerSettings
+from ot.context import CallContext, current_or_none
+from ot.errors import ServerUnavailableError, ToolChangedError
+from ot.logs import LogSpan, write_log
+from ot.proxy.attempt import Attempt
+from ot.proxy.backoff import Backoff
+from ot.proxy.cache import Offer
+from ot.proxy.failures import ConnectFailedError, LostError
+from ot.proxy.host import ProxyHost
+from ot.proxy.identity import digest_of_configuration, digest_of_place
+from ot.proxy.pins import Changes, hide_unaccepted
+from ot.proxy.plan import Mode, SessionPlan
+from ot.proxy.status import State
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
+
+    from ot.proxy.session import Session
+
+ATTEMPTS = 3
+PATIENT = 2.0  # seconds of backoff that a call waits for; where there is more to wait, it fails at once
+LOGIN = 300.0  # seconds that a person has to log in
+
+
+class ProxiedServer:
+    """Made by `Servers`, whose task group its connections live in."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: ServerSettings,
+        *,
+        host: ProxyHost,
+        tasks: TaskGroup | None,
+        changed: Callable[[ProxiedServer], None],
+    ) -> None:
+        """Without a task group it can only tell what is known of it."""
+        self.name = name
+        self.settings = settings
+        self.digest = digest_of_configuration(name, settings, project=host.project)
+        self.place = digest_of_place(name, settings, project=host.project)
+        self._host = host
+        self._tasks = tasks
+        self._tell_changed = changed
+        self._session: Session | None = None
+        self._attempt: Attempt | None = None
+        self._scope: anyio.CancelScope | None = None  # of the connection, or of the attempt at one
+        self._deadline: anyio.CancelScope | None = None  # of the attempt
+        self._backoff = Backoff(anyio.current_time)
+        self._offer: Offer | None = None
+        self._changes: Changes | None = None
+        self._older = False
+        self._retired = False
+        self.last_failure: ConnectFailedError | None = None
+
+    # -- what it offers
+
+    @property
+    def known(self) -> bool:
+        """Whether something is known of its tools, without looking further than for a file."""
+        return self._offer is not None or self._host.cache.holds(self.name, self.digest)
+
+    def offer(self) -> Offer:
+        """What it offers, or offered the last time; nothing where that is not known."""
+        if self._offer is None:
+            self._offer = self._host.cache.read(self.name, self.digest)
+        if self._offer is None:
+            self.connect_soon()
+            return Offer()
+        return self._offer
+
+    def changes(self) -> Changes:
+        """What differs from what a person has accepted; looked up anew, for they may have accepted it since."""
+        if self._changes is None or self._changes:
+            self._changes = self._host.pins.compare(self.place, self.offer().tools)
+        return self._changes
+
+    def shown_tools(self) -> list[Mapping[str, Any]]:
+        """Its tools as a model may see them."""
+        tools = self.offer().tools
+        if not self._host.pin_tools or not (changes := self.changes()):
+            return list(tools)
+        return list(hide_unaccepted(tools, changes, self._host.pins.read(self.place) or {}))
+
+    # -- its state
+
+    @property
+    def state(self) -> State:
+        """True at this moment, as far as anybody can know."""
+        if not self.settings.enabled:
+            return "disabled"
+        if self._session is not None and self._session.usable:
+            return "connected"
+        return "connecting" if self._attempt is not None and not self._attempt.done else "disconnected"
+
+    @property
+    def error(self) -> str:
+        """What went wrong the last time, while nothing has gone right since."""
+        failure = self.last_failure
+        return "" if failure is None or self.state == "connected" else f"it {failure.reason}"
+
+    # -- its connection
+
+    def connect_soon(self) -> Attempt:
+        """Begin to connect, whatever the backoff says; gives the attempt that is going on."""
+        if self._attempt is None or self._attempt.done:
+            attempt = self._attempt = Attempt(self.name)
+            if self.state == "connected":
+                attempt.finish(None)
+            elif self._retired or self._tasks is None:
+                attempt.finish(ConnectFailedError("is not connected from here"))
+            else:
+                # In an empty context: what the connection does later belongs to no call.
+                contextvars.Context().run(self._tasks.start_soon, self._live, attempt)
+        return self._attempt
+
+    async def obtain(self, context: CallContext | None = None) -> Session:
+        """A usable connection; raises ServerUnavailableError. The caller's clock stands still meanwhile."""
+        for _ in range(ATTEMPTS):
+            if self._session is not None and self._session.usable:
+                return self._session
+            wait = self._backoff.remaining()
+            if wait > PATIENT:
+                raise self._unavailable(f"{self._last_reason()}; it is tried again in {wait:.0f} s at the earliest")
+            await self._wait(wait, context)
+            attempt = self.connect_soon()
+            await attempt.wait(context)
+            if attempt.failure is not None:
+                raise self.unavailable()
+        raise self._unavailable("ends as soon as it is connected")
+
+    async def probe(self, timeout: float) -> None:
+        """Find out within so many seconds whether it is there."""
+        with anyio.move_on_after(timeout):
+            if self._session is not None and self._session.usable:
+                await self._session.ping()
+            if self.state != "connected":
+                await self.connect_soon().wait(None)
+
+    async def _wait(self, seconds: float, context: CallContext | None) -> None:
+        if seconds > 0:
+            if context is None:
+                await anyio.sleep(seconds)
+            else:
+                with context.held():
+                    await anyio.sleep(seconds)
+
+    async def _live(self, attempt: Attempt) -> None:
+        """Connect, keep the connection until it is lost or closed; all of it in this one task, as the SDK demands."""
+        failure = ConnectFailedError("is being closed")
+        try:
+            with anyio.CancelScope() as self._scope:
+                build = await anyio.to_thread.run_sync(self._host.load_builder)
+                for mode, older in self._ways():
+                    found = await self._try(attempt, build, self._plan(attempt, mode, older=older))
+                    if found is None:
+                        return
+                    failure = failure if older and failure.another_way else found
+                    if not found.another_way:
+                        break
+                self._note_failure(failure)
+        finally:
+            attempt.finish(failure)
+
+    async def _try(self, attempt: Attempt, build: Any, plan: SessionPlan) -> ConnectFailedError | None:
+        """One way to connect; None once it has been connected, and lost or closed again."""
+        limit = self.settings.start_timeout
+        assert self._scope is not None
+        session: Session | None = None
+        try:
+            with (
+                anyio.CancelScope(deadline=anyio.current_time() + limit) as scope,
+                LogSpan("proxy.connect", server=self.name) as span,
+            ):
+
+                def ready(found: Session) -> None:
+                    scope.deadline = math.inf
+                    self._become_connected(found, attempt, older=plan.older)
+
+                self._deadline = scope
+                session = build(plan)
+                await session.hold(ready, self._on_changed)
+                span.add(ended=session.verdict)
+                return None
+        except ConnectFailedError as error:
+            return error
+        finally:
+            if self._session is session:
+                self._session = None
+        stray = session.describe_silence() if session is not None else ""
+        return ConnectFailedError(f"was not ready after {limit:g} s (servers.{self.name}.start_timeout){stray}")
+
+    def _ways(self) -> Iterator[tuple[Mode, bool]]:
+        """How to connect, the way that worked the last time first."""
+        known = self._offer or self._host.cache.read(self.name, self.digest)
+        stdio = self.settings.command is not None
+        if self._older:
+            yield "legacy", True
+        if known is not None and known.era == "handshake":
+            yield "legacy", False
+            yield "auto", False
+        else:
+            yield "auto", False
+            if stdio:
+                yield "legacy", False  # some end at once when the first message is not the one they know
+        if not stdio and not self._older:
+            yield "legacy", True
+
+    def _plan(self, attempt: Attempt, mode: Mode, *, older: bool) -> SessionPlan:
+        async def authorise(url: str) -> None:
+            await attempt.send_to(url)
+            assert self._deadline is not None
+            self._deadline.deadline = anyio.current_time() + LOGIN
+
+        return SessionPlan(
+            server=self.name,
+            settings=self.settings,
+            mode=mode,
+            older=older,
+            roots=(self._host.project,),
+            project=self._host.project,
+            state=self._host.state,
+            environ=self._host.environ,
+            token_file=self._host.token_file(self.place),
+            authorise=authorise,
+        )
+
+    def _become_connected(self, session: Session, attempt: Attempt, *, older: bool) -> None:
+        self._session = session
+        self._older = older
+        self.last_failure = None
+        self._backoff.succeed()
+        self._on_changed(session)
+        attempt.finish(None)
+
+    def _on_changed(self, session: Session) -> None:
+        """Take over what a connection says of the tools."""
+        offer = session.offer
+        if offer == self._offer:
+            return
+        before, self._offer, self._changes = self._offer, offer, None
+        if self._host.cache.read(self.name, self.digest) != offer:
+            self._host.cache.write(self.name, self.digest, offer)
+        changes = self.changes()
+        if changes:
+            write_log(logging.WARNING, "proxy.changed", server=self.name, changed=changes.changed, added=changes.added)
+        if before != offer:
+            self._tell_changed(self)
+
+    def _note_failure(self, failure: ConnectFailedError) -> None:
+        self.last_failure = failure
+        self._backoff.fail()
+        write_log(logging.WARNING, "proxy.failed", server=self.name, reason=failure.reason, detail=failure.tail)
+
+    # -- calls
+
+    async def call(self, tool: str, arguments: dict[str, Any], *, repeatable: bool) -> CallToolResult:
+        """Call a tool by its own name; raises CallError. Cancelled, the server has been told.
+
+        A call that was lost is made again if it never began, or if that is harmless.
+        """
+        context = current_or_none()
+        lost: LostError | None = None
+        for _ in range(ATTEMPTS):
+            session = await self.obtain(context)
+            self._refuse_unaccepted(tool)
+            try:
+                return await session.call(tool, arguments, context)
+            except LostError as error:
+                lost = error
+                if error.begun and not repeatable:
+                    break
+        assert lost is not None
+        raise ServerUnavailableError("", server=self.name, reason=lost.reason, begun=lost.begun, tail=lost.tail)
+
+    def _refuse_unaccepted(self, tool: str) -> None:
+        if self._host.pin_tools:
+            changes = self.changes()
+            if tool in changes:
+                raise ToolChangedError("", server=self.name, new=tool in changes.added)
+
+    def unavailable(self) -> ServerUnavailableError:
+        """The error for whoever needs it while it is not there."""
+        return self._unavailable(self._last_reason())
+
+    def _unavailable(self, reason: str) -> ServerUnavailableError:
+        failure = self.last_failure
+        tail, remedy = (failure.tail, failure.remedy) if failure is not None else ("", "")
+        return ServerUnavailableError("", server=self.name, reason=reason, remedy=remedy, tail=tail)
+
+    def _last_reason(self) -> str:
+        if self.last_failure is not None:
+            return self.last_failure.reason
+        return "is still being connected" if self.state == "connecting" else "is not connected"
+
+    # -- its end
+
+    async def retire(self) -> None:
+        """Take no more calls; finish those in flight, then close."""
+        self._retired = True
+        session = self._session
+        while session is not None and len(session.calls):
+            with anyio.move_on_after(0.05):
+                await session.closing.wait()
+                break
+        await self.close()
+
+    async def close(self) -> None:
+        """End the connection, or the attempt at one; its own task sees to everything."""
+        self._retired = True
+        if self._session is not None:
+            self._session.closing.set()
+            await self._session.ended.wait()
+        elif self._scope is not None:
+            self._scope.cancel()

@@ -1,0 +1,123 @@
+"""What a proxied server asks of us: sampling, elicitation, roots, logging; passed on to the client at the front.
+
+Over a pipe a server does not say which of its calls it asks for. Where all calls in flight come from one client the
+question is that client's; where they come from several it is refused, for it might reach the wrong person.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import mcp_types as types
+from mcp.client.session import ClientRequestContext
+from pydantic import BaseModel, FileUrl, ValidationError
+
+from ot.context import CallContext, current_or_none
+from ot.front import Front, FrontError
+from ot.logs import write_log
+from ot.proxy.calls_in_flight import CallsInFlight, front_of
+
+_LEVELS = {
+    "debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING,
+    "error": logging.ERROR, "critical": logging.ERROR, "alert": logging.ERROR, "emergency": logging.ERROR,
+}  # fmt: skip
+
+Kind = TypeVar("Kind", bound=BaseModel)
+Ask = Callable[[Front], Awaitable[dict[str, Any]]]
+
+
+class ServerRequests:
+    """The callbacks of one connection."""
+
+    def __init__(self, server: str, calls: CallsInFlight, *, roots: Sequence[Path]) -> None:
+        self._server = server
+        self._calls = calls
+        self._roots = roots
+
+    async def sample(
+        self, context: ClientRequestContext, params: types.CreateMessageRequestParams
+    ) -> types.CreateMessageResult | types.CreateMessageResultWithTools | types.ErrorData:
+        """Ask the client's model."""
+        kind = types.CreateMessageResultWithTools if params.tools else types.CreateMessageResult
+        answer = await self._ask(
+            "sampling (an answer of the client's model)",
+            lambda front: front.can_sample,
+            lambda front: front.sample(_plain(params)),
+        )
+        return answer if isinstance(answer, types.ErrorData) else _read(kind, answer)
+
+    async def elicit(
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
+        """Ask the person, who is told which server wants to know."""
+        asked = _plain(params)
+        asked["message"] = f"[{self._server}] {asked.get('message', '')}"
+        by_url = asked.get("mode") == "url"
+        answer = await self._ask(
+            "an answer of the person",
+            lambda front: front.can_open_urls if by_url else front.can_elicit,
+            lambda front: front.elicit(asked),
+        )
+        return answer if isinstance(answer, types.ErrorData) else _read(types.ElicitResult, answer)
+
+    async def list_roots(self, context: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
+        """The client's folders; the project's own where the client names none."""
+        found = self._find(lambda front: front.can_list_roots)
+        if found is not None:
+            try:
+                return types.ListRootsResult.model_validate(await found[1].list_roots())
+            except (FrontError, ValidationError) as error:
+                write_log(logging.WARNING, "proxy.roots", server=self._server, reason=str(error))
+        roots = [types.Root(uri=FileUrl(root.as_uri()), name=root.name) for root in self._roots]
+        return types.ListRootsResult(roots=roots)
+
+    async def log(self, params: types.LoggingMessageNotificationParams) -> None:
+        """Into our log, and to the clients whose calls are being carried out."""
+        level = _LEVELS.get(params.level, logging.INFO)
+        write_log(level, f"{self._server}.log", logger=params.logger or "", message=params.data)
+        logger = f"{self._server}.{params.logger}" if params.logger else self._server
+        for _, front in self._calls.fronts():
+            await front.log(params.level, logger, params.data)
+
+    async def _ask(self, what: str, can: Callable[[Front], bool], ask: Ask) -> dict[str, Any] | types.ErrorData:
+        found = self._find(can)
+        if found is None:
+            return self._decline(f"{what} was asked for, and {self._why_nobody()}")
+        call, front = found
+        try:
+            with call.held():
+                return await ask(front)
+        except FrontError as error:
+            return self._decline(f"{what} was asked for, and the client refused: {error}")
+
+    def _find(self, can: Callable[[Front], bool]) -> tuple[CallContext, Front] | None:
+        """The call that this is about, and its client, if that can do it."""
+        context = current_or_none()  # set where the question came within the call itself
+        front = front_of(context)
+        fronts = [(context, front)] if context is not None and front is not None else self._calls.fronts()
+        return fronts[0] if len(fronts) == 1 and can(fronts[0][1]) else None
+
+    def _why_nobody(self) -> str:
+        if len(self._calls.fronts()) > 1:
+            return "several clients are calling this server, so it is not known whom to ask"
+        return "nobody here can give it: the client that called does not offer that, or no client waits"
+
+    def _decline(self, reason: str) -> types.ErrorData:
+        write_log(logging.WARNING, "proxy.declined", server=self._server, reason=reason)
+        return types.ErrorData(code=types.INVALID_REQUEST, message=f"OneTool: {reason}")
+
+
+def _plain(params: BaseModel) -> dict[str, Any]:
+    found = params.model_dump(by_alias=True, mode="json", exclude_none=True)
+    found.pop("_meta", None)  # of that server's own conversation
+    return found
+
+
+def _read(kind: type[Kind], answer: Mapping[str, Any]) -> Kind | types.ErrorData:
+    try:
+        return kind.model_validate(answer)
+    except ValidationError as error:
+        return types.ErrorData(code=types.INTERNAL_ERROR, message=f"OneTool: the client's answer is unusable: {error}")

@@ -1,0 +1,207 @@
+"""Servers: every configured MCP server as a pack in the registry, connected when it is needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+
+import anyio
+from anyio.abc import TaskGroup
+
+from ot.config.models import ServerSettings
+from ot.errors import CallError, PackLoadError, ServerUnavailableError
+from ot.proxy.host import ProxyHost
+from ot.proxy.packs import build_pack
+from ot.proxy.server import ProxiedServer
+from ot.proxy.status import ServerStatus
+from ot.registry.definitions import PackDefinition
+from ot.registry.identifiers import identifier
+from ot.registry.places import OfferedPack, PackPlaces
+from ot.registry.registry import LoadedPack, ToolRegistry
+
+PROBE = 3.0  # seconds
+_GOODBYE = 2.0  # seconds
+_LISTING = re.compile(r"\bot\s*\.\s*(tools|packs|help|health|resources|prompts)\b")
+
+
+class Servers:
+    """Opened by `open_servers`; lent to the packs that look at servers."""
+
+    def __init__(self, registry: ToolRegistry, places: PackPlaces, host: ProxyHost, tasks: TaskGroup | None) -> None:
+        self._registry = registry
+        self._places = places
+        self._host = host
+        self._tasks = tasks
+        self._servers: dict[str, ProxiedServer] = {}
+        self._packs: dict[str, PackDefinition] = {}  # what each server wants in the registry, by the server's name
+        self._problems: dict[str, list[PackLoadError]] = {}
+
+    # -- which there are
+
+    def show(self, settings: Mapping[str, ServerSettings]) -> None:
+        """Take over the configured servers as far as something is known of them; none is connected."""
+        self._servers = {name: self._build(name, each) for name, each in settings.items()}
+        self._offer()
+
+    def begin(self, settings: Mapping[str, ServerSettings]) -> None:
+        """Take over the configured servers; those of which nothing is known are connected soon, and not waited for."""
+        self.show(settings)
+        for server in self._enabled():
+            if not server.known:
+                server.connect_soon()
+
+    async def apply(self, settings: Mapping[str, ServerSettings]) -> None:
+        """Follow a new configuration; servers that are as before stay, calls in flight go on."""
+        gone = [server for name, server in self._servers.items() if settings.get(name) != server.settings]
+        kept = {name: server for name, server in self._servers.items() if server not in gone}
+        for server in gone:
+            assert self._tasks is not None
+            self._tasks.start_soon(server.retire)
+            self._packs.pop(server.name, None)
+            self._forget_problems(server.name)
+        self._servers = {name: kept.get(name) or self._build(name, each) for name, each in settings.items()}
+        self._offer()
+        for server in self._enabled():
+            if not server.known:
+                server.connect_soon()
+
+    def get(self, name: str) -> ProxiedServer:
+        """One server by its name, or by that of its pack; raises KeyError."""
+        found = self._servers.get(name)
+        if found is None:
+            found = next(server for each, server in self._servers.items() if self.pack_name(each) == name)
+        return found
+
+    def enabled(self) -> list[ProxiedServer]:
+        """Those that may be used."""
+        return self._enabled()
+
+    def _build(self, name: str, settings: ServerSettings) -> ProxiedServer:
+        return ProxiedServer(name, settings, host=self._host, tasks=self._tasks, changed=self._on_changed)
+
+    def _enabled(self) -> list[ProxiedServer]:
+        return [server for server in self._servers.values() if server.settings.enabled]
+
+    # -- their packs
+
+    def _on_changed(self, server: ProxiedServer) -> None:
+        if self._servers.get(server.name) is server:
+            self._packs.pop(server.name, None)
+            self._offer()
+
+    def _offer(self) -> None:
+        """Put the servers of which something is known into the registry: their names, the rest when it is needed."""
+        layer = []
+        absent = {}
+        for server in self._enabled():
+            wanted = identifier(server.name, fallback="server")
+            if not server.known:
+                absent[wanted] = partial(_explain_absence, server)
+                continue
+            pack = self._packs.get(server.name)
+            if pack is None:
+                pack = self._packs[server.name] = PackDefinition(wanted, "", f"proxy:{server.name}")
+            layer.append(OfferedPack(pack, partial(self._register, server, wanted)))
+        self._places.offer("servers", [layer])
+        self._registry.absent.clear()
+        self._registry.absent.update(absent)
+
+    def _register(self, server: ProxiedServer, wanted: str, placed: PackDefinition) -> None:
+        self._registry.register_late(placed.name, partial(self._load, server, wanted, placed))
+
+    def _load(self, server: ProxiedServer, wanted: str, placed: PackDefinition) -> LoadedPack:
+        pack, functions, problems = build_pack(server, placed, wanted)
+        self._forget_problems(server.name)
+        self._problems[server.name] = problems
+        self._registry.problems.extend(problems)
+        return pack, functions
+
+    def _forget_problems(self, name: str) -> None:
+        for problem in self._problems.pop(name, ()):
+            self._registry.problems.remove(problem)
+
+    def pack_name(self, name: str) -> str:
+        """The name by which code reaches a server; empty if it cannot."""
+        pack = self._packs.get(name)
+        return (self._places.name_of(pack) or "") if pack is not None else identifier(name, fallback="server")
+
+    # -- waiting for them
+
+    async def catch_up(self, code: str) -> None:
+        """Wait for servers of which nothing is known yet, if the code of a run may be about them."""
+        coming = [server for server in self._enabled() if server.state == "connecting" and not server.known]
+        if not coming:
+            return
+        named = [s for s in coming if re.search(rf"\b{re.escape(identifier(s.name, fallback='server'))}\b", code)]
+        if named:
+            await _wait_for(named, max(server.settings.start_timeout for server in named))
+        if _LISTING.search(code):
+            await _wait_for(coming, PROBE)
+
+    async def probe(self, timeout: float = PROBE) -> None:
+        """Find out, at once and in parallel, about every server that is not connected or whose end nobody would see."""
+        async with anyio.create_task_group() as tasks:
+            for server in self._enabled():
+                tasks.start_soon(server.probe, timeout)
+
+    def status(self) -> list[ServerStatus]:
+        """Every server as it is now, by name."""
+        return [self._status_of(self._servers[name]) for name in sorted(self._servers)]
+
+    def _status_of(self, server: ProxiedServer) -> ServerStatus:
+        pack = self.pack_name(server.name)
+        if not server.settings.enabled:
+            return ServerStatus(server.name, pack, "disabled")
+        if not server.known:
+            return ServerStatus(server.name, pack, server.state, server.error)
+        changes = server.changes()
+        return ServerStatus(
+            server.name,
+            pack,
+            server.state,
+            server.error,
+            len(server.offer().tools),
+            changes.changed,
+            changes.added,
+        )
+
+    async def close(self) -> None:
+        """End every connection, all at once; what has not ended soon is left to whoever cancels it."""
+        with anyio.move_on_after(_GOODBYE, shield=True):
+            async with anyio.create_task_group() as tasks:
+                for server in self._servers.values():
+                    tasks.start_soon(server.close)
+
+
+async def _wait_for(servers: list[ProxiedServer], seconds: float) -> None:
+    with anyio.move_on_after(seconds):
+        async with anyio.create_task_group() as tasks:
+            for server in servers:
+                tasks.start_soon(server.connect_soon().wait, None)
+
+
+def _explain_absence(server: ProxiedServer) -> CallError:
+    error: ServerUnavailableError = server.unavailable()
+    return error
+
+
+@asynccontextmanager
+async def open_servers(
+    settings: Mapping[str, ServerSettings], *, registry: ToolRegistry, places: PackPlaces, host: ProxyHost
+) -> AsyncIterator[Servers]:
+    """Servers that wait for nobody, and of which nothing is left when this is closed."""
+    raised: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        servers = Servers(registry, places, host, tasks)
+        try:
+            servers.begin(settings)
+            yield servers
+        except Exception as error:  # noqa: BLE001 - raised again below: the task group would wrap it into a group
+            raised = error
+        finally:
+            await servers.close()
+            tasks.cancel_scope.cancel()
+    if raised is not None:
+        raise raised

@@ -1,0 +1,237 @@
+"""One conversation with one server: connecting, listing, calling, and what became of it.
+
+This module loads the SDK's client, so it is itself loaded only when the first server is connected.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import anyio
+from mcp import Client
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INVALID_REQUEST,
+    CallToolResult,
+    Implementation,
+    ToolListChangedNotification,
+)
+from pydantic import ValidationError
+
+from ot.context import CallContext
+from ot.errors import ToolError
+from ot.failures import innermost, message_of
+from ot.logs import LogSpan, write_log
+from ot.proxy.cache import Offer
+from ot.proxy.calls_in_flight import CallsInFlight
+from ot.proxy.failures import ConnectFailedError, LostError
+from ot.proxy.listing import list_tools
+from ot.proxy.plan import SessionPlan
+from ot.proxy.server_requests import ServerRequests
+from ot.proxy.transports import Transport, build_transport
+
+_VERDICT = 5.0  # seconds that it may take to find out how a connection ended
+_SESSION_GONE = "Session terminated"  # how the SDK words a 404 to a session, its only sign of it
+
+
+class Session:
+    """A live connection, used by any number of calls; its owner is the task that runs `hold`."""
+
+    def __init__(self, plan: SessionPlan, transport: Transport) -> None:
+        self.offer = Offer()
+        self.calls = CallsInFlight()
+        self.closing = anyio.Event()  # no longer usable
+        self.ended = anyio.Event()  # everything of it is closed
+        self.verdict = "was closed"
+        self._plan = plan
+        self._transport = transport
+        self._changed = anyio.Event()
+        self._client = self._build_client(plan, transport)
+
+    def _build_client(self, plan: SessionPlan, transport: Transport) -> Client:
+        requests = ServerRequests(plan.server, self.calls, roots=plan.roots)
+        return Client(
+            transport,
+            mode=plan.mode,
+            cache=None,
+            client_info=Implementation(name="onetool", version=version("onetool")),
+            sampling_callback=requests.sample,
+            elicitation_callback=requests.elicit,
+            list_roots_callback=requests.list_roots,
+            logging_callback=requests.log,
+            log_level="info",
+            message_handler=self._on_message,
+        )
+
+    @property
+    def usable(self) -> bool:
+        """Whether it takes calls."""
+        return not self.closing.is_set()
+
+    @property
+    def client(self) -> Client:
+        """The SDK's own, for what is asked rarely."""
+        return self._client
+
+    # -- its life, in its owner's task
+
+    async def hold(self, ready: Callable[[Session], None], changed: Callable[[Session], None]) -> None:
+        """Connect, tell that it is ready, and stay until it is lost or closed; raises ConnectFailedError."""
+        connected = False
+        try:
+            async with self._client:
+                self.offer = await self._read_offer()
+                connected = True
+                ready(self)
+                await self._keep(changed)
+        except Exception as error:  # the edge of the SDK: whatever ends a connection ends nothing else
+            self.verdict = self._describe(error, connected=connected)
+            if not connected:
+                cause = innermost(error)
+                known = cause if isinstance(cause, ConnectFailedError) else None
+                another_way = isinstance(cause, MCPError) or self._transport.ended.is_set()
+                raise known or ConnectFailedError(
+                    self.verdict, tail=self._transport.tail, another_way=another_way
+                ) from error
+        else:
+            if self._transport.ended.is_set():
+                self.verdict = self._transport.describe_end()
+        finally:
+            self.closing.set()
+            self.ended.set()
+
+    async def _keep(self, changed: Callable[[Session], None]) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._follow_changes, changed)
+            if self.offer.era == "sessionless" and self._lists_change():
+                tasks.start_soon(self._listen)
+            tasks.start_soon(self._note_end)
+            await self.closing.wait()
+            tasks.cancel_scope.cancel()
+
+    async def _note_end(self) -> None:
+        await self._transport.ended.wait()
+        self.closing.set()
+
+    async def _follow_changes(self, changed: Callable[[Session], None]) -> None:
+        """Read the list anew whenever the server says that it has changed; several words at once count as one."""
+        while True:
+            await self._changed.wait()
+            self._changed = anyio.Event()
+            try:
+                self.offer = await self._read_offer()
+            except (MCPError, ValidationError) as error:
+                write_log(logging.WARNING, "proxy.refresh", server=self._plan.server, reason=str(error))
+            else:
+                changed(self)
+
+    async def _listen(self) -> None:
+        """The sessionless protocol tells of changes only to who subscribes."""
+        try:
+            async with self._client.listen(tools_list_changed=True) as subscription:
+                async for _ in subscription:
+                    self._changed.set()
+        except Exception as error:  # noqa: BLE001 - the edge of the SDK: without it, changes are seen at the next start
+            write_log(logging.INFO, "proxy.listen", server=self._plan.server, ended=str(error))
+
+    def _lists_change(self) -> bool:
+        tools = self._client.server_capabilities.tools
+        return tools is not None and bool(tools.list_changed)
+
+    async def _read_offer(self) -> Offer:
+        client = self._client
+        with LogSpan("proxy.list", server=self._plan.server) as span:
+            tools = await list_tools(client) if client.server_capabilities.tools is not None else ()
+            span.add(tools=len(tools), version=client.protocol_version)
+        info = client.server_info
+        return Offer(
+            tools,
+            client.instructions or "",
+            (info.title or info.name) if info is not None else "",
+            "handshake" if client.session.initialize_result is not None else "sessionless",
+        )
+
+    async def _on_message(self, message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._changed.set()
+        elif isinstance(message, Exception):
+            write_log(logging.WARNING, "proxy.transport", server=self._plan.server, reason=str(message))
+
+    def describe_silence(self) -> str:
+        """What there is to say of a server that did not get ready in time."""
+        return self._transport.describe_silence()
+
+    def _describe(self, error: Exception, *, connected: bool) -> str:
+        """What happened, going on from "the server NAME"."""
+        cause = innermost(error)
+        if isinstance(cause, ConnectFailedError):
+            return cause.reason
+        return self._transport.describe_failure(cause, message_of(cause) or type(cause).__name__, connected=connected)
+
+    # -- calls, each in its own task
+
+    async def call(self, tool: str, arguments: dict[str, Any], context: CallContext | None) -> CallToolResult:
+        """Call a tool by its own name; raises LostError, and ToolError where the server answers that it cannot.
+
+        Cancelled, the server has been told.
+        """
+        given = self._transport.given
+        progress = None
+        if context is not None and getattr(context.caller, "progress", None) is not None:
+            progress = _progress_of(context)
+        with self.calls.add(context):
+            try:
+                return await self._client.call_tool(tool, arguments, progress_callback=progress)
+            except MCPError as error:
+                raise await self._judge(error, given) from error
+            except ValidationError as error:
+                raise ToolError(f"its server's answer does not follow the protocol: {_first_problem(error)}") from error
+            except RuntimeError as error:  # how the SDK refuses an answer against the tool's own output schema
+                raise ToolError(f"its server's answer is not what it declares: {error}") from error
+
+    async def _judge(self, error: MCPError, given: int) -> Exception:
+        """What an error of the SDK means to the call."""
+        if error.code == CONNECTION_CLOSED:
+            with anyio.move_on_after(_VERDICT if self._transport.ends else 0.2):
+                await self.ended.wait()
+            reason = self.verdict if self.ended.is_set() else error.error.message
+            return LostError(reason, begun=self._transport.took_after(given), tail=self._transport.tail)
+        if error.code == INVALID_REQUEST and error.error.message == _SESSION_GONE and not self._transport.ends:
+            self.closing.set()
+            return LostError("has forgotten us", begun=False)
+        return ToolError(error.error.message or f"its server answered with the error {error.code}")
+
+    async def ping(self) -> None:
+        """Find out whether it is still there, where only asking can tell; it is closed if not."""
+        if self._transport.ends or not self.usable:
+            return
+        try:
+            if self.offer.era == "handshake":
+                await self._client.session.send_ping()
+            else:
+                await self._client.session.send_discover(self._client.protocol_version)
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED or error.error.message == _SESSION_GONE:
+                self.closing.set()
+
+
+def _progress_of(context: CallContext) -> ProgressFnT:
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        await context.progress(progress, total, f"{context.tool}: {message}" if message else context.tool)
+
+    return report
+
+
+def _first_problem(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return f"{'.'.join(map(str, found['loc']))}: {found['msg']}"
+
+
+def build_session(plan: SessionPlan) -> Session:
+    """A session that is not connected yet; raises ConnectFailedError."""
+    return Session(plan, build_transport(plan))

@@ -1,0 +1,239 @@
+"""MCP over the pipes of a process of ours: one message a line, read in linear time.
+
+The SDK's own reader takes quadratic time for a long line, lets a server's stderr through to ours, and ends nothing that
+the server started. A line that is no message is logged with its content, and reading goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections import deque
+from types import TracebackType
+from typing import Self
+
+import anyio
+import anyio.to_thread
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
+
+from ot.logs import write_log
+from ot.processes.guarded_process import GuardedProcess, start_guarded
+from ot.proxy.commands import ServerCommand
+from ot_sdk.protocol import Lines, ProtocolError
+
+GOODBYE = 3.0  # seconds in which it may end by itself; its guardian has less patience
+_MOST_UNREAD = 64 * 1024 * 1024  # bytes of whole lines that wait for us; past that the server waits
+_LARGE = 1024 * 1024  # bytes of a line that is parsed on a thread, so that others are answered meanwhile
+_SHOWN = 500  # characters of a line that is no message
+_MOST_LOGGED = 100  # such lines; the rest of them is only counted
+
+
+class StdioTransport:
+    """One process and its two streams; use it with `async with`, which gives the streams."""
+
+    ends = True
+
+    def __init__(self, server: str, command: ServerCommand) -> None:
+        self._server = server
+        self._command = command
+        self._process: GuardedProcess | None = None
+        self._status: int | None = None
+        self.ended = anyio.Event()
+        self.stray = ""  # the last line that was no message
+
+    async def __aenter__(self) -> tuple[MessageReader, MessageWriter]:
+        """Start it; raises OSError."""
+        command = self._command
+        process = start_guarded(command.words, environ=command.environ, cwd=command.folder)
+        self._process = process
+        reader, writer = MessageReader(self, process), MessageWriter(process)
+
+        def end() -> None:
+            self._status = process.ledger.status()
+            self.ended.set()
+            reader.end()
+            writer.wake()
+
+        process.on_end = end
+        return reader, writer
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._process is not None:
+            await self._process.close(patience=GOODBYE)
+
+    @property
+    def given(self) -> int:
+        """Bytes that were sent so far."""
+        return self._process.given if self._process is not None else 0
+
+    def took_after(self, given: int) -> bool:
+        """Whether it has read anything of what was sent after the first `given` bytes."""
+        return self._process is None or self._process.taken > given
+
+    @property
+    def tail(self) -> str:
+        """The end of what it wrote to stderr."""
+        return self._process.tail if self._process is not None else ""
+
+    def note_stray(self, line: bytes, reason: str, number: int) -> None:
+        """Tell of a line that is no message."""
+        self.stray = line[: 4 * _SHOWN].decode(errors="replace").strip()[:_SHOWN]
+        if number <= _MOST_LOGGED:
+            write_log(
+                logging.WARNING, "proxy.not_a_message", server=self._server, content=self.stray, bytes=len(line),
+                reason=reason, last_logged=number == _MOST_LOGGED,
+            )  # fmt: skip
+
+    def describe_end(self) -> str:
+        """How its process ended, in words."""
+        status = self._status
+        if status is None:
+            return "ended"
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            known = number in set(signal.Signals)
+            return f"was ended by {signal.Signals(number).name if known else f'signal {number}'}"
+        return f"exited with status {os.WEXITSTATUS(status)}"
+
+    def describe_silence(self) -> str:
+        """What is known of a server that did not get ready in time."""
+        return f"; it wrote this, which is no message: {self.stray!r}" if self.stray else ""
+
+    def describe_failure(self, cause: BaseException, message: str, *, connected: bool) -> str:
+        """What went wrong, going on from "the server NAME"."""
+        if isinstance(cause, OSError) and self._process is None:
+            return f"cannot be started: {message}"
+        stray = "" if connected else self.describe_silence()
+        when = "" if connected else " before it was ready"
+        if self.ended.is_set():
+            return f"{self.describe_end()}{when}{stray}"
+        return f"did not speak as expected: {message}{stray}"
+
+
+class MessageReader:
+    """What the server sends, as the session wants to read it."""
+
+    def __init__(self, transport: StdioTransport, process: GuardedProcess) -> None:
+        self._transport = transport
+        self._process = process
+        self._lines = Lines()
+        self._waiting: deque[bytes] = deque()
+        self._size = 0
+        self._paused = False
+        self._stray = 0
+        self._arrived = asyncio.Event()
+        self._ended = False
+        process.on_output = self._on_output
+
+    def _on_output(self, data: bytes) -> None:
+        try:
+            lines = self._lines.feed(data)
+        except ProtocolError as error:
+            self._transport.note_stray(b"", str(error), 1)
+            self._process.kill()
+            return
+        for line in lines:
+            if line and not line.isspace():
+                self._waiting.append(line)
+                self._size += len(line)
+        if self._size > _MOST_UNREAD and not self._paused:
+            self._paused = True
+            self._process.pause_output()
+        self._arrived.set()
+
+    def end(self) -> None:
+        """Nothing will come any more; what has come can still be read."""
+        self._ended = True
+        self._arrived.set()
+
+    async def receive(self) -> SessionMessage:
+        """Give the next message; raises EndOfStream when the process has ended."""
+        while True:
+            line = await self._next_line()
+            try:
+                return SessionMessage(await _parse(line))
+            except ValueError as error:
+                self._stray += 1
+                self._transport.note_stray(line, type(error).__name__, self._stray)
+
+    async def _next_line(self) -> bytes:
+        while not self._waiting:
+            if self._ended:
+                raise anyio.EndOfStream
+            self._arrived.clear()
+            await self._arrived.wait()
+        line = self._waiting.popleft()
+        self._size -= len(line)
+        if self._paused and self._size < _MOST_UNREAD // 2:
+            self._paused = False
+            self._process.resume_output()
+        return line
+
+    async def aclose(self) -> None:
+        """Nothing is read any more; the process is ended by the transport."""
+        self._ended = True
+        self._waiting.clear()
+        self._arrived.set()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class MessageWriter:
+    """What we send to the server; it waits where the server does not read."""
+
+    def __init__(self, process: GuardedProcess) -> None:
+        self._process = process
+        self._room = asyncio.Event()
+        process.on_room = self.wake
+
+    def wake(self) -> None:
+        """There is room, or there never will be any more."""
+        self._room.set()
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Write one message; raises BrokenResourceError where the process has ended."""
+        line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        while self._process.waiting:
+            self._room.clear()
+            await self._room.wait()
+        if self._process.ended.is_set():
+            raise anyio.BrokenResourceError
+        self._process.write(line)
+
+    async def aclose(self) -> None:
+        """The process is told by its transport."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+async def _parse(line: bytes) -> JSONRPCMessage:
+    """Raises ValueError."""
+    if len(line) < _LARGE:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    return await anyio.to_thread.run_sync(lambda: jsonrpc_message_adapter.validate_json(line, by_name=False))

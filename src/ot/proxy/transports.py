@@ -1,0 +1,61 @@
+"""The two ways to reach a server, seen alike by a session."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol
+
+import anyio
+from mcp.client._transport import TransportStreams
+
+from ot.proxy.commands import build_command
+from ot.proxy.failures import ConnectFailedError
+from ot.proxy.http_transport import HttpTransport
+from ot.proxy.plan import SessionPlan
+from ot.proxy.stdio_transport import StdioTransport
+
+
+class Transport(Protocol):
+    """Gives the streams when entered, and can tell afterwards what happened."""
+
+    ended: anyio.Event  # it has ended by itself
+
+    @property
+    def ends(self) -> bool:
+        """Whether the end of the server is seen at once; over HTTP only the next request sees it."""
+
+    @property
+    def given(self) -> int:
+        """A mark on what was sent so far."""
+
+    @property
+    def tail(self) -> str:
+        """The end of what the server wrote to stderr."""
+
+    def took_after(self, given: int) -> bool:
+        """Whether the server may have seen what was sent after the mark."""
+
+    def describe_end(self) -> str:
+        """How it ended, going on from "the server NAME"."""
+
+    def describe_failure(self, cause: BaseException, message: str, *, connected: bool) -> str:
+        """What went wrong, going on from "the server NAME"."""
+
+    def describe_silence(self) -> str:
+        """What is known of a server that did not get ready in time; goes on from a sentence."""
+
+    async def __aenter__(self) -> TransportStreams: ...
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None: ...
+
+
+def build_transport(plan: SessionPlan) -> Transport:
+    """The transport that the settings ask for; raises ConnectFailedError."""
+    if plan.settings.command is None:
+        return HttpTransport(plan)
+    try:
+        command = build_command(plan.settings, environ=plan.environ, project=plan.project, state=plan.state)
+    except OSError as error:
+        raise ConnectFailedError(f"cannot be started: {error}") from error
+    return StdioTransport(plan.server, command)
