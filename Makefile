@@ -55,5 +55,5 @@ lock: setup  ## resolve the dependencies anew
 	scripts/lock
 
 clean:  ## remove everything that make prepared
-	rm -rf .venv tests/conformance/node_modules tests/reference_servers/node_modules \
+	rm -rf .venv tests/conformance/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
 		tests/reference_servers/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

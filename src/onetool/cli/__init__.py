@@ -19,10 +19,12 @@ COMMANDS = {
     "run": "run Python and print the answer",
     "tools": "list tools",
     "call": "call one tool",
+    "stats": "show what was called, how it went, and what it saved",
     "check": "look for mistakes in configuration and packs",
     "init": "write a configuration file to start from",
     "new": "write an extension to start from, with a test",
     "sdk-path": "print the folder that an extension needs on PYTHONPATH when it is run by hand",
+    "chat": "talk to a model that has every tool",
     "demo": "watch a client and the server talk",
 }
 

@@ -11,6 +11,7 @@ from ot.ai.messages import AssistantMessage, Message, Opaque, Text, ToolCall, To
 from ot.ai.model import Piece, Request, Spent, Stopped, ToolOffer
 
 PROVIDER = "ollama"
+_KEPT = frozenset({"type", "enum", "items", "description", "title", "default"})
 _DETAILS = 400  # characters of a schema that go into a description
 
 
@@ -65,8 +66,10 @@ def _render_property(schema: Mapping[str, Any]) -> dict[str, Any]:
         shown["enum"] = schema["enum"]
     if "items" in schema:
         shown["items"] = schema["items"]
-    rest = {key: value for key, value in schema.items() if key not in ("type", "enum", "items", "description", "title")}
+    rest = {key: value for key, value in schema.items() if key not in _KEPT}
     words = [str(schema["description"])] if schema.get("description") else []
+    if schema.get("default") is not None:
+        words.append(f"Default: {json.dumps(schema['default'], ensure_ascii=False)}.")
     if rest and not (set(rest) == {"anyOf"} and types):
         words.append(json.dumps(rest, ensure_ascii=False, default=str)[:_DETAILS])
     if words:

@@ -1,0 +1,1 @@
+"""A conversation with the assistant in a terminal."""

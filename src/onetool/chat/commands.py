@@ -1,0 +1,57 @@
+"""What a person can say to the program itself: words that begin with a slash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from onetool.chat.clean_text import one_line
+from onetool.chat.conversation import Conversation
+from onetool.chat.prompt import Leaving
+from ot.ai.failover import Totals
+from ot.ai.tool_loop import ToolLoop
+
+HELP = """\
+/help    show this
+/tools   the tools that the model is offered
+/clear   begin a new conversation
+/cost    what this conversation has used
+/exit    leave; Ctrl-D does the same
+Ctrl-C stops an answer. A line that ends with \\ goes on in the next one."""
+
+
+def obey(words: str, conversation: Conversation, say: Callable[[str], None]) -> None:
+    """Do what a command says; an unknown one is explained."""
+    name = words.split(maxsplit=1)[0].lower()
+    match name:
+        case "/help" | "/?":
+            say(HELP)
+        case "/tools":
+            say(conversation.see(_list_tools))
+        case "/clear":
+            conversation.see(lambda client: client.memory.clear())
+            say("A new conversation.")
+        case "/cost":
+            say(conversation.see(lambda client: word_totals(client.totals)))
+        case "/exit" | "/quit":
+            raise Leaving
+        case _:
+            say(f"There is no {one_line(name, 40)}. Commands: /help, /tools, /clear, /cost, /exit.")
+
+
+def _list_tools(client: ToolLoop) -> str:
+    offers = client.offered().offers
+    width = max((len(offer.name) for offer in offers), default=0)
+    lines = [f"{offer.name:<{width}}  {one_line(offer.description.partition(chr(10))[0], 90)}" for offer in offers]
+    return "\n".join(lines) if lines else "No tool fits ai.tools: the model can only talk."
+
+
+def word_totals(totals: dict[tuple[str, str], Totals]) -> str:
+    """One line for each model that was asked."""
+    lines = []
+    for (provider, model), total in totals.items():
+        cost = f"${total.cost:.4f}" if total.cost is not None else "no price is known (ai.prices)"
+        cached = f", {total.cache_read_tokens:,} from its cache" if total.cache_read_tokens else ""
+        sent = total.input_tokens + total.cache_read_tokens + total.cache_write_tokens
+        requests = "1 request" if total.requests == 1 else f"{total.requests} requests"
+        lines.append(f"{provider} {model}: {requests}, {sent:,} tokens in{cached}, {total.output_tokens:,} out; {cost}")
+    return "\n".join(lines) or "Nothing yet."

@@ -1,0 +1,145 @@
+"""The assistant on a thread of its own, so that the main thread can wait for a person.
+
+A prompt with history and editing blocks its thread, and Ctrl-C reaches the main thread only. So the engine and its
+event loop live on another one, and everything that happens there comes here through a queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TypeVar
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from ot.ai.events import Event
+from ot.ai.tool_loop import ToolLoop
+from ot.app import open_app, open_assistant
+from ot.config.loader import LoadedConfig
+from ot.config.models import AiSettings
+from ot.execution.caller import Caller
+from ot.kernel.zygote_process import ZygoteProcess
+
+CLIENT = "onetool chat"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A tool may not be called before a person agrees; `answer` must be called, from any thread."""
+
+    text: str
+    answer: Callable[[bool], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Nothing more will come of this answer."""
+
+
+class Conversation:
+    """What the main thread knows of the assistant."""
+
+    def __init__(self, portal: BlockingPortal, client: ToolLoop, desk: _Desk) -> None:
+        self._portal = portal
+        self._client = client
+        self._desk = desk
+
+    def reply(self, text: str) -> Generator[Event | Question]:
+        """What happens while the model answers; closing this, or a KeyboardInterrupt in it, stops the answer.
+
+        It is over when the calls that were being made have ended. Raises ModelError.
+        """
+        happenings = self._desk.open()
+        future = self._portal.start_task_soon(self._pump, text, happenings)
+        try:
+            while not isinstance(item := happenings.get(), _End):
+                yield item
+        except (KeyboardInterrupt, GeneratorExit):
+            future.cancel()
+            _wait_for_end(happenings)
+            raise
+        future.result()
+
+    def see(self, look: Callable[[ToolLoop], T]) -> T:
+        """Look at the client, on its own thread."""
+        return self._portal.call(look, self._client)
+
+    async def _pump(self, text: str, happenings: SimpleQueue[Event | Question | _End]) -> None:
+        try:
+            async with aclosing(self._client.reply(text)) as events:
+                async for event in events:
+                    happenings.put(event)
+        finally:
+            happenings.put(_End())
+
+
+def _wait_for_end(happenings: SimpleQueue[Event | Question | _End]) -> None:
+    """Calls are being stopped; whoever presses Ctrl-C again does not make that faster."""
+    while True:
+        try:
+            item = happenings.get()
+        except KeyboardInterrupt:
+            continue
+        if isinstance(item, Question):
+            item.answer(False)
+        elif isinstance(item, _End):
+            return
+
+
+class _Desk:
+    """Where the engine's thread leaves what happens, and its questions, one at a time."""
+
+    def __init__(self) -> None:
+        self._happenings: SimpleQueue[Event | Question | _End] = SimpleQueue()
+        self._one_at_a_time = asyncio.Lock()
+
+    def open(self) -> SimpleQueue[Event | Question | _End]:
+        """A queue for the next answer."""
+        self._happenings = SimpleQueue()
+        return self._happenings
+
+    async def ask(self, text: str) -> bool:
+        """Ask the person, from the engine's thread."""
+        async with self._one_at_a_time:
+            loop = asyncio.get_running_loop()
+            future: asyncio.Future[bool] = loop.create_future()
+
+            def settle(agreed: bool) -> None:  # noqa: FBT001 - the callback of one question
+                if not future.done():
+                    future.set_result(agreed)
+
+            def answer(agreed: bool) -> None:  # noqa: FBT001
+                loop.call_soon_threadsafe(settle, agreed)
+
+            self._happenings.put(Question(text, answer))
+            return await future
+
+
+@contextmanager
+def open_conversation(
+    loaded: LoadedConfig, settings: AiSettings, *, launched: ZygoteProcess, may_ask: bool
+) -> Iterator[Conversation]:
+    """Start the engine and the client; with `may_ask`, questions come among the events."""
+    desk = _Desk()
+    caller = Caller(ask=desk.ask if may_ask else None, client=CLIENT)
+    with (
+        start_blocking_portal("asyncio") as portal,
+        portal.wrap_async_context_manager(_open(loaded, settings, launched, caller)) as client,
+    ):
+        yield Conversation(portal, client, desk)
+
+
+@asynccontextmanager
+async def _open(
+    loaded: LoadedConfig, settings: AiSettings, launched: ZygoteProcess, caller: Caller
+) -> AsyncIterator[ToolLoop]:
+    async with (
+        open_app(loaded, launched=launched, offer_run=True) as app,
+        open_assistant(app, loaded, settings=settings, caller=caller) as client,
+    ):
+        yield client

@@ -1,0 +1,97 @@
+"""What a person sees of an answer, behind one interface: a live terminal, or plain text for a pipe."""
+
+from __future__ import annotations
+
+import sys
+from typing import Protocol, TextIO
+
+from onetool.chat.clean_text import one_line, show_call, show_seconds
+from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted
+
+NOTES = {
+    "length": "The answer met its limit of tokens (ai.max_tokens).",
+    "refused": "The model declined to answer.",
+    "rounds": "The model went on asking for tools; the answer was ended (ai.max_rounds).",
+}
+
+
+class Display(Protocol):
+    """Shows one answer after the other."""
+
+    def begin(self) -> None: ...
+    def show(self, event: Event) -> None: ...
+    def pause(self) -> None: ...
+    def end(self, note: str = "") -> None: ...
+
+
+class PlainDisplay:
+    """For a pipe or a file: the model's words to stdout exactly as they are, everything else to stderr."""
+
+    def __init__(self, answers: TextIO | None = None, notes: TextIO | None = None) -> None:
+        self._answers = answers or sys.stdout
+        self._notes = notes or sys.stderr
+        self._calls: dict[str, ToolStarted] = {}
+        self._last = "\n"
+
+    def begin(self) -> None:
+        """An answer is coming."""
+        self._calls.clear()
+
+    def show(self, event: Event) -> None:
+        """Write one event."""
+        match event:
+            case TextDelta():
+                self._write(event.text)
+            case ToolStarted():
+                self._end_line()
+                self._calls[event.id] = event
+            case ToolEnded():
+                self._note(describe_end(event, self._calls.get(event.id), 160))
+            case Retrying():
+                self._end_line()
+                self._note(describe_retry(event))
+            case Finished() if event.reason in NOTES:
+                self._end_line()
+                self._note(NOTES[event.reason])
+
+    def pause(self) -> None:
+        """Somebody else writes for a while."""
+        self._end_line()
+
+    def end(self, note: str = "") -> None:
+        """The answer is over."""
+        self._end_line()
+        if note:
+            self._note(note)
+
+    def _write(self, text: str) -> None:
+        encoding = self._answers.encoding or "utf-8"
+        self._answers.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        self._answers.flush()
+        self._last = text[-1:] or self._last
+
+    def _end_line(self) -> None:
+        if self._last != "\n":
+            self._write("\n")
+
+    def _note(self, text: str) -> None:
+        encoding = self._notes.encoding or "utf-8"
+        self._notes.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
+        self._notes.flush()
+
+
+def describe_end(event: ToolEnded, call: ToolStarted | None, width: int) -> str:
+    """One line about a call that has ended."""
+    mark = "✓" if event.ok else "✗"
+    time = show_seconds(event.seconds)
+    shown = show_call(event.name, call.arguments if call else {}, max(width - len(time) - 6, 20))
+    line = f"{mark} {shown}  {time}"
+    return line if event.ok else f"{line}\n  {one_line(event.text, max(width - 4, 20))}"
+
+
+def describe_retry(event: Retrying) -> str:
+    """One line about a provider that did not answer."""
+    reason = one_line(event.reason, 200)
+    then = f"asking {event.provider} instead" if event.provider else f"asking again in {show_seconds(event.seconds)}"
+    void = "; the answer begins anew" if event.withdrawn else ""
+    return f"! {reason}; {then}{void}"

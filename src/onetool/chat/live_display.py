@@ -1,0 +1,147 @@
+"""An answer in a terminal: settled text is printed for good, and only what may still change is drawn again.
+
+That is what keeps it calm: a region that is redrawn is never longer than the screen, and nothing is printed twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.markdown import Markdown
+from rich.segment import Segment
+from rich.spinner import Spinner
+from rich.text import Text
+
+from onetool.chat.clean_text import clean, show_call, show_seconds
+from onetool.chat.display import NOTES, describe_end, describe_retry
+from onetool.chat.markdown_blocks import MarkdownBlocks
+from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted
+
+_REDRAWN = 10  # times a second
+_SPARE_LINES = 2
+
+
+class LiveDisplay:
+    """Draws one answer after the other."""
+
+    def __init__(self, console: Console, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._live: Live | None = None
+        self._blocks = MarkdownBlocks()
+        self._plain = False
+        self._gap = False
+        self._running: dict[str, tuple[ToolStarted, float]] = {}
+        self._calls: dict[str, ToolStarted] = {}
+        self._spinner = Spinner("dots", style="cyan")
+
+    def begin(self) -> None:
+        """An answer is coming."""
+        self._blocks = MarkdownBlocks()
+        self._plain = self._gap = False
+        self._running.clear()
+        self._calls.clear()
+        self._start()
+
+    def show(self, event: Event) -> None:
+        """Draw one event."""
+        self._start()
+        match event:
+            case TextDelta():
+                self._add(clean(event.text))
+            case ToolStarted():
+                self._settle()
+                self._calls[event.id] = event
+                self._running[event.id] = (event, self._clock())
+            case ToolEnded():
+                self._running.pop(event.id, None)
+                line = describe_end(event, self._calls.get(event.id), self._console.width)
+                self._print(Text(line, style="dim" if event.ok else "red"))
+            case Retrying():
+                self._settle()
+                self._print(Text(describe_retry(event), style="yellow"))
+            case Finished() if event.reason in NOTES:
+                self._settle()
+                self._print(Text(NOTES[event.reason], style="yellow"))
+
+    def pause(self) -> None:
+        """Somebody else writes for a while; the next event draws on."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def end(self, note: str = "") -> None:
+        """The answer is over."""
+        stopped, self._running = list(self._running.values()), {}
+        self._settle()
+        for call, since in stopped:
+            seconds = show_seconds(self._clock() - since)
+            shown = show_call(call.name, call.arguments, max(self._console.width - len(seconds) - 16, 20))
+            self._print(Text(f"✗ {shown}  {seconds}, stopped", style="yellow"))
+        self.pause()
+        if note:
+            self._console.print(Text(note, style="yellow"))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """What may still change, cut to what the screen can hold."""
+        room = max(console.height - _SPARE_LINES - len(self._running), 1)
+        if self._blocks.open.strip():
+            lines = console.render_lines(_lay_out(self._blocks.open), options, pad=False)
+            for line in lines[-room:]:
+                yield from line
+                yield Segment.line()
+        for started, since in list(self._running.values())[:room]:
+            seconds = show_seconds(self._clock() - since)
+            call = show_call(started.name, started.arguments, max(console.width - len(seconds) - 8, 20))
+            yield Text.assemble(self._frame(), (f" {call}  {seconds}", "dim"))
+        if not self._running and not self._blocks.open.strip():
+            yield self._frame()
+
+    def _frame(self) -> Text:
+        frame = self._spinner.render(self._clock())
+        return frame if isinstance(frame, Text) else Text("…")
+
+    def _start(self) -> None:
+        if self._live is None:
+            self._live = Live(self, console=self._console, refresh_per_second=_REDRAWN, transient=True)
+            self._live.start()
+
+    def _add(self, text: str) -> None:
+        if self._plain:
+            self._console.print(Text(text), end="")
+            return
+        settled = self._blocks.feed(text)
+        if settled.strip():
+            self._print_markdown(settled)
+        if self._blocks.too_long:
+            # Laying it out with every piece would take longer than reading it.
+            self.pause()
+            self._plain = True
+            self._console.print(Text(self._blocks.end()), end="")
+
+    def _settle(self) -> None:
+        """Print for good what was still being written."""
+        if self._plain:
+            self._console.print()
+            self._plain = False
+        rest = self._blocks.end()
+        if rest.strip():
+            self._print_markdown(rest)
+
+    def _print_markdown(self, text: str) -> None:
+        if self._gap:
+            self._console.print()
+        self._console.print(_lay_out(text))
+        self._gap = True
+
+    def _print(self, text: Text) -> None:
+        self._console.print(text)
+        self._gap = False
+
+
+def _lay_out(text: str) -> Markdown:
+    # A link shows its address: what a model calls it may be something else.
+    return Markdown(text, hyperlinks=False)
