@@ -1,0 +1,10 @@
+"""`python -m zwave_mcp`."""
+
+from __future__ import annotations
+
+import sys
+
+from zwave_mcp.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""What a device can do, read from the values it has; and the one value that a command must set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from zwave_mcp.errors import EndpointError, UnableError
+from zwave_mcp.nodes import Node
+from zwave_mcp.values import CommandClass, Value
+
+_ABILITIES: tuple[tuple[str, int, str], ...] = (
+    ("switch", CommandClass.BINARY_SWITCH, "targetValue"),
+    ("dimmer", CommandClass.MULTILEVEL_SWITCH, "targetValue"),
+    ("lock", CommandClass.DOOR_LOCK, "targetMode"),
+    ("thermostat", CommandClass.THERMOSTAT_SETPOINT, "setpoint"),
+    ("thermostat", CommandClass.THERMOSTAT_MODE, "mode"),
+)
+_SENSORS = {
+    CommandClass.BINARY_SENSOR,
+    CommandClass.MULTILEVEL_SENSOR,
+    CommandClass.METER,
+    CommandClass.NOTIFICATION,
+    CommandClass.BATTERY,
+    CommandClass.THERMOSTAT_OPERATING_STATE,
+}
+_BATTERY = ("level", "isLow")
+_EVERYDAY = _SENSORS | {
+    CommandClass.BINARY_SWITCH,
+    CommandClass.MULTILEVEL_SWITCH,
+    CommandClass.DOOR_LOCK,
+    CommandClass.THERMOSTAT_MODE,
+    CommandClass.THERMOSTAT_SETPOINT,
+}
+
+
+def list_abilities(node: Node) -> tuple[str, ...]:
+    """Name what a device is: switch, dimmer, lock, thermostat, sensor, battery."""
+    found = [
+        ability
+        for ability, command_class, name in _ABILITIES
+        if any(_is(value, command_class, name) and value.writeable for value in node.values.values())
+    ]
+    sensors = {value.id.command_class for value in node.values.values() if is_sensor(value)}
+    if sensors - {CommandClass.BATTERY, CommandClass.THERMOSTAT_OPERATING_STATE}:
+        found.append("sensor")
+    if CommandClass.BATTERY in sensors:
+        found.append("battery")
+    return tuple(dict.fromkeys(found))
+
+
+def is_sensor(value: Value) -> bool:
+    """Whether the value is something that the device measures or notices."""
+    if value.id.command_class not in _SENSORS or not value.readable or value.writeable or value.secret:
+        return False
+    match value.id.command_class:
+        case CommandClass.BATTERY:
+            return value.id.property in _BATTERY
+        case CommandClass.NOTIFICATION:
+            return bool(value.states)  # the raw numbers of old alarms say nothing to a person
+        case CommandClass.METER:
+            return value.id.property == "value"
+    return True
+
+
+def is_everyday(value: Value) -> bool:
+    """Whether the value is one of daily use, not of the configuration or the inventory."""
+    return value.id.command_class in _EVERYDAY
+
+
+def find_control(
+    node: Node,
+    wish: str,
+    choices: Iterable[tuple[int, str]],
+    *,
+    endpoint: int | None,
+    key: Callable[[Value], bool] = bool,
+) -> Value:
+    """Find the value to set for what `wish` completes ("cannot be …"); `choices` are tried in their order.
+
+    A device may have several such parts, its endpoints: then one must be named, unless the device itself, endpoint 0,
+    is one of them. Raises UnableError and EndpointError.
+    """
+    writeable = [value for value in node.values.values() if value.writeable and key(value)]
+    for command_class, name in choices:
+        found = {value.id.endpoint: value for value in writeable if _is(value, command_class, name)}
+        if not found:
+            continue
+        if endpoint is None and len(found) > 1 and 0 not in found:
+            raise EndpointError(node.title, wish, endpoint=None, available=sorted(found))
+        chosen = found.get(min(found) if endpoint is None else endpoint)
+        if chosen is None:
+            raise EndpointError(node.title, wish, endpoint=endpoint, available=sorted(found))
+        return chosen
+    raise UnableError(node.title, wish, list_abilities(node))
+
+
+def _is(value: Value, command_class: int, name: str) -> bool:
+    return value.id.command_class == command_class and value.id.property == name

@@ -1,0 +1,193 @@
+"""Messages of zwave-js-ui, checked and turned into our model; what is not needed is left unread."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from zwave_mcp.backends.messages import Message
+from zwave_mcp.network import Controller
+from zwave_mcp.nodes import Node, Status
+from zwave_mcp.values import Value, ValueId, read_milliseconds, state_key
+
+_STATUSES = {status.value: status for status in Status}
+_TIMED = {"time", "value", "nodeName", "nodeLocation"}
+
+
+class State(Message):
+    text: str = ""
+    value: Any = None
+
+
+class GatewayValue(Message):
+    """A value as zwave-js-ui describes it."""
+
+    node_id: int
+    command_class: int
+    endpoint: int | None = 0
+    property: str | int
+    property_key: str | int | None = None
+    command_class_name: str | None = None
+    property_name: str | None = None
+    property_key_name: str | None = None
+    type: str = "any"
+    readable: bool = True
+    writeable: bool = False
+    label: str | None = None
+    unit: str | None = None
+    min: float | None = None
+    max: float | None = None
+    states: list[State] | None = None
+    last_update: float | None = None
+    value: Any = None
+
+    def to_value(self) -> Value:
+        return Value(
+            ValueId(self.node_id, self.command_class, self.endpoint or 0, self.property, self.property_key),
+            self.value,
+            read_milliseconds(self.last_update),
+            label=self.label or "",
+            class_name=self.command_class_name or "",
+            property_name=self.property_name or "",
+            key_name=self.property_key_name or "",
+            type=self.type,
+            unit=self.unit,
+            readable=self.readable,
+            writeable=self.writeable,
+            secret=self.command_class == _USER_CODE,
+            minimum=self.min,
+            maximum=self.max,
+            states={state_key(state.value): state.text for state in self.states or ()},
+        )
+
+
+_USER_CODE = 0x63  # zwave-js-ui does not say which values are secret; these are
+
+
+class GatewayNode(Message):
+    """A node as zwave-js-ui describes it; without its values in what it publishes of its own accord."""
+
+    id: int
+    name: str | None = None
+    loc: str | None = None
+    status: str | None = None
+    ready: bool = False
+    failed: bool = False
+    interview_stage: str | None = None
+    is_controller_node: bool = False
+    virtual: bool = False
+    kind: str | None = None
+    manufacturer: str | None = None
+    product_label: str | None = None
+    product_description: str | None = None
+    last_active: float | None = None
+    statistics: dict[str, Any] | None = None
+    values: dict[str, GatewayValue] | None = None
+
+    def to_node(self) -> Node:
+        node = Node(
+            self.id,
+            name=(self.name or "").strip(),
+            location=(self.loc or "").strip(),
+            status=read_status(self.status),
+            ready=self.ready,
+            interview=self.interview_stage or "",
+            controller=self.is_controller_node,
+            virtual=self.virtual or self.kind not in (None, "physical"),
+            product=" ".join(filter(None, (self.manufacturer, self.product_label, self.product_description))),
+            last_seen=read_milliseconds(self.last_active),
+            statistics=self.statistics or {},
+        )
+        node.values = {value.id: value for value in (each.to_value() for each in (self.values or {}).values())}
+        return node
+
+
+class DriverInfo(Message):
+    """What a gateway says of its driver."""
+
+    homeid: int | None = None
+    controller_id: int | None = None
+    app_version: str | None = None
+    zwave_version: str | None = None
+    cnt_status: str | None = None
+    error: str | None = None
+
+    def to_controller(self, nodes: Mapping[int, Node]) -> Controller:
+        own = nodes.get(self.controller_id or 0)
+        return Controller(
+            ready=True,
+            home_id="" if self.homeid is None else f"0x{self.homeid:08x}",
+            node=self.controller_id,
+            status=self.error or self.cnt_status or "unknown",
+            driver=f"zwave-js {self.zwave_version or ''}".strip(),
+            all_nodes_ready=all(node.ready for node in nodes.values() if node.is_device),
+            statistics=own.statistics if own else {},
+        )
+
+
+class Reply(Message):
+    """The answer to a request; `origin` is the request as it came in."""
+
+    success: bool
+    message: str = ""
+    result: Any = None
+    args: list[Any] | None = None
+    origin: Any = None
+
+
+class NodeStatus(Message):
+    """What stands at …/status of a node."""
+
+    status: str | None = None
+    node_id: int | None = None
+    time: float | None = None
+    value: Any = None
+
+
+class Nodes(Message):
+    nodes: list[GatewayNode] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A value as it was published, `described` where the gateway publishes values with everything about them."""
+
+    value: Any
+    updated: datetime | None
+    described: Value | None = None
+
+
+def read_report(payload: bytes) -> Report | None:
+    """Read what stands at the topic of a value, in each form a gateway can be set to; raises ValueError."""
+    if not payload:
+        return None  # a retained message was deleted
+    data = read_json(payload)
+    if isinstance(data, dict) and {"nodeId", "commandClass", "property"} <= data.keys():
+        described = GatewayValue.model_validate(data).to_value()
+        return Report(described.value, described.updated, described)
+    if isinstance(data, dict) and "value" in data and data.keys() <= _TIMED:
+        return Report(data["value"], read_milliseconds(data.get("time")))
+    return Report(data, None)
+
+
+def read_flag(payload: bytes) -> bool:
+    """Read yes or no, as it is or as the value of an object; raises ValueError."""
+    data = read_json(payload)
+    return (data.get("value") if isinstance(data, dict) else data) is True
+
+
+def read_status(word: str | None) -> Status:
+    return _STATUSES.get((word or "").lower(), Status.UNKNOWN)
+
+
+def read_json(payload: bytes) -> Any:
+    """Read JSON; raises ValueError."""
+    try:
+        return json.loads(payload)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None

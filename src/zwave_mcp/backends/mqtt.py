@@ -1,0 +1,260 @@
+"""The backend for zwave-js-ui over MQTT: its topics feed the model, its API on topics carries commands."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import ssl
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import anyio
+from aiomqtt import Client, Message, MqttError
+
+from zwave_mcp.address import Address
+from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration
+from zwave_mcp.backends.gateway_messages import DriverInfo, Nodes, Reply, read_flag, read_json
+from zwave_mcp.backends.gateway_topics import apply_report
+from zwave_mcp.backends.pending import Pending
+from zwave_mcp.backends.reconnecting import keep_connected
+from zwave_mcp.backends.topics import (
+    DeviceTopic,
+    DriverTopic,
+    GatewayTopic,
+    ReplyTopic,
+    TopicIndex,
+    parse_topic,
+    request_topic,
+)
+from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
+from zwave_mcp.network import Controller, LinkState, Network
+from zwave_mcp.nodes import Node
+from zwave_mcp.values import ValueId
+
+log = logging.getLogger(__name__)
+
+ANNOUNCE_WITHIN = 3.0  # seconds: the broker keeps the announcement of a gateway and sends it at once
+_ASK_AGAIN = 15.0  # seconds until a gateway that did not answer is asked again
+_BETWEEN_LOOKS = 2.0  # seconds between two looks at everything
+_SHOWN = 200  # characters of a message that makes no sense
+
+
+class MqttBackend:
+    """See Backend."""
+
+    def __init__(self, network: Network, address: Address) -> None:
+        self._network = network
+        self._address = address
+        self._session = secrets.token_hex(4)  # sets our requests apart from those of other programs
+        self._client: Client | None = None
+        self._pending = Pending()
+        self._asked: dict[str, tuple[str, list[Any]]] = {}
+        self._index = TopicIndex()
+        self._online: dict[str, bool] = {}
+        self._look = anyio.Event()
+
+    async def run(self) -> None:
+        await keep_connected(self._network, self._connect_once)
+
+    async def set_value(self, value_id: ValueId, value: Any, *, transition: float | None) -> SetOutcome:
+        options = [] if transition is None else [{"transitionDuration": write_duration(transition)}]
+        return read_outcome(await self._call("writeValue", _address(value_id), value, *options))
+
+    async def poll_value(self, value_id: ValueId) -> Any:
+        return await self._call("pollValue", _address(value_id))
+
+    async def refresh(self, node: int) -> None:
+        await self._call("refreshValues", node)
+
+    async def ping(self, node: int) -> bool:
+        return await self._call("pingNode", node) is True
+
+    async def read_times(self, ids: Iterable[ValueId]) -> Mapping[ValueId, datetime]:
+        return {}  # the gateway sends a time with each value that it has one for
+
+    async def _connect_once(self) -> None:
+        """Be connected to the broker until the end of it; raises LinkError."""
+        address = self._address
+        client = Client(
+            address.host,
+            address.port,
+            username=address.username or None,
+            password=address.password or None,
+            tls_context=ssl.create_default_context() if address.secure else None,
+        )
+        try:
+            async with client:
+                await client.subscribe(f"{address.prefix}/#", qos=1)
+                await self._serve(client)
+        except (MqttError, OSError) as error:
+            raise LinkError(f"the broker cannot be used: {_word(error)}") from error
+
+    async def _serve(self, client: Client) -> None:
+        self._client, self._pending, self._online, self._look = client, Pending(), {}, anyio.Event()
+        end: Exception | None = None
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._keep_looking)
+                try:
+                    async for message in client.messages:
+                        self._take(message)
+                except MqttError as error:
+                    end = error
+                tasks.cancel_scope.cancel()
+        finally:
+            self._client = None
+            self._pending.fail_all()
+        raise LinkError(f"the broker ended the connection: {_word(end)}")
+
+    async def _keep_looking(self) -> None:
+        """Look at everything when a gateway has come, and whenever something is published that is not known."""
+        if self._address.gateway:
+            self._look.set()
+        with anyio.move_on_after(ANNOUNCE_WITHIN):
+            await self._look.wait()
+        if not self._look.is_set():
+            self._network.disconnected(f"no gateway of zwave-js-ui announces itself below {self._address.prefix}/")
+        while True:
+            connected = self._network.link.state is LinkState.CONNECTED
+            with anyio.move_on_after(None if connected else _ASK_AGAIN):
+                await self._look.wait()
+            self._look = anyio.Event()
+            try:
+                await self._look_at_everything()
+            except ZwaveError as error:
+                log.warning("the gateway does not tell its nodes: %r", error)
+                if not isinstance(error, NotConnectedError):
+                    self._network.disconnected("the gateway of zwave-js-ui does not answer")
+            await anyio.sleep(_BETWEEN_LOOKS)
+
+    async def _look_at_everything(self) -> None:
+        facts = {"gateway": self._choose_gateway()}
+        try:
+            info = DriverInfo.model_validate(await self._call("getInfo"))
+            nodes = Nodes.model_validate({"nodes": await self._call("getNodes")}).nodes
+        except RefusedError as error:
+            log.warning("the gateway's driver is not ready: %s", error.message)
+            self._network.connected((), Controller(), facts)
+            return
+        except ValueError as error:
+            log.debug("what the gateway says makes no sense: %s", error)
+            self._network.disconnected("what the gateway says of its nodes makes no sense")
+            return
+        known = {node.id: node.to_node() for node in nodes}
+        for node in known.values():
+            _keep_newer(node, self._network.nodes.get(node.id))
+        self._index = TopicIndex.build(known.values())
+        controller = info.to_controller(known)
+        if controller.node in known:
+            known[controller.node].controller = True
+        self._network.connected(known.values(), controller, {**facts, "version": info.app_version or ""})
+
+    def _choose_gateway(self) -> str:
+        """The gateway to talk to; raises NotConnectedError where there is none, or a choice that is not ours."""
+        if self._address.gateway:
+            return self._address.gateway
+        online = sorted(name for name, here in self._online.items() if here)
+        if len(online) == 1:
+            return online[0]
+        if online:
+            problem = f"several gateways are there ({', '.join(online)}); end the address with ?gateway={online[0]}"
+        elif self._online:
+            problem = f"the gateway {', '.join(sorted(self._online))} is offline"
+        else:
+            problem = f"no gateway of zwave-js-ui announces itself below {self._address.prefix}/"
+        if self._network.link.problem != problem:
+            self._network.disconnected(problem)
+        raise NotConnectedError(self._address.shown, problem)
+
+    def _take(self, message: Message) -> None:
+        """Take one message; what makes no sense is logged and passed over."""
+        try:
+            payload: bytes = message.payload
+            match parse_topic(str(message.topic), self._address.prefix):
+                case ReplyTopic(gateway, api):
+                    self._take_reply(gateway, api, payload)
+                case GatewayTopic(gateway, "status") if payload:
+                    self._take_gateway_status(gateway, here=read_flag(payload))
+                case DriverTopic() if payload:
+                    self._take_driver_status(ready=read_flag(payload), retained=bool(message.retain))
+                case DeviceTopic(path) if not apply_report(
+                    self._network, self._index, path, payload, retained=bool(message.retain)
+                ):
+                    self._look.set()
+        except ValueError as error:  # also pydantic's
+            log.warning("passed over what stands at %s: %.*s", message.topic, _SHOWN, error)
+
+    def _take_gateway_status(self, gateway: str, *, here: bool) -> None:
+        self._online[gateway] = here
+        if here:
+            self._look.set()
+        elif self._address.gateway in ("", gateway):
+            self._network.disconnected(f"the gateway {gateway} is offline")
+            self._pending.fail_all()
+
+    def _take_driver_status(self, *, ready: bool, retained: bool) -> None:
+        self._network.controller.ready = ready and self._network.link.state is LinkState.CONNECTED
+        if ready and not retained:
+            self._look.set()  # it has started anew: everything known is void
+
+    def _take_reply(self, gateway: str, api: str, payload: bytes) -> None:
+        reply = Reply.model_validate(read_json(payload))
+        key = self._find_request(api, reply)
+        if key is None:
+            log.debug("gateway %s answers %s to somebody else", gateway, api)
+        elif reply.success:
+            self._pending.answer(key, reply.result)
+        else:
+            self._pending.fail(key, RefusedError(api, "api_failed", reply.message))
+
+    def _find_request(self, api: str, reply: Reply) -> str | None:
+        """The request that a reply belongs to: by its id, or by what was asked if an old gateway does not echo it."""
+        if isinstance(reply.origin, dict):
+            session, _, key = str(reply.origin.get("id")).partition(":")
+            return key if session == self._session else None
+        return next((key for key, asked in self._asked.items() if asked == (api, reply.args)), None)
+
+    async def _call(self, api: str, *arguments: Any) -> Any:
+        client, gateway = self._client, self._choose_gateway()
+        if client is None:
+            raise NotConnectedError(self._address.shown, self._network.link.problem)
+        pending, asked = self._pending, list(arguments)
+        key = pending.open(api)
+        self._asked[key] = (api, asked)
+        try:
+            topic = request_topic(self._address.prefix, gateway, api)
+            await client.publish(topic, json.dumps({"args": asked, "id": f"{self._session}:{key}"}), qos=1)
+        except MqttError:
+            pending.fail_all()
+        try:
+            return await pending.wait(key, ANSWER_WITHIN)
+        finally:
+            del self._asked[key]
+
+
+def _keep_newer(node: Node, before: Node | None) -> None:
+    """Keep what was published while the gateway put its answer together."""
+    for id_, known in before.values.items() if before else ():
+        fresh = node.values.get(id_)
+        if fresh and known.updated and (fresh.updated is None or fresh.updated < known.updated):
+            node.values[id_] = replace(fresh, value=known.value, updated=known.updated)
+
+
+def _address(value_id: ValueId) -> dict[str, Any]:
+    value = {
+        "nodeId": value_id.node,
+        "commandClass": value_id.command_class,
+        "endpoint": value_id.endpoint,
+        "property": value_id.property,
+    }
+    return value if value_id.key is None else {**value, "propertyKey": value_id.key}
+
+
+def _word(error: Exception | None) -> str:
+    """What is wrong, in a clause; the libraries' texts hold no password."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error or "") or "no reason is given"

@@ -1,0 +1,65 @@
+"""Requests that wait for their answers: matched by id, failed together when the connection ends."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import anyio
+
+from zwave_mcp.errors import ConnectionLostError, NoAnswerError
+
+
+class Pending:
+    """The requests of one connection."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, tuple[str, asyncio.Future[Any]]] = {}
+        self._last = 0
+
+    def open(self, request: str) -> str:
+        """Begin to wait for the answer to a request, which is named for people; gives the id to send with it."""
+        self._last += 1
+        key = f"{self._last}"
+        self._waiting[key] = (request, asyncio.get_running_loop().create_future())
+        return key
+
+    async def wait(self, key: str, seconds: float) -> Any:
+        """Wait for the answer; raises ConnectionLostError, NoAnswerError, and what `fail` was given."""
+        request, future = self._waiting[key]
+        try:
+            with anyio.fail_after(seconds):
+                return await future
+        except TimeoutError:
+            raise NoAnswerError(request, seconds) from None
+        finally:
+            del self._waiting[key]
+
+    def answer(self, key: object, answer: Any) -> bool:
+        """Hand over an answer; false where nobody waits for it."""
+        waiting = self._waiting.get(key) if isinstance(key, str) else None
+        if waiting is None:
+            return False
+        if not waiting[1].done():
+            waiting[1].set_result(answer)
+        return True
+
+    def name_of(self, key: object) -> str:
+        """What was asked for under this id."""
+        waiting = self._waiting.get(key) if isinstance(key, str) else None
+        return waiting[0] if waiting else ""
+
+    def fail(self, key: object, error: Exception) -> bool:
+        """End a request with an error; false where nobody waits for it."""
+        waiting = self._waiting.get(key) if isinstance(key, str) else None
+        if waiting is None:
+            return False
+        if not waiting[1].done():
+            waiting[1].set_exception(error)
+        return True
+
+    def fail_all(self) -> None:
+        """The connection is over; nobody will answer any more."""
+        for request, future in list(self._waiting.values()):
+            if not future.done():
+                future.set_exception(ConnectionLostError(request))

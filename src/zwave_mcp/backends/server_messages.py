@@ -1,0 +1,167 @@
+"""Messages of zwave-js-server, checked and turned into our model; what is not needed is left unread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from zwave_mcp.backends.messages import Message
+from zwave_mcp.network import Controller
+from zwave_mcp.nodes import Node, Status
+from zwave_mcp.values import Value, ValueId, read_iso
+
+_STATUSES = {0: Status.UNKNOWN, 1: Status.ASLEEP, 2: Status.AWAKE, 3: Status.DEAD, 4: Status.ALIVE}
+_CONTROLLER_STATUSES = {0: "ready", 1: "unresponsive", 2: "unable to transmit", 3: "jammed"}
+STATUS_EVENTS = {"wake up": Status.AWAKE, "sleep": Status.ASLEEP, "dead": Status.DEAD, "alive": Status.ALIVE}
+
+
+class Metadata(Message):
+    type: str = "any"
+    readable: bool = True
+    writeable: bool = False
+    label: str | None = None
+    unit: str | None = None
+    min: float | None = None
+    max: float | None = None
+    states: dict[str, str] | None = None
+    secret: bool = False
+
+
+class ValueState(Message):
+    command_class: int
+    endpoint: int = 0
+    property: str | int
+    property_key: str | int | None = None
+    command_class_name: str | None = None
+    property_name: str | None = None
+    property_key_name: str | None = None
+    metadata: Metadata = Field(default_factory=Metadata)
+    value: Any = None
+    new_value: Any = None
+
+    def id_in(self, node: int) -> ValueId:
+        return ValueId(node, self.command_class, self.endpoint, self.property, self.property_key)
+
+    def to_value(self, node: int) -> Value:
+        data = self.metadata
+        return Value(
+            self.id_in(node),
+            self.value,
+            label=data.label or "",
+            class_name=self.command_class_name or "",
+            property_name=self.property_name or "",
+            key_name=self.property_key_name or "",
+            type=data.type,
+            unit=data.unit,
+            readable=data.readable,
+            writeable=data.writeable,
+            secret=data.secret,
+            minimum=data.min,
+            maximum=data.max,
+            states=data.states or {},
+        )
+
+
+class DeviceConfig(Message):
+    manufacturer: str | None = None
+    label: str | None = None
+    description: str | None = None
+
+
+class NodeState(Message):
+    node_id: int
+    name: str | None = None
+    location: str | None = None
+    status: int = 0
+    ready: bool = False
+    interview_stage: str | int | None = None
+    is_controller_node: bool = False
+    device_config: DeviceConfig | None = None
+    statistics: dict[str, Any] = Field(default_factory=dict)
+    last_seen: str | None = None
+    values: list[ValueState] | dict[str, ValueState] = Field(default_factory=list)
+
+    def to_node(self, controller: int | None) -> Node:
+        values = self.values.values() if isinstance(self.values, dict) else self.values
+        product = self.device_config or DeviceConfig()
+        node = Node(
+            self.node_id,
+            name=(self.name or "").strip(),
+            location=(self.location or "").strip(),
+            status=_STATUSES.get(self.status, Status.UNKNOWN),
+            ready=self.ready,
+            interview=str(self.interview_stage or ""),
+            controller=self.is_controller_node or self.node_id == controller,
+            product=" ".join(filter(None, (product.manufacturer, product.label, product.description))),
+            last_seen=read_iso(self.last_seen or self.statistics.get("lastSeen")),
+            statistics=self.statistics,
+        )
+        node.values = {value.id: value for value in (state.to_value(self.node_id) for state in values)}
+        return node
+
+
+class DriverState(Message):
+    ready: bool = True  # servers that do not tell listen only when it is
+    all_nodes_ready: bool | None = None
+
+
+class ControllerState(Message):
+    home_id: int | None = None
+    own_node_id: int | None = None
+    status: int | None = None
+    statistics: dict[str, Any] = Field(default_factory=dict)
+
+
+class ServerState(Message):
+    driver: DriverState = Field(default_factory=DriverState)
+    controller: ControllerState = Field(default_factory=ControllerState)
+    nodes: list[NodeState] = Field(default_factory=list)
+
+    def to_nodes(self) -> list[Node]:
+        return [node.to_node(self.controller.own_node_id) for node in self.nodes]
+
+    def to_controller(self, version: Version) -> Controller:
+        own = self.controller
+        return Controller(
+            ready=self.driver.ready,
+            home_id="" if own.home_id is None else f"0x{own.home_id:08x}",
+            node=own.own_node_id,
+            status=word_controller_status(own.status),
+            driver=f"zwave-js {version.driver_version}".strip(),
+            all_nodes_ready=self.driver.all_nodes_ready,
+            statistics=own.statistics,
+        )
+
+
+class Version(Message):
+    """The server's greeting."""
+
+    type: str
+    driver_version: str = ""
+    server_version: str = ""
+    min_schema_version: int = 0
+    max_schema_version: int = 0
+
+    def facts(self, schema: int) -> Mapping[str, Any]:
+        return {"version": self.server_version, "schema": schema}
+
+
+class Event(Message):
+    """Something that happened; `args` is of many forms."""
+
+    source: str
+    event: str
+    node_id: int | None = None
+    args: Any = None
+    node_state: NodeState | None = None
+    node: NodeState | None = None
+    statistics: dict[str, Any] | None = None
+    status: Any = None
+    stage_name: str | None = None
+
+
+def word_controller_status(status: object) -> str:
+    """The state of the radio in a word; old servers do not tell it."""
+    return _CONTROLLER_STATUSES.get(status, "unknown") if isinstance(status, int) else "unknown"

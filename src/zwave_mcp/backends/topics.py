@@ -1,0 +1,170 @@
+"""Topics of zwave-js-ui on MQTT: which of its messages stands where, in each of its ways to name values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from zwave_mcp.nodes import Node
+from zwave_mcp.values import Value, ValueId
+
+GATEWAY = "ZWAVE_GATEWAY-"
+_CLIENTS, _EVENTS, _API, _SET = "_CLIENTS", "_EVENTS", "api", "set"
+_REMOVED = re.compile(r"[^A-Za-z0-9\-_À-ÖØ-öø-ÿ/]")
+# How topics with names write a command class, where it matters here.
+_CLASS_NAMES = {
+    0x20: "basic",
+    0x25: "switch_binary",
+    0x26: "switch_multilevel",
+    0x30: "sensor_binary",
+    0x31: "sensor_multilevel",
+    0x32: "meter",
+    0x33: "color",
+    0x40: "thermostat_mode",
+    0x42: "thermostat_operating_state",
+    0x43: "thermostat_setpoint",
+    0x44: "thermostat_fan_mode",
+    0x45: "thermostat_fan_state",
+    0x5B: "central_scene",
+    0x62: "door_lock",
+    0x63: "user_code",
+    0x66: "barrier_operator",
+    0x70: "configuration",
+    0x71: "notification",
+    0x72: "manufacturer_specific",
+    0x75: "protection",
+    0x76: "lock",
+    0x77: "node_naming",
+    0x79: "sound_switch",
+    0x80: "battery",
+    0x81: "clock",
+    0x84: "wake_up",
+    0x86: "version",
+    0x87: "indicator",
+    0x90: "energy_production",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayTopic:
+    """About a gateway itself; `about` is status or version."""
+
+    gateway: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTopic:
+    """The answer of a gateway to a request."""
+
+    gateway: str
+    api: str
+
+
+@dataclass(frozen=True, slots=True)
+class DriverTopic:
+    """Whether the driver is ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTopic:
+    """About a node or one of its values; `path` is what follows the prefix."""
+
+    path: str
+
+
+Topic = GatewayTopic | ReplyTopic | DriverTopic | DeviceTopic
+
+
+def parse_topic(topic: str, prefix: str) -> Topic | None:
+    """Say what a message at this topic is; None for what is of no concern, such as the commands of others."""
+    if not topic.startswith(f"{prefix}/"):
+        return None
+    path = topic[len(prefix) + 1 :]
+    match path.split("/"):
+        case [str(first), *_] if first == _EVENTS:
+            return None
+        case [*_, str(last)] if last == _SET:
+            return None
+        case [str(first), str(client), str(about)] if first == _CLIENTS and client.startswith(GATEWAY):
+            return GatewayTopic(client.removeprefix(GATEWAY), about)
+        case [str(first), str(client), "api", str(api)] if first == _CLIENTS and client.startswith(GATEWAY):
+            return ReplyTopic(client.removeprefix(GATEWAY), api)
+        case [str(first), *_] if first == _CLIENTS:
+            return None
+        case ["driver", "status"]:
+            return DriverTopic()
+    return DeviceTopic(path)
+
+
+def request_topic(prefix: str, gateway: str, api: str) -> str:
+    """Where a gateway takes requests."""
+    return "/".join((prefix, _CLIENTS, f"{GATEWAY}{gateway}", _API, api, _SET))
+
+
+def clean(part: str) -> str:
+    """Write a name as it stands in topics: without most characters, spaces as underlines, and slashes left alone."""
+    return _REMOVED.sub("", re.sub(r"\s", "_", part))
+
+
+@dataclass(slots=True)
+class TopicIndex:
+    """The nodes and values of a network by their topics; a topic that several share leads to none of them."""
+
+    _nodes: dict[str, set[int]] = field(default_factory=dict)
+    _values: dict[int, dict[str, ValueId]] = field(default_factory=dict)
+
+    @classmethod
+    def build(cls, nodes: Iterable[Node]) -> TopicIndex:
+        index = cls()
+        for node in nodes:
+            for path in node_paths(node):
+                index._nodes.setdefault(path, set()).add(node.id)
+            index._values[node.id] = {tail: value.id for value in node.values.values() for tail in value_tails(value)}
+        return index
+
+    def find_value(self, path: str) -> ValueId | None:
+        """Find the value that is published at a path."""
+        found = {
+            self._values[node][tail]
+            for head, tail in _splits(path)
+            for node in self._nodes.get(head, ())
+            if tail in self._values[node]
+        }
+        return found.pop() if len(found) == 1 else None
+
+    def find_node(self, path: str) -> tuple[int, str] | None:
+        """Find the node that something like …/status is about, and that last word."""
+        head, _, about = path.rpartition("/")
+        nodes = self._nodes.get(head, set())
+        return (next(iter(nodes)), about) if len(nodes) == 1 else None
+
+
+def node_paths(node: Node) -> set[str]:
+    """Every way in which a gateway may write a node, by its settings: with or without its place, by name or number."""
+    names = {clean(node.name) if node.name else f"nodeID_{node.id}", str(node.id)}
+    places = {"", f"{clean(node.location)}/" if node.location else ""}
+    return {f"{place}{name}" for place in places for name in names}
+
+
+def value_tails(value: Value) -> Iterator[str]:
+    """What follows the node for a value, in topics with names and in topics with numbers."""
+    id_ = value.id
+    class_name = _CLASS_NAMES.get(id_.command_class, f"unknownClass_{id_.command_class}")
+    key = () if id_.key is None else (_without_slash(id_.key),)
+    named = (class_name, f"endpoint_{id_.endpoint}", _without_slash(value.property_name or id_.property), *key)
+    numbered = (str(id_.command_class), str(id_.endpoint), _without_slash(id_.property), *key)
+    for parts in (named, numbered):
+        yield "/".join(map(clean, parts))
+
+
+def _without_slash(part: str | int) -> str:
+    return str(part).replace("/", "-")
+
+
+def _splits(path: str) -> Iterator[tuple[str, str]]:
+    position = path.find("/")
+    while position != -1:
+        yield path[:position], path[position + 1 :]
+        position = path.find("/", position + 1)

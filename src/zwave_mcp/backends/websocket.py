@@ -1,0 +1,248 @@
+"""The backend for zwave-js-server: one WebSocket, on which requests are matched by id and events feed the model."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import anyio
+from pydantic import ValidationError
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
+from zwave_mcp.address import Address
+from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration
+from zwave_mcp.backends.pending import Pending
+from zwave_mcp.backends.reconnecting import keep_connected
+from zwave_mcp.backends.server_events import apply_event
+from zwave_mcp.backends.server_messages import Event, ServerState, Version
+from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
+from zwave_mcp.network import Network
+from zwave_mcp.values import ValueId, read_milliseconds
+
+log = logging.getLogger(__name__)
+
+OLDEST_SCHEMA, NEWEST_SCHEMA = 15, 50  # of the server's interface, as far as it is known here
+OPEN_WITHIN = 10.0  # seconds
+LARGEST_MESSAGE = 256 * 1024 * 1024  # bytes: a network of 200 nodes is described in several megabytes
+_AT_ONCE = 20  # requests for times
+_TRY_AGAIN_LATER = 1013
+_SHOWN = 200  # characters of a message that makes no sense
+
+
+class WebSocketBackend:
+    """See Backend."""
+
+    def __init__(self, network: Network, address: Address) -> None:
+        self._network = network
+        self._address = address
+        self._socket: ClientConnection | None = None
+        self._pending = Pending()
+        self._knows_times = True
+
+    async def run(self) -> None:
+        await keep_connected(self._network, self._connect_once)
+
+    async def set_value(self, value_id: ValueId, value: Any, *, transition: float | None) -> SetOutcome:
+        options = {} if transition is None else {"options": {"transitionDuration": write_duration(transition)}}
+        answer = await self._request("node.set_value", **_address(value_id), value=value, **options)
+        return read_outcome(answer.get("result", answer.get("success")))
+
+    async def poll_value(self, value_id: ValueId) -> Any:
+        return (await self._request("node.poll_value", **_address(value_id))).get("value")
+
+    async def refresh(self, node: int) -> None:
+        await self._request("node.refresh_values", nodeId=node)
+
+    async def ping(self, node: int) -> bool:
+        return (await self._request("node.ping", nodeId=node)).get("responded") is True
+
+    async def read_times(self, ids: Iterable[ValueId]) -> Mapping[ValueId, datetime]:
+        times: dict[ValueId, datetime] = {}
+        limit = anyio.CapacityLimiter(_AT_ONCE)
+
+        async def read(wanted: ValueId) -> None:
+            async with limit:
+                moment = await self._read_time(wanted)
+            if moment is not None:
+                times[wanted] = moment
+
+        async with anyio.create_task_group() as tasks:
+            for wanted in ids:
+                tasks.start_soon(read, wanted)
+        return times
+
+    async def _read_time(self, value_id: ValueId) -> datetime | None:
+        if not self._knows_times:
+            return None
+        try:
+            answer = await self._request("node.get_value_timestamp", **_address(value_id))
+        except RefusedError as error:
+            self._knows_times = error.code != "unknown_command"  # a server from before there was one
+            return None
+        except ZwaveError:
+            return None  # the value is known; when it was heard is not, any more
+        return read_milliseconds(answer.get("timestamp"))
+
+    async def _connect_once(self) -> None:
+        """Be connected until the end of it; raises LinkError."""
+        try:
+            async with connect(
+                self._uri(),
+                additional_headers=_authorization(self._address),
+                open_timeout=OPEN_WITHIN,
+                max_size=LARGEST_MESSAGE,
+                proxy=None,
+            ) as socket:
+                await self._serve(socket)
+        except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed) as error:
+            raise LinkError(_word_link_error(error)) from error
+
+    def _uri(self) -> str:
+        address = self._address
+        query = f"?{address.query}" if address.query else ""
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        return f"{'wss' if address.secure else 'ws'}://{host}:{address.port}{address.path}{query}"
+
+    async def _serve(self, socket: ClientConnection) -> None:
+        """Agree on a version, take over what the server knows, then follow what happens; raises LinkError."""
+        with anyio.fail_after(OPEN_WITHIN):
+            version = _read_version(await socket.recv())
+            schema = _choose_schema(version)
+            await _exchange(socket, "set_api_schema", schemaVersion=schema)
+            listening = await _exchange(socket, "start_listening")
+        try:
+            state = ServerState.model_validate(listening.get("state"))
+        except ValidationError as error:
+            log.debug("the server's state makes no sense: %s", error)
+            raise LinkError("what the server says of its network makes no sense") from error
+        self._socket, self._pending, self._knows_times = socket, Pending(), True
+        self._network.connected(state.to_nodes(), state.to_controller(version), version.facts(schema))
+        log.info("connected to %s: server %s, schema %s", self._address.shown, version.server_version, schema)
+        try:
+            async for message in socket:
+                self._take(message)
+        finally:
+            self._socket = None
+            self._pending.fail_all()
+
+    def _take(self, text: str | bytes) -> None:
+        """Take one message; what makes no sense is logged and passed over."""
+        try:
+            message = _parse(text)
+            if message.get("type") == "event":
+                apply_event(self._network, Event.model_validate(message.get("event")))
+            elif message.get("type") == "result":
+                self._take_result(message)
+            else:
+                log.warning("passed over a message of the server: %.*r", _SHOWN, message)
+        except ValueError as error:  # also pydantic's
+            log.warning("passed over a message of the server that makes no sense: %.*s", _SHOWN, error)
+
+    def _take_result(self, message: Mapping[str, Any]) -> None:
+        key, result = message.get("messageId"), message.get("result")
+        if message.get("success") is True:
+            known = self._pending.answer(key, result if isinstance(result, dict) else {})
+        else:
+            known = self._pending.fail(key, _read_refusal(self._pending.name_of(key), message))
+        if not known:
+            log.debug("an answer that nobody waits for: %r", key)
+
+    async def _request(self, command: str, **arguments: Any) -> dict[str, Any]:
+        socket = self._socket
+        if socket is None:
+            raise NotConnectedError(self._address.shown, self._network.link.problem)
+        pending = self._pending
+        key = pending.open(command)
+        try:
+            await socket.send(json.dumps({"messageId": key, "command": command, **arguments}))
+        except ConnectionClosed:
+            pending.fail_all()
+        answer: dict[str, Any] = await pending.wait(key, ANSWER_WITHIN)
+        return answer
+
+
+async def _exchange(socket: ClientConnection, command: str, **arguments: Any) -> dict[str, Any]:
+    """Ask before events are listened to, so that the answer is the next thing that makes sense."""
+    await socket.send(json.dumps({"messageId": command, "command": command, **arguments}))
+    while True:
+        try:
+            message = _parse(await socket.recv())
+        except ValueError as error:
+            log.warning("passed over a message of the server that makes no sense: %.*s", _SHOWN, error)
+            continue
+        if message.get("messageId") != command:
+            continue
+        if message.get("success") is not True:
+            raise LinkError(f"the server refused {command}: {_read_refusal(command, message).message}")
+        result = message.get("result")
+        return result if isinstance(result, dict) else {}
+
+
+def _parse(text: str | bytes) -> dict[str, Any]:
+    """Read a message; raises ValueError."""
+    try:
+        message = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    if not isinstance(message, dict):
+        raise ValueError(f"it is no object: {text[:_SHOWN]!r}")
+    return message
+
+
+def _read_version(text: str | bytes) -> Version:
+    try:
+        version = Version.model_validate(_parse(text))
+    except ValueError as error:
+        raise LinkError("what answers there is no zwave-js-server") from error
+    if version.type != "version":
+        raise LinkError("what answers there is no zwave-js-server")
+    return version
+
+
+def _choose_schema(version: Version) -> int:
+    """The newest form of the interface that both sides know; raises LinkError."""
+    chosen = min(version.max_schema_version, NEWEST_SCHEMA)
+    if chosen < max(version.min_schema_version, OLDEST_SCHEMA):
+        offered = f"{version.min_schema_version} to {version.max_schema_version}"
+        raise LinkError(f"the server speaks schema {offered}, this program {OLDEST_SCHEMA} to {NEWEST_SCHEMA}")
+    return chosen
+
+
+def _read_refusal(request: str, message: Mapping[str, Any]) -> RefusedError:
+    text = message.get("zwaveErrorMessage") or message.get("message") or ""
+    return RefusedError(request, str(message.get("errorCode") or "unknown_error"), str(text).partition("\n")[0])
+
+
+def _authorization(address: Address) -> dict[str, str]:
+    """For a reverse proxy that asks who is there; in a header, since errors tell the address."""
+    if not address.username:
+        return {}
+    token = base64.b64encode(f"{address.username}:{address.password}".encode()).decode()
+    return {"Authorization": f"Basic {token}"}
+
+
+def _address(value_id: ValueId) -> dict[str, Any]:
+    value = {"commandClass": value_id.command_class, "endpoint": value_id.endpoint, "property": value_id.property}
+    if value_id.key is not None:
+        value["propertyKey"] = value_id.key
+    return {"nodeId": value_id.node, "valueId": value}
+
+
+def _word_link_error(error: Exception) -> str:
+    match error:
+        case ConnectionClosed() if error.rcvd is not None and error.rcvd.code == _TRY_AGAIN_LATER:
+            return error.rcvd.reason or "the server is not ready"
+        case ConnectionClosed():
+            return "the connection broke"
+        case TimeoutError():
+            return "the server did not answer in time"
+        case InvalidHandshake():
+            return "what answers there does not open a WebSocket"
+        case OSError():
+            return error.strerror or "the server cannot be reached"
+    return type(error).__name__

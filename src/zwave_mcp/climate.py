@@ -1,0 +1,118 @@
+"""Thermostats: set points with their units and limits, and modes by name."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from zwave_mcp.abilities import find_control
+from zwave_mcp.commands import Command
+from zwave_mcp.errors import BadSettingError, EndpointError, UnableError
+from zwave_mcp.names import fold
+from zwave_mcp.nodes import Node
+from zwave_mcp.values import CommandClass, Value, state_key
+
+Unit = Literal["C", "F"]
+
+_MODE = ((CommandClass.THERMOSTAT_MODE, "mode"),)
+_SETPOINT = ((CommandClass.THERMOSTAT_SETPOINT, "setpoint"),)
+_SAME = 0.11  # degrees: devices round to tenths, or to halves of the other unit
+_WITH_SETPOINT = {1, 2, 7, 8, 9, 10, 11, 12, 15}  # modes whose set point has the same number in the Z-Wave standard
+
+
+def build_temperature(
+    node: Node, *, temperature: float, unit: Unit | None, setpoint: str | None, endpoint: int | None
+) -> Command:
+    """Set a set point: the one that is named, else that of the mode the thermostat is in, else its only one."""
+    target = _choose_setpoint(node, setpoint, endpoint)
+    degrees = _convert(node, target, temperature, unit)
+    low, high = target.minimum, target.maximum
+    if (low is not None and degrees < low) or (high is not None and degrees > high):
+        raise BadSettingError(node.title, f"{degrees:g}{target.unit or ''}", describe_limits(target))
+    return Command(target, degrees, target.id, lambda value: _is_near(value, degrees))
+
+
+def build_mode(node: Node, *, mode: str, endpoint: int | None) -> Command:
+    """Set the mode that has this name."""
+    target = find_control(node, "set to a thermostat mode", _MODE, endpoint=endpoint)
+    numbers = {fold(name): number for number, name in target.states.items()}
+    number = numbers.get(fold(mode))
+    if number is None or not number.isdecimal():
+        raise BadSettingError(node.title, f'"{mode}"', " or ".join(target.states.values()) or "no mode at all")
+    wanted = int(number)
+    return Command(target, wanted, target.id, lambda value: state_key(value) == number)
+
+
+def describe_limits(target: Value) -> str:
+    """What a set point accepts, in words."""
+    unit = target.unit or ""
+    if target.minimum is None or target.maximum is None:
+        return f"a temperature in {unit}" if unit else "a temperature"
+    return f"{target.minimum:g} to {target.maximum:g} {unit}".strip()
+
+
+def list_setpoints(node: Node) -> list[Value]:
+    """The set points that can be set, in the order of their numbers."""
+    found = [value for value in node.values.values() if _is_setpoint(value) and value.writeable]
+    return sorted(found, key=lambda value: (value.id.endpoint, str(value.id.key)))
+
+
+def name_of(target: Value) -> str:
+    """What a set point is called: Heating, Cooling, …"""
+    if target.key_name:
+        return target.key_name
+    _, _, inside = target.label.partition("(")  # "Setpoint (Heating)"
+    return inside.rstrip(")") or target.name
+
+
+def _choose_setpoint(node: Node, named: str | None, endpoint: int | None) -> Value:
+    wish = "set to a temperature"
+    known = [value for value in list_setpoints(node) if endpoint in (None, value.id.endpoint)]
+    if not known:
+        everywhere = list_setpoints(node)
+        if everywhere:
+            available = sorted({value.id.endpoint for value in everywhere})
+            raise EndpointError(node.title, wish, endpoint=endpoint, available=available)
+        return find_control(node, wish, _SETPOINT, endpoint=endpoint)  # says what the device can do
+    if named is not None:
+        known = [value for value in known if fold(name_of(value)) == fold(named)]
+        if not known:
+            raise BadSettingError(node.title, f'the set point "{named}"', _name_all(list_setpoints(node)))
+    elif len(known) > 1:
+        known = [value for value in known if value.id.key in _WITH_SETPOINT & {_mode_of(node)}] or known
+    if len({value.id.endpoint for value in known}) > 1:
+        raise EndpointError(node.title, wish, endpoint=None, available=sorted({v.id.endpoint for v in known}))
+    if len(known) > 1:
+        raise BadSettingError(node.title, "a temperature without saying which", f"setpoint {_name_all(known)}")
+    return known[0]
+
+
+def _name_all(setpoints: list[Value]) -> str:
+    return " or ".join(dict.fromkeys(name_of(value) for value in setpoints))
+
+
+def _mode_of(node: Node) -> int:
+    for value in node.values.values():
+        if value.id.command_class == CommandClass.THERMOSTAT_MODE and value.id.property == "mode":
+            return value.value if isinstance(value.value, int) else -1
+    return -1
+
+
+def _convert(node: Node, target: Value, temperature: float, unit: Unit | None) -> float:
+    own = (target.unit or "").strip().lstrip("°").upper()
+    if not math.isfinite(temperature):
+        raise BadSettingError(node.title, str(temperature), describe_limits(target))
+    if unit is None or not own or unit == own:
+        return temperature
+    if own not in ("C", "F"):
+        raise UnableError(node.title, f"set in °{unit}", (f"thermostat in {target.unit}",))
+    converted = temperature * 9 / 5 + 32 if own == "F" else (temperature - 32) * 5 / 9
+    return round(converted, 1)
+
+
+def _is_near(value: object, degrees: float) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value - degrees) < _SAME
+
+
+def _is_setpoint(value: Value) -> bool:
+    return value.id.command_class == CommandClass.THERMOSTAT_SETPOINT and value.id.property == "setpoint"

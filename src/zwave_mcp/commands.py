@@ -1,0 +1,117 @@
+"""Commands that count only when the device itself reports the new value."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+
+from zwave_mcp.backends.backend import Backend, SetOutcome, SetStatus
+from zwave_mcp.errors import (
+    CommandFailedError,
+    NoAnswerError,
+    NotConfirmedError,
+    RefusedError,
+    UnreachableError,
+)
+from zwave_mcp.network import Network
+from zwave_mcp.nodes import Node, Status
+from zwave_mcp.values import Value, ValueId
+
+log = logging.getLogger(__name__)
+
+CONFIRM_WITHIN = 8.0  # seconds after the driver has accepted a command
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+
+_REASONS = {
+    SetStatus.NO_DEVICE_SUPPORT: "the device does not support it",
+    SetStatus.FAIL: "the device, or the driver for it, reported a failure",
+    SetStatus.ENDPOINT_NOT_FOUND: "the device has no such endpoint",
+    SetStatus.NOT_IMPLEMENTED: "the driver does not know how to set it",
+    SetStatus.INVALID_VALUE: "the driver does not accept the value",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Set `target` to `value`; done when `current` has a value that `fits`. `transition` is in seconds."""
+
+    target: Value
+    value: Any
+    current: ValueId
+    fits: Callable[[Any], bool]
+    transition: float | None = None
+
+
+class Commander:
+    """Sends commands, one after the other for each device, and waits until the device confirms them.
+
+    The driver takes a command that was delivered for one that was carried out, and reports the new value by itself. So
+    the device is asked, over the radio, what the value is now; only its own answer counts.
+    """
+
+    def __init__(self, network: Network, backend: Backend, *, confirm_within: float = CONFIRM_WITHIN) -> None:
+        self._network = network
+        self._backend = backend
+        self._confirm_within = confirm_within
+        self._turns: dict[int, anyio.Lock] = {}
+
+    async def carry_out(self, node: Node, command: Command) -> Value:
+        """Give the value that the device reports after the command; raises the errors that say why it does not."""
+        async with self._turns.setdefault(node.id, anyio.Lock()):
+            await self._network.require_connection()
+            check_reachable(node)
+            log.debug("node %s: set %s to %r", node.id, command.target.name, command.value)
+            outcome = await self._send(node, command)
+            return await self._confirm(node, command, outcome)
+
+    async def _send(self, node: Node, command: Command) -> SetOutcome:
+        try:
+            outcome = await self._backend.set_value(command.target.id, command.value, transition=command.transition)
+        except RefusedError as error:
+            raise CommandFailedError(node.title, error.message or error.code) from error
+        if not outcome.accepted:
+            raise CommandFailedError(node.title, outcome.message or _REASONS[outcome.status])
+        return outcome
+
+    async def _confirm(self, node: Node, command: Command, outcome: SetOutcome) -> Value:
+        limit = self._confirm_within + max(command.transition or 0.0, outcome.remaining)
+        deadline = time.monotonic() + limit
+        pause = _FIRST_PAUSE
+        heard, last = False, self._last_known(command.current)
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                with anyio.fail_after(left):
+                    last = await self._backend.poll_value(command.current)
+                heard = True
+            except (RefusedError, NoAnswerError, TimeoutError) as error:
+                log.debug("node %s does not tell its value: %r", node.id, error)
+            if heard and command.fits(last):
+                return self._current(command.current, last)
+            await self._network.wait_for_news(command.current, min(pause, max(0.0, deadline - time.monotonic())))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+        raise NotConfirmedError(node.title, wanted=command.value, last=last, heard=heard, seconds=limit)
+
+    def _last_known(self, value_id: ValueId) -> Any:
+        node = self._network.nodes.get(value_id.node)
+        value = node.values.get(value_id) if node else None
+        return None if value is None else value.value
+
+    def _current(self, value_id: ValueId, reported: Any) -> Value:
+        node = self._network.nodes.get(value_id.node)
+        known = node.values.get(value_id) if node else None
+        if known is not None and known.value == reported:
+            return known
+        return replace(known or Value(value_id), value=reported, updated=datetime.now(UTC))  # heard just now
+
+
+def check_reachable(node: Node) -> None:
+    """Refuse to talk to a device that cannot hear; raises UnreachableError."""
+    if node.status in (Status.DEAD, Status.ASLEEP) or not node.ready:
+        seen = node.last_seen.isoformat(timespec="seconds") if node.last_seen else None
+        raise UnreachableError(node.title, node.status, ready=node.ready, last_seen=seen)

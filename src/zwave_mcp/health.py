@@ -1,0 +1,132 @@
+"""The state of the network in one look: the connection, the controller, and the devices that need attention."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import Any, NotRequired, TypedDict
+
+from zwave_mcp.network import LinkState, Network
+from zwave_mcp.nodes import Node, Status
+
+
+class DeviceState(TypedDict):
+    """One device that is dead, asleep or not ready."""
+
+    node: int
+    name: str
+    location: str
+    last_seen: str | None
+    interview: NotRequired[str]
+
+
+class ConnectionState(TypedDict):
+    """The connection to the Z-Wave server; `since` is when it got into this state."""
+
+    backend: str
+    address: str
+    state: str
+    since: str
+    problem: NotRequired[str]
+    failed_attempts: NotRequired[int]
+    server: NotRequired[dict[str, Any]]
+
+
+class ControllerState(TypedDict):
+    """The radio and its driver; the statistics are the driver's own."""
+
+    driver_ready: bool
+    driver: str
+    status: str
+    home_id: str
+    all_nodes_ready: bool | None
+    statistics: dict[str, Any]
+
+
+class Health(TypedDict):
+    """Everything; `problems` is empty where nothing needs attention."""
+
+    healthy: bool
+    problems: list[str]
+    connection: ConnectionState
+    controller: NotRequired[ControllerState]
+    devices: NotRequired[dict[str, int]]
+    dead: NotRequired[list[DeviceState]]
+    asleep: NotRequired[list[DeviceState]]
+    not_ready: NotRequired[list[DeviceState]]
+
+
+def describe_health(network: Network) -> Health:
+    """Describe the network as it is known now; of one that is not connected only the connection is."""
+    connection = _describe_connection(network)
+    if network.link.state is not LinkState.CONNECTED:
+        problem = network.link.problem or "the first attempt to connect is still going on"
+        return Health(healthy=False, problems=[f"Not connected: {problem}."], connection=connection)
+    devices = network.devices()
+    dead = [node for node in devices if node.status is Status.DEAD]
+    not_ready = [node for node in devices if not node.ready and node.status is not Status.DEAD]
+    problems = _list_problems(network, dead, not_ready)
+    return Health(
+        healthy=not problems,
+        problems=problems,
+        connection=connection,
+        controller=_describe_controller(network),
+        devices={"total": len(devices), **Counter(node.status.value for node in devices)},
+        dead=[_describe_device(node) for node in dead],
+        asleep=[_describe_device(node) for node in devices if node.status is Status.ASLEEP],
+        not_ready=[_describe_device(node) for node in not_ready],
+    )
+
+
+def write_time(moment: datetime | None) -> str | None:
+    """Write a time for people and programs alike."""
+    return None if moment is None else moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _list_problems(network: Network, dead: list[Node], not_ready: list[Node]) -> list[str]:
+    problems = []
+    if not network.controller.ready:
+        problems.append("The driver of the controller is not ready.")
+    if network.controller.status in ("unresponsive", "jammed"):
+        problems.append(f"The controller is {network.controller.status}.")
+    if dead:
+        problems.append(f"Dead: {', '.join(node.title for node in dead)}.")
+    if not_ready:
+        problems.append(f"Not yet interviewed: {', '.join(node.title for node in not_ready)}.")
+    return problems
+
+
+def _describe_connection(network: Network) -> ConnectionState:
+    link = network.link
+    state = ConnectionState(
+        backend=network.backend,
+        address=network.address,
+        state=link.state.value,
+        since=write_time(link.since) or "",
+    )
+    if link.problem:
+        state["problem"] = link.problem
+    if link.attempts:
+        state["failed_attempts"] = link.attempts
+    if link.facts:
+        state["server"] = dict(link.facts)
+    return state
+
+
+def _describe_controller(network: Network) -> ControllerState:
+    controller = network.controller
+    return ControllerState(
+        driver_ready=controller.ready,
+        driver=controller.driver,
+        status=controller.status,
+        home_id=controller.home_id,
+        all_nodes_ready=controller.all_nodes_ready,
+        statistics=dict(controller.statistics),
+    )
+
+
+def _describe_device(node: Node) -> DeviceState:
+    state = DeviceState(node=node.id, name=node.title, location=node.location, last_seen=write_time(node.last_seen))
+    if not node.ready and node.interview:
+        state["interview"] = node.interview
+    return state

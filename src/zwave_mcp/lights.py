@@ -1,0 +1,43 @@
+"""Switches and dimmers."""
+
+from __future__ import annotations
+
+from zwave_mcp.abilities import find_control
+from zwave_mcp.commands import Command
+from zwave_mcp.nodes import Node
+from zwave_mcp.values import CommandClass
+
+FULL = 99  # of a dimmer, in the Z-Wave standard
+_PREVIOUS = 255  # as a command: on, at the level it had last
+
+_SWITCHED = ((CommandClass.BINARY_SWITCH, "targetValue"), (CommandClass.MULTILEVEL_SWITCH, "targetValue"))
+_DIMMED = ((CommandClass.MULTILEVEL_SWITCH, "targetValue"),)
+
+
+def build_switch(node: Node, *, on: bool, endpoint: int | None) -> Command:
+    """Switch on or off; a dimmer goes to the level that it had last."""
+    target = find_control(node, "switched on and off", _SWITCHED, endpoint=endpoint)
+    current = target.id.sibling("currentValue")
+    if target.id.command_class == CommandClass.BINARY_SWITCH:
+        return Command(target, on, current, lambda value: value is on)
+    return Command(target, _PREVIOUS if on else 0, current, lambda value: is_level(value) and (value > 0) is on)
+
+
+def build_dim(node: Node, *, percent: int, seconds: float | None, endpoint: int | None) -> Command:
+    """Go to a level, within so many seconds."""
+    target = find_control(node, "dimmed", _DIMMED, endpoint=endpoint)
+    level = min(percent, FULL)
+    current = target.id.sibling("currentValue")
+    return Command(target, level, current, lambda value: is_level(value) and value == level, seconds)
+
+
+def read_percent(value: object) -> int | None:
+    """The level of a dimmer in percent: its 99 is all there is."""
+    if not is_level(value) or not isinstance(value, (int, float)):
+        return None
+    return 100 if value >= FULL else round(value)
+
+
+def is_level(value: object) -> bool:
+    """Whether this is a level of a dimmer, as opposed to a state that it does not know."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= FULL

@@ -1,0 +1,62 @@
+"""Devices by the names that people give them: number, name, or place and name, in any case."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from zwave_mcp.abilities import list_abilities
+from zwave_mcp.errors import AmbiguousDeviceError, Candidate, UnknownDeviceError
+from zwave_mcp.nodes import Node
+
+_SEPARATORS = re.compile(r"[\s/\\,:;|>_.·–—-]+")
+_NUMBER = re.compile(r"(?:node |# ?)?(\d{1,5})")
+_NEAREST = 5
+_SHOWN = 40
+
+
+def find_device(wanted: str | int, devices: Sequence[Node]) -> Node:
+    """Find the one device that is meant; raises UnknownDeviceError and AmbiguousDeviceError.
+
+    A name that is a device's whole name, alone or with its place, comes first; then its number; then words that only
+    one device has all of, so that "kitchen" is enough where there is one device.
+    """
+    form = fold(str(wanted))
+    matches = [node for node in devices if form and form in _full_names(node)] if isinstance(wanted, str) else []
+    matches = matches or _find_by_number(form, devices) or _find_by_words(form, devices)
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise AmbiguousDeviceError(str(wanted), [describe_candidate(node) for node in matches[:_SHOWN]])
+    nearest = sorted(devices, key=lambda node: -_likeness(form, node))[:_NEAREST]
+    raise UnknownDeviceError(str(wanted), nearest=[describe_candidate(node) for node in nearest], total=len(devices))
+
+
+def describe_candidate(node: Node) -> Candidate:
+    return Candidate(node.id, node.title, node.location, list_abilities(node))
+
+
+def fold(name: str) -> str:
+    """Give names that a person would call the same one form."""
+    return _SEPARATORS.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
+
+
+def _full_names(node: Node) -> set[str]:
+    name, place = fold(node.title), fold(node.location)
+    return {name, f"{place} {name}".strip(), f"{name} {place}".strip()}
+
+
+def _find_by_number(form: str, devices: Sequence[Node]) -> list[Node]:
+    number = _NUMBER.fullmatch(form)
+    return [node for node in devices if number and node.id == int(number[1])]
+
+
+def _find_by_words(form: str, devices: Sequence[Node]) -> list[Node]:
+    words = set(form.split())
+    return [node for node in devices if words and words <= set(f"{fold(node.location)} {fold(node.title)}".split())]
+
+
+def _likeness(form: str, node: Node) -> float:
+    return max(SequenceMatcher(None, form, name).ratio() for name in _full_names(node))

@@ -1,0 +1,144 @@
+"""The Z-Wave network as it is known here: one model that every backend feeds and every tool reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+import anyio
+
+from zwave_mcp.errors import DriverNotReadyError, NotConnectedError
+from zwave_mcp.nodes import Node
+from zwave_mcp.values import CommandClass, Value, ValueId
+
+
+class LinkState(Enum):
+    """The connection to the Z-Wave server: being made for the first time, standing, or lost and tried again."""
+
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    DISCONNECTED = "disconnected"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The connection now; `problem` says why there is none, `facts` what the server told about itself."""
+
+    state: LinkState
+    since: datetime
+    problem: str = ""
+    attempts: int = 0  # in vain since it last stood
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Controller:
+    """The radio and its driver."""
+
+    ready: bool = False
+    home_id: str = ""
+    node: int | None = None
+    status: str = "unknown"
+    driver: str = ""
+    all_nodes_ready: bool | None = None
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Network:
+    """Nodes, values and the state of the connection; `address` is shown to people and has no password in it."""
+
+    def __init__(self, backend: str, address: str) -> None:
+        self.backend = backend
+        self.address = address
+        self.nodes: dict[int, Node] = {}
+        self.controller = Controller()
+        self.link = Link(LinkState.CONNECTING, datetime.now(UTC))
+        self._first_attempt = anyio.Event()
+        self._waiting: dict[ValueId, set[anyio.Event]] = {}
+
+    # What backends tell.
+
+    def connected(self, nodes: Iterable[Node], controller: Controller, facts: Mapping[str, Any]) -> None:
+        """Take over everything that the server knows; what was known before is forgotten."""
+        self.nodes = {node.id: node for node in nodes}
+        self.controller = controller
+        if self.link.state is LinkState.CONNECTED:
+            self.link = replace(self.link, facts=dict(facts))
+        else:
+            self.link = Link(LinkState.CONNECTED, datetime.now(UTC), facts=dict(facts))
+        self._first_attempt.set()
+
+    def disconnected(self, problem: str) -> None:
+        """The connection could not be made, or broke."""
+        since = self.link.since if self.link.state is LinkState.DISCONNECTED else datetime.now(UTC)
+        self.link = Link(LinkState.DISCONNECTED, since, problem, self.link.attempts + 1)
+        self.controller.ready = False
+        self._first_attempt.set()
+
+    def put_node(self, node: Node) -> None:
+        self.nodes[node.id] = node
+
+    def remove_node(self, node: int) -> None:
+        self.nodes.pop(node, None)
+
+    def put_value(self, value: Value) -> None:
+        """A value with all that is known about it."""
+        node = self.nodes.get(value.id.node)
+        if node is not None:
+            node.values[value.id] = value
+            self._learn_name(node, value)
+            self._wake(value.id)
+
+    def update_value(self, value_id: ValueId, value: Any, updated: datetime | None) -> None:
+        """A value has changed, or was heard again; what else is known about it stays."""
+        node = self.nodes.get(value_id.node)
+        if node is not None:
+            self.put_value(replace(node.values.get(value_id) or Value(value_id), value=value, updated=updated))
+
+    def remove_value(self, value_id: ValueId) -> None:
+        node = self.nodes.get(value_id.node)
+        if node is not None:
+            node.values.pop(value_id, None)
+            self._wake(value_id)
+
+    # What tools ask.
+
+    async def require_connection(self, *, patience: float = 5.0) -> None:
+        """Let the first attempt to connect come to its end; raises NotConnectedError, DriverNotReadyError."""
+        with anyio.move_on_after(patience):
+            await self._first_attempt.wait()
+        if self.link.state is not LinkState.CONNECTED:
+            raise NotConnectedError(self.address, self.link.problem or "the first attempt is still going on")
+        if not self.controller.ready:
+            raise DriverNotReadyError
+
+    def devices(self) -> list[Node]:
+        """The things in the house, in the order of their numbers."""
+        return [self.nodes[id_] for id_ in sorted(self.nodes) if self.nodes[id_].is_device]
+
+    async def wait_for_news(self, value_id: ValueId, seconds: float) -> None:
+        """Wait until the value is heard of again, or so long."""
+        news = anyio.Event()
+        self._waiting.setdefault(value_id, set()).add(news)
+        try:
+            with anyio.move_on_after(seconds):
+                await news.wait()
+        finally:
+            self._waiting[value_id].discard(news)
+            if not self._waiting[value_id]:
+                del self._waiting[value_id]
+
+    def _wake(self, value_id: ValueId) -> None:
+        for news in self._waiting.get(value_id, ()):
+            news.set()
+
+    def _learn_name(self, node: Node, value: Value) -> None:
+        """A device may carry its own name; the driver tells of a change as of any other value."""
+        if value.id.command_class == CommandClass.NODE_NAMING and isinstance(value.value, str):
+            if value.id.property == "name":
+                node.name = value.value
+            elif value.id.property == "location":
+                node.location = value.value

@@ -1,0 +1,56 @@
+"""Nodes of a Z-Wave network, and which of them are devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from zwave_mcp.values import Value, ValueId
+
+_BROADCAST = {0, 255, 4095}  # addresses that stand for every node, not for one
+
+
+class Status(Enum):
+    """Whether a node can be talked to."""
+
+    UNKNOWN = "unknown"
+    ASLEEP = "asleep"
+    AWAKE = "awake"
+    DEAD = "dead"
+    ALIVE = "alive"
+
+
+@dataclass(slots=True)
+class Node:
+    """What is known of one node; the network's owner changes it as messages arrive."""
+
+    id: int
+    name: str = ""
+    location: str = ""
+    status: Status = Status.UNKNOWN
+    ready: bool = False
+    interview: str = ""
+    controller: bool = False
+    virtual: bool = False
+    product: str = ""
+    last_seen: datetime | None = None
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    values: dict[ValueId, Value] = field(default_factory=dict)
+
+    @property
+    def is_device(self) -> bool:
+        """Whether it is a thing in the house: not the controller, not a group or a broadcast address."""
+        return not (self.controller or self.virtual or self.id in _BROADCAST)
+
+    @property
+    def title(self) -> str:
+        """Its name, or a stand-in for one that nobody has named."""
+        return self.name or f"Node {self.id}"
+
+    @property
+    def full_title(self) -> str:
+        """Its name with its place, which tells devices of the same name apart."""
+        return f"{self.title} ({self.location})" if self.location else self.title

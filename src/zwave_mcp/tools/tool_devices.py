@@ -1,0 +1,203 @@
+"""Tools that look: the devices, one device's values, what the sensors say, and the network's health."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+from mcp.server.mcpserver import Context
+from pydantic import Field
+
+from mcp_core import Result, ToolArguments
+from zwave_mcp.abilities import is_everyday, is_sensor, list_abilities
+from zwave_mcp.answers import answer, house_of
+from zwave_mcp.commands import check_reachable
+from zwave_mcp.device_lines import DeviceLine, ValueLine, describe_device, describe_value
+from zwave_mcp.health import Health, describe_health, write_time
+from zwave_mcp.house import House
+from zwave_mcp.names import fold
+from zwave_mcp.nodes import Node, Status
+from zwave_mcp.values import Value
+
+MOST_VALUES = 300
+
+_DEVICE = "Number of the node, its name, or place and name, in any case"
+
+
+class DeviceValues(TypedDict):
+    """A device and its values."""
+
+    device: DeviceLine
+    values: list[ValueLine]
+    total: int
+
+
+class Reading(TypedDict):
+    """What one sensor says; `status` is that of the device."""
+
+    node: int
+    device: str
+    location: str
+    sensor: str
+    value: Any
+    unit: str | None
+    updated: str | None
+    text: NotRequired[str]
+    endpoint: NotRequired[int]
+    status: NotRequired[str]
+
+
+class Pinged(TypedDict):
+    """Whether a device answered."""
+
+    node: int
+    device: str
+    answered: bool
+    status: str
+
+
+class DevicesArgs(ToolArguments):
+    """What devices takes."""
+
+    search: str = Field(default="", max_length=200, description="Only devices with these words in name or place")
+    ability: str = Field(default="", max_length=50, description="Only devices that are a switch, dimmer, lock, …")
+
+
+class DeviceArgs(ToolArguments):
+    """What device takes."""
+
+    device: str | int = Field(description=_DEVICE)
+    everything: bool = Field(default=False, description="Also the configuration and the inventory of the device")
+
+
+class SensorsArgs(ToolArguments):
+    """What sensors takes."""
+
+    device: str | int | None = Field(default=None, description=f"{_DEVICE}; all devices where left out")
+
+
+class NoArgs(ToolArguments):
+    """Nothing."""
+
+
+class OneDeviceArgs(ToolArguments):
+    """One device."""
+
+    device: str | int = Field(description=_DEVICE)
+
+
+@ToolArguments.declare
+async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[DeviceLine]]:
+    """List the Z-Wave devices of the house: name, place, what each can do, and whether it is on, dimmed or locked."""
+
+    async def work() -> Result[list[DeviceLine]]:
+        house = house_of(ctx)
+        await house.network.require_connection()
+        words, ability = set(fold(args.search).split()), fold(args.ability)
+        found = [
+            describe_device(node)
+            for node in house.network.devices()
+            if words <= set(f"{fold(node.location)} {fold(node.title)}".split())
+            and (not ability or ability in list_abilities(node))
+        ]
+        if not found:
+            return Result.ok(found, instruction="Nothing fits. Call it without arguments to see all devices.")
+        return Result.ok(found)
+
+    return await answer(work())
+
+
+@ToolArguments.declare
+async def device(args: DeviceArgs, ctx: Context[House]) -> Result[DeviceValues]:
+    """Show one Z-Wave device with its values: unit, limits, choices, and when each was last really updated."""
+
+    async def work() -> Result[DeviceValues]:
+        house = house_of(ctx)
+        node = await house.find(args.device)
+        wanted = [value for value in node.values.values() if args.everything or is_everyday(value)]
+        dated = await house.date(wanted[:MOST_VALUES])
+        several = len({value.id.endpoint for value in wanted}) > 1
+        lines = [describe_value(value, several_endpoints=several) for value in dated]
+        return Result.ok(DeviceValues(device=describe_device(node), values=lines, total=len(wanted)))
+
+    return await answer(work())
+
+
+@ToolArguments.declare
+async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading]]:
+    """Read the Z-Wave sensors: each value with its unit and the time it was last really updated.
+
+    That time is null where nobody knows it; it is never the time of asking. A device that sleeps tells its values when
+    it wakes up.
+    """
+
+    async def work() -> Result[list[Reading]]:
+        house = house_of(ctx)
+        await house.network.require_connection()
+        nodes = house.network.devices() if args.device is None else [await house.find(args.device)]
+        found = [(node, value) for node in nodes for value in node.values.values() if is_sensor(value)]
+        dated = await house.date([value for _, value in found])
+        readings = [_describe_reading(node, value) for (node, _), value in zip(found, dated, strict=True)]
+        if not readings and args.device is not None:
+            what = " and ".join(list_abilities(nodes[0])) or "device without anything that it tells"
+            return Result.ok(readings, message=f"{nodes[0].title} measures nothing: it is a {what}.")
+        return Result.ok(readings)
+
+    return await answer(work())
+
+
+@ToolArguments.declare
+async def health(args: NoArgs, ctx: Context[House]) -> Result[Health]:
+    """Tell the state of the Z-Wave network: connection, driver, controller, statistics, dead and sleeping devices."""
+    return Result.ok(describe_health(house_of(ctx).network))
+
+
+@ToolArguments.declare
+async def refresh(args: OneDeviceArgs, ctx: Context[House]) -> Result[DeviceValues]:
+    """Ask a Z-Wave device for all its values anew, over the radio; takes seconds, so only where they look wrong."""
+
+    async def work() -> Result[DeviceValues]:
+        house = house_of(ctx)
+        node = await house.find(args.device)
+        check_reachable(node)
+        await house.backend.refresh(node.id)
+        return await device(DeviceArgs(device=node.id), ctx)
+
+    return await answer(work())
+
+
+@ToolArguments.declare
+async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[Pinged]:
+    """Ask whether a Z-Wave device answers; a dead one that does is alive again."""
+
+    async def work() -> Result[Pinged]:
+        house = house_of(ctx)
+        node = await house.find(args.device)
+        if node.status is Status.ASLEEP:
+            check_reachable(node)
+        answered = await house.backend.ping(node.id)
+        current = house.network.nodes.get(node.id, node)
+        return Result.ok(
+            Pinged(node=node.id, device=node.title, answered=answered, status=current.status.value),
+            message=f"{node.title} {'answers' if answered else 'does not answer'}.",
+        )
+
+    return await answer(work())
+
+
+def _describe_reading(node: Node, value: Value) -> Reading:
+    reading = Reading(
+        node=node.id,
+        device=node.title,
+        location=node.location,
+        sensor=value.name,
+        value=value.shown,
+        unit=value.unit,
+        updated=write_time(value.updated),
+    )
+    if value.text is not None:
+        reading["text"] = value.text
+    if value.id.endpoint:
+        reading["endpoint"] = value.id.endpoint
+    if node.status in (Status.ASLEEP, Status.DEAD):
+        reading["status"] = node.status.value
+    return reading

@@ -1,0 +1,111 @@
+"""The values of a Z-Wave device: what each is called, what it is now, and since when that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import IntEnum
+from typing import Any
+
+SECRET = "***"
+
+
+class CommandClass(IntEnum):
+    """The command classes that this server knows the meaning of, by their numbers in the Z-Wave standard."""
+
+    BINARY_SWITCH = 0x25
+    MULTILEVEL_SWITCH = 0x26
+    BINARY_SENSOR = 0x30
+    MULTILEVEL_SENSOR = 0x31
+    METER = 0x32
+    THERMOSTAT_MODE = 0x40
+    THERMOSTAT_OPERATING_STATE = 0x42
+    THERMOSTAT_SETPOINT = 0x43
+    DOOR_LOCK = 0x62
+    CONFIGURATION = 0x70
+    NOTIFICATION = 0x71
+    NODE_NAMING = 0x77
+    BATTERY = 0x80
+    WAKE_UP = 0x84
+
+
+@dataclass(frozen=True, slots=True)
+class ValueId:
+    """Where a value stands; `key` sets values of one property apart, such as the set points of a thermostat."""
+
+    node: int
+    command_class: int
+    endpoint: int
+    property: str | int
+    key: str | int | None = None
+
+    def sibling(self, name: str) -> ValueId:
+        """The value of another property beside this one."""
+        return ValueId(self.node, self.command_class, self.endpoint, name, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value as it was last heard; `updated` is when the driver last heard it, None where nobody can tell."""
+
+    id: ValueId
+    value: Any = None
+    updated: datetime | None = None
+    label: str = ""
+    class_name: str = ""
+    property_name: str = ""
+    key_name: str = ""
+    type: str = "any"
+    unit: str | None = None
+    readable: bool = True
+    writeable: bool = False
+    secret: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    states: Mapping[str, str] = field(default_factory=dict)  # names of the values that have one, by the value as text
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return self.label or self.property_name or str(self.id.property)
+
+    @property
+    def shown(self) -> Any:
+        """The value, unless it is one that nobody should read, such as the code of a lock."""
+        return SECRET if self.secret and self.value is not None else self.value
+
+    @property
+    def text(self) -> str | None:
+        """The name of the value as it is, where it has one."""
+        return None if self.secret else self.states.get(state_key(self.value))
+
+
+def state_key(value: Any) -> str:
+    """The text by which a value stands in `states`."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def read_milliseconds(stamp: object) -> datetime | None:
+    """Read a time as JavaScript writes it; None for anything that is none."""
+    if isinstance(stamp, bool) or not isinstance(stamp, (int, float)) or stamp <= 0:
+        return None
+    try:
+        return datetime.fromtimestamp(stamp / 1000, UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def read_iso(stamp: object) -> datetime | None:
+    """Read a time in ISO form; None for anything that is none."""
+    if not isinstance(stamp, str):
+        return None
+    try:
+        read = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
