@@ -39,26 +39,19 @@ class Statistics:
 
     async def report(self, *, period: str = "all", tool: str = "", output: str = "") -> dict[str, Any]:
         """The figures as plain values; with `output`, a page that shows them is written there too."""
-        return await anyio.to_thread.run_sync(
-            functools.partial(self._report, period, tool.strip(), output, self._roots)
-        )
+        return await anyio.to_thread.run_sync(functools.partial(self._report, period, tool.strip(), output))
 
-    def report_to(self, *, period: str, tool: str, output: str) -> dict[str, Any]:
-        """The same for a person at a command line, who may write wherever the file system lets them. Blocking."""
-        return self._report(period, tool, output, None)
-
-    def _report(self, period: str, tool: str, output: str, roots: Sequence[Path] | None) -> dict[str, Any]:
-        if self._recorder is None:
-            raise StatsDisabledError
-        summary = self._summarize(period, tool)
+    def _report(self, period: str, tool: str, output: str) -> dict[str, Any]:
+        summary = self.summarize(period, tool)
         described = describe(summary)
         if tool and not summary.tools:
             described["note"] = self._explain(tool)
         if output:
-            described["html_report"] = str(self._write(summary, output, roots))
+            described["html_report"] = str(self.write_report(summary, output, folder=self._project, roots=self._roots))
         return described
 
-    def _summarize(self, period: str, tool: str) -> Summary:
+    def summarize(self, period: str, tool: str = "") -> Summary:
+        """The figures. Blocking: call it on a thread. Raises StatsDisabledError, StatsUnavailableError and others."""
         if self._recorder is None:
             raise StatsDisabledError
         if period not in PERIODS:
@@ -68,23 +61,19 @@ class Statistics:
         from ot.stats.summary import summarize  # noqa: PLC0415
 
         self._recorder.flush()
+        own = self._own_definition()
         try:
             with open_for_reading(self._recorder.file) as connection:
-                return summarize(
-                    connection,
-                    period=period,
-                    tool=tool,
-                    registry=self._registry,
-                    own_definition=self._own_definition(),
-                )
+                return summarize(connection, period=period, tool=tool, registry=self._registry, own_definition=own)
         except BusyError as error:
             raise StatsUnavailableError(self._recorder.file, "other servers are writing to it; try again") from error
 
-    def _write(self, summary: Summary, output: str, roots: Sequence[Path] | None) -> Path:
+    def write_report(self, summary: Summary, output: str, *, folder: Path, roots: Sequence[Path] | None) -> Path:
+        """The page, inside one of the roots; without any, wherever the file system lets us. Raises ReportWriteError."""
         from ot.stats.report import render_report  # noqa: PLC0415 - the template engine is needed for this alone
         from ot.stats.report_file import write_report  # noqa: PLC0415
 
-        return write_report(output, lambda: render_report(summary), folder=self._project, roots=roots)
+        return write_report(output, lambda: render_report(summary), folder=folder, roots=roots)
 
     def _explain(self, tool: str) -> str:
         names = [definition.name for definition in self._registry.definitions()]

@@ -98,7 +98,10 @@ def _read_models(connection: sqlite3.Connection, scope: Scope) -> tuple[ModelFig
         """,
         scope.parameters,
     )
-    return tuple(ModelFigures(*asked, mean_ms=_ms(seconds)) for *asked, seconds in rows)
+    return tuple(
+        ModelFigures(provider, model, requests, read, written, cost, _ms(seconds))
+        for provider, model, requests, read, written, cost, seconds in rows
+    )
 
 
 def _read_errors(connection: sqlite3.Connection, scope: Scope) -> tuple[tuple[str, int], ...]:

@@ -1,0 +1,106 @@
+"""`onetool stats`: what was called, how it went, and what it saved, in the terminal or as a page."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+
+from onetool.cli import FAILED, OK
+from onetool.cli.definitions import read_registry
+from onetool.cli.printing import complain, say
+from onetool.cli.start import load
+from ot.app import build_statistics
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.errors import CallError
+from ot.execution.wording import word_error
+from ot.stats.figures import Summary
+from ot.stats.recorder import STATS_FILE, Recorder
+from ot.stats.scope import PERIODS
+from ot.stats.statistics import Statistics, describe
+from ot.stats.wording import compact, duration, percent, precise, size
+
+_HEADINGS = ("tool", "calls", "failed", "mean", "95 %", "slowest", "sent", "received")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--period", choices=list(PERIODS), default="all", help="how far to look back (default: all)")
+    parser.add_argument("--tool", default="", metavar="NAME", help="only this tool, or only this pack")
+    parser.add_argument("--html", metavar="FILE", help="write a report to look at; the name ends in .html")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+
+def main(options: Namespace) -> int:
+    statistics = open_statistics(load(options))
+    try:
+        summary = statistics.summarize(options.period, options.tool)
+        written = _write(statistics, summary, options.html)
+    except CallError as error:
+        complain(word_error(error))
+        return FAILED
+    if options.json:
+        say(json.dumps(describe(summary) | ({"html_report": str(written)} if written else {}), ensure_ascii=False))
+        return OK
+    for line in word_summary(summary):
+        say(line)
+    if written:
+        say(f"\nReport: {written}")
+    return OK
+
+
+def open_statistics(loaded: LoadedConfig) -> Statistics:
+    """What reads the database; nothing is recorded by this command."""
+    recorder = Recorder(state_folder(loaded.home) / STATS_FILE) if loaded.config.stats.enabled else None
+    return build_statistics(loaded, recorder, read_registry(loaded), _own_definition)
+
+
+def _own_definition() -> str:
+    from onetool.server import own_definition  # loads the protocol, which takes longer than all of the rest
+
+    return own_definition()
+
+
+def _write(statistics: Statistics, summary: Summary, output: str | None) -> Path | None:
+    """A person at a terminal may write wherever the file system lets them."""
+    if not output:
+        return None
+    return statistics.write_report(summary, output, folder=Path.cwd(), roots=None)
+
+
+def word_summary(summary: Summary) -> Iterator[str]:
+    """The figures as lines for a terminal."""
+    runs = f"in {precise(summary.runs)} runs, {precise(summary.failed_runs)} of which failed"
+    yield f"calls          {precise(summary.total_calls):>9}  {runs}"
+    yield f"success        {percent(summary.success_rate):>9}"
+    more = f"tokens, estimated; {precise(summary.dearer_runs)} runs cost more than direct calls"
+    yield f"context saved  {compact(summary.savings.saved):>9}  {more}"
+    if summary.time.known:
+        turns = f"{precise(summary.time.turns_avoided)} turns of {duration(summary.time.turn_ms)} avoided"
+        yield f"time saved     {duration(summary.time.saved_ms):>9}  estimated; {turns}"
+    else:
+        yield f"time saved     {'–':>9}  a model's turn is not measured yet"
+    yield from _word_table(summary)
+    for client in summary.clients:
+        yield f"client {client.client or 'command line'}: {precise(client.runs)} runs"
+    for model in summary.models:
+        tokens = f"{precise(model.input_tokens)} tokens in, {precise(model.output_tokens)} out"
+        cost = "" if model.cost is None else f", ${model.cost:.4f}"
+        yield f"model {model.model} ({model.provider}): {precise(model.requests)} requests, {tokens}{cost}"
+
+
+def _word_table(summary: Summary) -> Iterator[str]:
+    if not summary.tools:
+        return
+    rows = [_HEADINGS]
+    for tool in summary.tools:
+        times = (duration(tool.mean_ms), duration(tool.p95_ms), duration(tool.slowest_ms))
+        sizes = (size(tool.sent_bytes), size(tool.received_bytes))
+        rows.append((tool.tool, precise(tool.calls), precise(tool.errors), *times, *sizes))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    yield ""
+    for name, *figures in rows:
+        cells = [f"{figure:>{width}}" for figure, width in zip(figures, widths[1:], strict=True)]
+        yield "  ".join([f"{name:<{widths[0]}}", *cells])
+    yield ""
