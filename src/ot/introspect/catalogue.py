@@ -1,71 +1,73 @@
-"""Tools, packs, snippets and aliases, indexed: what fits a need, also where it is misspelled, or part of a name."""
+"""Tools, packs, snippets and aliases in one index: what fits a need, also where it is misspelled, or part of a name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from ot.config.models import Config
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.ranking.index import Hit, ToolIndex
 from ot.registry.ranking.searchable import Searchable
 
-_WORTH_SHOWING = 0.2
+_WORTH_SHOWING = 0.15
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """Names of each kind that fit one query, best first."""
 
-    tools: tuple[Hit, ...]
-    packs: tuple[Hit, ...]
-    snippets: tuple[Hit, ...]
-    aliases: tuple[Hit, ...]
+    tools: list[Hit] = field(default_factory=list)
+    packs: list[Hit] = field(default_factory=list)
+    snippets: list[Hit] = field(default_factory=list)
+    aliases: list[Hit] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.tools or self.packs or self.snippets or self.aliases)
 
 
-@dataclass(frozen=True, slots=True)
 class Catalogue:
     """Everything that can be found, indexed, at one moment."""
 
-    tools: ToolIndex
-    packs: ToolIndex
-    snippets: ToolIndex
-    aliases: ToolIndex
+    def __init__(self, tools: Sequence[ToolDefinition], packs: Sequence[PackDefinition], config: Config) -> None:
+        self._index = ToolIndex([*_tools(tools), *_packs(packs, config), *_snippets(config), *_aliases(tools, config)])
 
     def find(self, query: str) -> Found:
-        """What fits a need, in plain words or as a part of a name."""
-        return Found(*(_search(index, query) for index in (self.tools, self.packs, self.snippets, self.aliases)))
+        """What fits a need in plain words; what has it in its name comes first."""
+        scores = {hit.key: hit.score for hit in self._index.rank(query) if hit.score >= _WORTH_SHOWING}
+        part = query.strip().casefold()
+        if len(part) > 1 and not any(character.isspace() for character in part):
+            for key in self._index.keys:
+                name = key.partition(":")[2]
+                if part in name.casefold():
+                    scores[key] = 1 + len(part) / len(name)
+        found = Found()
+        for key, score in sorted(scores.items(), key=lambda each: -each[1]):
+            kind, _, name = key.partition(":")
+            getattr(found, kind).append(Hit(name, score))
+        return found
 
 
-def _search(index: ToolIndex, query: str) -> tuple[Hit, ...]:
-    """What fits the query; names that have it in them come first, and most of all those of little else."""
-    scores = {hit.key: hit.score for hit in index.rank(query)}
-    part = query.strip().casefold()
-    if len(part) > 1 and not any(character.isspace() for character in part):
-        for key in index.keys:
-            if part in key.casefold():
-                scores[key] = 1 + len(part) / len(key)
-    ranked = sorted(scores.items(), key=lambda each: -each[1])
-    return tuple(Hit(key, score) for key, score in ranked if score >= _WORTH_SHOWING)
+def _tools(tools: Sequence[ToolDefinition]) -> Iterator[Searchable]:
+    for tool in tools:
+        text = f"{tool.description} {tool.docs.body}"
+        yield Searchable.of_schema(f"tools:{tool.name}", tool.pack, tool.tool, text, tool.parameters)
 
 
-def make_catalogue(tools: Sequence[ToolDefinition], packs: Sequence[PackDefinition], config: Config) -> Catalogue:
-    """Index everything; an alias is described by the tool that it stands for."""
+def _packs(packs: Sequence[PackDefinition], config: Config) -> Iterator[Searchable]:
+    for pack in packs:
+        text = f"{pack.description} {config.prompts.packs.get(pack.name, '')}"
+        yield Searchable(f"packs:{pack.name}", pack.name, pack.name, text)
+
+
+def _snippets(config: Config) -> Iterator[Searchable]:
+    for name, snippet in config.snippets.items():
+        yield Searchable(f"snippets:{name}", "", name, snippet.description)
+
+
+def _aliases(tools: Sequence[ToolDefinition], config: Config) -> Iterator[Searchable]:
+    """An alias is described by the tool that it stands for."""
     descriptions = {tool.name: tool.description for tool in tools}
-    instructions = config.prompts.packs
-    return Catalogue(
-        ToolIndex([_searchable_tool(tool) for tool in tools]),
-        ToolIndex([Searchable(p.name, "", p.name, f"{p.description} {instructions.get(p.name, '')}") for p in packs]),
-        ToolIndex([Searchable(name, "", name, snippet.description) for name, snippet in config.snippets.items()]),
-        ToolIndex(
-            [Searchable(name, "", name, f"{to} {descriptions.get(to, '')}") for name, to in config.aliases.items()]
-        ),
-    )
-
-
-def _searchable_tool(tool: ToolDefinition) -> Searchable:
-    text = f"{tool.description} {tool.docs.body}"
-    return Searchable.of_schema(tool.name, tool.pack, tool.tool, text, tool.parameters)
+    for name, target in config.aliases.items():
+        text = f"{target} {descriptions.get(target, '')}"
+        yield Searchable(f"aliases:{name}", target.partition(".")[0], name, text)

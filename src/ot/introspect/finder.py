@@ -24,12 +24,12 @@ class Finder:
     async def catalogue(self, config: Config) -> Catalogue:
         """What can be found now; where there are many tools, others are served while it is made."""
         # Start-up path: only who searches needs the words and the ranking.
-        from ot.introspect.catalogue import make_catalogue  # noqa: PLC0415
+        from ot.introspect.catalogue import Catalogue  # noqa: PLC0415
 
         known = self._catalogue
         if known is None or self._made_of != (self._registry.version, id(config)):
             tools, packs = self._registry.definitions(), self._registry.packs()  # reads packs that came late, too
             made_of = (self._registry.version, id(config))
-            known = await anyio.to_thread.run_sync(make_catalogue, tools, packs, config)
+            known = await anyio.to_thread.run_sync(Catalogue, tools, packs, config)
             self._catalogue, self._made_of = known, made_of
         return known

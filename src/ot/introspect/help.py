@@ -14,9 +14,8 @@ from ot.introspect.snippet_text import Expand
 from ot.registry.registry import ToolRegistry
 
 BUDGET = 8000  # characters of an answer, about 2,000 tokens
-MOST_QUERIES = 20
+MOST_QUERIES = 10
 
-_LEAST_ROOM = 600  # characters for one of several queries
 _PACK_NAMES = 40
 
 
@@ -35,7 +34,7 @@ class Help:
         if not wanted:
             return self._overview()
         asked = wanted[:MOST_QUERIES]
-        room = max(BUDGET // len(asked), _LEAST_ROOM)
+        room = BUDGET // len(asked)
         parts = [self._about(query, info, room) for query in asked]
         if len(wanted) > len(asked):
             parts.append(f"[{len(asked)} of {len(wanted)} queries answered. Ask for the rest in another call.]")
@@ -44,15 +43,16 @@ class Help:
     def _about(self, query: str, info: Info, room: int) -> str:
         exact = self._exact(query, info, room)
         if exact and info != "list":
-            return "\n\n".join(_cut(part, room, query) for part in exact)
+            return _cut("\n\n".join(exact), room, f'All of it: ot.tools(pattern="{query}", info="full")')
         found = self.catalogue.find(query)
-        heading = shorten(query, 80).replace("\n", " ")
+        heading = " ".join(shorten(query, 80).split())
         if not found and not exact:
             return (
                 f"# {heading}\n\nNo matches found for {heading!r}. Use other words, "
                 "or browse what there is with ot.tools() or ot.packs()."
             )
-        return f"# {heading}\n\n{describe_matches(found, info, registry=self.registry, config=self.config, room=room)}"
+        text = describe_matches(found, info, registry=self.registry, config=self.config, room=room - len(heading) - 2)
+        return _cut(f"# {heading}\n\n{text}", room, 'Less of each: info="list"')
 
     def _exact(self, query: str, info: Info, room: int) -> list[str]:
         """Help about whatever has exactly this name."""
@@ -75,10 +75,9 @@ class Help:
         return OVERVIEW.format(tools=sum(len(pack.tools) for pack in packs), packs=f"{len(packs)} packs: {names}{more}")
 
 
-def _cut(text: str, room: int, query: str) -> str:
-    if len(text) <= room:
-        return text
-    return f"{shorten(text, room)}\n[Cut. All of it: ot.tools(pattern={query!r}, info='full')]"
+def _cut(text: str, room: int, more: str) -> str:
+    note = f"\n[Cut. {more}]"
+    return text if len(text) <= room else shorten(text, room - len(note)) + note
 
 
 OVERVIEW = """\

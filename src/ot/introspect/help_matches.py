@@ -8,7 +8,7 @@ from ot.config.models import Config
 from ot.introspect.catalogue import Found
 from ot.introspect.help_text import describe_tool, fit, shorten
 from ot.introspect.listings import Info
-from ot.registry.ranking.index import Hit
+from ot.registry.ranking.index import MOST_NEAR, Hit
 from ot.registry.registry import ToolRegistry
 
 _MOST_TOOLS = {"list": 40, "min": 10, "full": 3}
@@ -56,7 +56,8 @@ def _tools(hits: Sequence[Hit], info: Info, registry: ToolRegistry, docs_url: st
             signature = f"\n  {shorten(tool.signature, 2 * _LINE)}" if number < _SIGNATURES else ""
             entries.append(f"- {tool.name}: {_one_line(tool.description)}{signature}")
     narrow = 'Ask more exactly, or list names: ot.tools(pattern="...", info="list")'
-    return f"Tools:\n{fit(entries, room, of=len(hits), narrow=narrow)}"
+    count = f"{MOST_NEAR} or more" if len(hits) >= MOST_NEAR else str(len(hits))
+    return f"Tools:\n{fit(entries, room, of=len(hits), narrow=narrow, count=count)}"
 
 
 def _group(heading: str, hits: Sequence[Hit], info: Info, entry: Entry, narrow: str) -> str:

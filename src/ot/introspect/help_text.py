@@ -72,7 +72,7 @@ def describe_alias(name: str, info: Info, *, config: Config, registry: ToolRegis
     return _join([f"# {name}", f"Alias: {name} -> {target}", about, usage])
 
 
-def fit(entries: Sequence[str], room: int, *, of: int, narrow: str) -> str:
+def fit(entries: Sequence[str], room: int, *, of: int, narrow: str, count: str = "") -> str:
     """As many entries as there is room for, at least one; then how many of all were left out, and how to see them."""
     shown: list[str] = []
     for entry in entries:
@@ -81,7 +81,7 @@ def fit(entries: Sequence[str], room: int, *, of: int, narrow: str) -> str:
         shown.append(shorten(entry, max(room, _LEAST)))
         room -= len(entry) + 1
     if len(shown) < of:
-        shown.append(f"[{len(shown)} of {of} shown. {narrow}]")
+        shown.append(f"[{len(shown)} of {count or of} shown. {narrow}]")
     return "\n".join(shown)
 
 

@@ -11,15 +11,17 @@ from ot.errors import CallError, OneToolError, PreflightError, UnknownPackError
 from ot.execution.wording import word_error
 from ot.output import Rendered, escape_surrogates, render
 from ot.registry.registry import ToolRegistry
+from ot.results.preview import word_stored
 from ot.run.answer import Answer
 from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
-from ot.run.suggestions import STARTS_FRESH, is_module, is_near, suggest
+from ot.run.suggestions import STARTS_FRESH, is_module, is_near, suggest, suggest_narrower
 
 NO_VALUE = "Done: no value returned."
 
 _MOST_PLACES = 6
 _MOST_PROBLEMS = 10
 _MOST_MESSAGE = 4000
+_MOST_STORED_PRINTED = 3000  # characters shown of what was printed, where all of it can be read
 _RETURN_LESS = "Return less: slice, filter or aggregate in the code."
 _NO_MODULE = "It is not installed where code runs; what packages do elsewhere, packs do here: ot.packs() lists them."
 
@@ -28,7 +30,7 @@ def render_answer(outcome: Outcome, *, inline_limit: int, registry: ToolRegistry
     """Word an outcome in about `inline_limit` characters."""
     match outcome:
         case Value():
-            return _render_value(outcome, inline_limit)
+            return _render_value(outcome, inline_limit, registry)
         case Nothing():
             return Answer(_below(outcome.printed, NO_VALUE, inline_limit))
         case Failure():
@@ -36,12 +38,21 @@ def render_answer(outcome: Outcome, *, inline_limit: int, registry: ToolRegistry
             return Answer(_below(outcome.printed, text, inline_limit), is_error=True)
 
 
-def _render_value(outcome: Value, limit: int) -> Answer:
-    rendered = render(outcome.value, limit=max(limit - len(outcome.printed.text), limit // 2))
+def _render_value(outcome: Value, limit: int, registry: ToolRegistry) -> Answer:
+    if outcome.stored is not None:
+        narrower = suggest_narrower(outcome.value, registry)
+        attachments = render(outcome.value, limit=limit).attachments
+        stored = "\n".join(part for part in (word_stored(outcome.stored, outcome.value), narrower) if part)
+        return Answer(_below(outcome.printed, stored, limit), attachments=attachments)
+    shown = min(len(outcome.printed.text), _MOST_STORED_PRINTED if outcome.printed.stored else limit // 2)
+    rendered = render(outcome.value, limit=limit - shown)
     text = rendered.text if rendered.text or rendered.cut else "''"
-    if rendered.cut or outcome.total is not None:
-        text += f"\n[{_how_much(rendered, outcome)}. {_RETURN_LESS}]"
-    return Answer(_below(outcome.printed, text, limit), attachments=rendered.attachments)
+    cut = rendered.cut or outcome.total is not None
+    if cut:
+        reason = f" The whole could not be stored: {outcome.not_kept}." if outcome.not_kept else ""
+        less = suggest_narrower(outcome.value, registry) or _RETURN_LESS
+        text += f"\n[{_how_much(rendered, outcome)}.{reason} {less}]"
+    return Answer(_below(outcome.printed, text, limit), attachments=rendered.attachments, cut=cut)
 
 
 def _how_much(rendered: Rendered, outcome: Value) -> str:
@@ -57,10 +68,24 @@ def _how_much(rendered: Rendered, outcome: Value) -> str:
 
 def _below(printed: Printed, text: str, limit: int) -> str:
     """What the code printed, in the room that the rest of the answer leaves, and the rest on lines of its own."""
-    above = _shorten(printed, max(limit - len(text), limit // 2))
+    above = _excerpt(printed) if printed.stored else _shorten(printed, max(limit - len(text), limit // 2))
     if above and not above.endswith("\n"):
         above += "\n"
     return escape_surrogates(above + text)
+
+
+def _excerpt(printed: Printed) -> str:
+    """Beginning and end of what was printed and is stored, and where the rest can be read."""
+    assert printed.stored is not None
+    facts, handle = printed.stored.facts, printed.stored.handle
+    half = _MOST_STORED_PRINTED // 2
+    head, tail = printed.text[:half], printed.text[-half:]
+    return (
+        f"{head.rpartition(chr(10))[0] or head}\n"
+        f"[{facts.lines:,} lines were printed, {facts.size:,} bytes; only beginning and end are shown here. "
+        f'All of it: ot.result(handle="{handle}"), search="regex" finds lines.]\n'
+        f"{tail.partition(chr(10))[2] or tail}"
+    )
 
 
 def _shorten(printed: Printed, room: int) -> str:

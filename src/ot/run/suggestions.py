@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 from ot.execution.wording import list_names
 from ot.registry.registry import ToolRegistry
@@ -28,6 +29,15 @@ def suggest(name: str, registry: ToolRegistry) -> str:
         return f"Did you mean {' or '.join(near)}?"
     packs = list_names(name, (pack.name for pack in registry.packs()))
     return f"{STARTS_FRESH} Packs: {packs}; ot.tools() lists their tools."
+
+
+def suggest_narrower(value: Any, registry: ToolRegistry) -> str:
+    """How to ask for less where a value is a listing of tools, which was too long to show; else nothing."""
+    first = value[0] if isinstance(value, list) and value else None
+    name = first.get("name") if isinstance(first, dict) else first
+    if not isinstance(name, str) or not registry.has(name):
+        return ""
+    return 'Narrow it: ot.tools(pattern="..."), info="list" for names alone, or ot.help(query="what is to be done").'
 
 
 def is_near(name: str, names: Iterable[str]) -> bool:

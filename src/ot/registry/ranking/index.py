@@ -6,6 +6,7 @@ rest: otherwise a tool that shares a word with every part of a request would bea
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
@@ -16,12 +17,12 @@ from ot.registry.ranking.postings import NOWHERE, Postings, list_places, rarity,
 from ot.registry.ranking.searchable import Searchable
 from ot.registry.ranking.thesaurus import SYNONYMS
 
-_SYNONYM = 0.4
+_SYNONYM = 0.5
 _WHOLE = 0.25  # worth of the whole request beside its best need
 _EVENNESS = 0.75  # 1 makes every need equal, 0 leaves most to the one with the rarest words
 
 _NEAR = 0.25  # share of the best score below which a thing does not count as found
-_MOST_NEAR = 300  # things that a need is compared with the others for
+MOST_NEAR = 300  # things that are found for one need; beyond that nobody counts
 
 _SIMILAR = 0.75  # of an unknown word to the one that may be meant
 _PREFIX = 0.7
@@ -104,7 +105,7 @@ class ToolIndex:
         known = self._meanings.get(word)
         if known is None:
             factors = {word: 1.0, **dict.fromkeys(SYNONYMS.get(word, ()), _SYNONYM)}
-            known = self._merge(factors)
+            known = self._merge(factors, rarest=self._rarity(word))
             if known.positions:  # whoever asks decides how many words there are in vain
                 self._meanings[word] = known
         return known
@@ -132,19 +133,26 @@ class ToolIndex:
             meant.update({each: max(score, meant.get(each, 0.0)) for each, score, _ in similar})
         return meant
 
-    def _merge(self, factors: Mapping[str, float]) -> Postings:
-        """Several words as one: what the best of them is worth in a text, and what packs of their names add."""
+    def _merge(self, factors: Mapping[str, float], *, rarest: float = math.inf) -> Postings:
+        """Several words as one: what the best of them is worth in a text, and what packs of their names add.
+
+        None counts as rarer than `rarest`: a rare synonym of a common word says no more than the word.
+        """
         worth: dict[int, float] = {}
         for word, factor in factors.items():
             postings = self._postings.get(word, NOWHERE)
+            capped = factor * min(1.0, rarest / self._rarity(word))
             for position, value in zip(postings.positions, postings.worth, strict=True):
-                if value * factor > worth.get(position, 0.0):
-                    worth[position] = value * factor
+                if value * capped > worth.get(position, 0.0):
+                    worth[position] = value * capped
         for word, factor in factors.items():
             postings = self._packs.get(word, NOWHERE)
             for position, value in zip(postings.positions, postings.worth, strict=True):
                 worth[position] = worth.get(position, 0.0) + value * factor
         return list_places(worth)
+
+    def _rarity(self, word: str) -> float:
+        return rarity(len(self._postings.get(word, NOWHERE).positions), len(self._things))
 
 
 def _join(needs: list[_Ranked]) -> dict[int, float]:
@@ -163,4 +171,4 @@ def _join(needs: list[_Ranked]) -> dict[int, float]:
 def _near(need: _Ranked) -> list[int]:
     floor = need.most * _NEAR
     near = [position for position, score in enumerate(need.scores) if score >= floor]
-    return near if len(near) <= _MOST_NEAR else sorted(near, key=need.scores.__getitem__, reverse=True)[:_MOST_NEAR]
+    return near if len(near) <= MOST_NEAR else sorted(near, key=need.scores.__getitem__, reverse=True)[:MOST_NEAR]
