@@ -37,8 +37,11 @@ class Proxied:
     registry: ToolRegistry
     executor: ToolExecutor
 
-    async def call(self, name: str, /, *, caller: Caller = NOBODY, **arguments: Any) -> Any:
+    async def call(self, name: str, /, **arguments: Any) -> Any:
         """Call a tool, as a run does: once its server has been heard of."""
+        return await self.call_as(NOBODY, name, **arguments)
+
+    async def call_as(self, caller: Caller, name: str, /, **arguments: Any) -> Any:
         await self.servers.catch_up(name)
         return await self.executor.call(name, arguments, caller=caller)
 

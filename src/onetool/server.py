@@ -13,10 +13,11 @@ import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, InputRequiredResult
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, InputRequiredResult, SetLevelRequestParams
 
 from mcp_core import ExtMcpToolDecorator, ToolArguments
 from mcp_official import OfficialLibrary
+from onetool.front import LogLevels
 from onetool.late_app import LateApp
 from onetool.stdio import MessageReader, MessageWriter
 from onetool.suspended_runs import open_suspended_runs
@@ -32,10 +33,12 @@ class OneToolServer(MCPServer[Service]):
     """The SDK's server with our tools, which claims no more than it has."""
 
     def __init__(self, app: LateApp) -> None:
+        log_levels = LogLevels()
+
         @asynccontextmanager
         async def lifespan(_: MCPServer[Service]) -> AsyncIterator[Service]:
             async with open_suspended_runs() as suspended:
-                yield Service(app, suspended)  # the app is opened and closed by whoever serves it
+                yield Service(app, suspended, log_levels)  # the app is opened and closed by whoever serves it
 
         super().__init__(
             "onetool",
@@ -45,6 +48,7 @@ class OneToolServer(MCPServer[Service]):
             subscriptions=False,
             middleware=[_offer_only_tools],
         )
+        self._lowlevel_server.add_request_handler("logging/setLevel", SetLevelRequestParams, log_levels.set_level)
         self._tools = ExtMcpToolDecorator(self, library=OfficialLibrary())
         ToolArguments.redeclare(tool_run)
         for function in ToolArguments.get_declared_tools(package="onetool.tools").values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -28,6 +28,7 @@ from pydantic import Field
 
 from mcp_core import ToolArguments
 from mcp_official.questions import ask_within, build_request, can_ask, is_sessionless, read_response
+from onetool.front import ClientFront, LogLevels
 from onetool.late_app import LateApp
 from onetool.suspended_runs import SuspendedRuns, UnknownRunError, Waiting
 from ot.execution.caller import Caller
@@ -51,6 +52,7 @@ class Service:
 
     app: LateApp
     suspended: SuspendedRuns
+    log_levels: LogLevels = field(default_factory=LogLevels)
 
 
 @ToolArguments.declare
@@ -71,7 +73,7 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
             work = partial(_work, service.app, args.command, _name_client(ctx))
             return _render(await service.suspended.start(work, progress=progress))
     ask = partial(ask_within, ctx) if can_ask(ctx) else None
-    caller = Caller(progress=progress, ask=ask)
+    caller = Caller(progress=progress, ask=ask, front=ClientFront(ctx, service.log_levels))
     return render_result(await _work(service.app, args.command, _name_client(ctx), caller))
 
 

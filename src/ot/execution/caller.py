@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from ot.front import Front
+
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 Ask = Callable[[str], Awaitable[bool]]
 
@@ -19,6 +21,7 @@ class Caller:
     progress: Progress | None = None
     ask: Ask | None = None  # asks a person; None: nobody can be asked
     hold: Callable[[], AbstractContextManager[None]] | None = None  # lets the caller's own clock stand still meanwhile
+    front: Front | None = None  # the client, as proxied servers may turn to it
     client: str = ""  # the name of the program in whose context the answer ends; none at a command line
     run: int = 0  # the number under which the run that this call is part of is recorded
 

@@ -61,7 +61,6 @@ class ToolExecutor:
         threads: ToolThreads | None = None,
         redactor: Redactor | None = None,
         recorder: Recorder | None = None,
-        results: ResultStore | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.registry = registry
@@ -71,7 +70,6 @@ class ToolExecutor:
         self._secrets = secrets
         self._threads = threads
         self.recorder = recorder
-        self._results = results  # where answers go that are too long
         self._clock = clock
         self._preparation = Preparation(registry, config)
         self._parts: dict[type, object] = {}
@@ -96,7 +94,8 @@ class ToolExecutor:
         `deliver` gets the value before the call is logged, so that whoever needs it does not wait for the log; what it
         raises comes out of here. What it gives back, and `sent`, the arguments as they came, are for the statistics.
         """
-        return await self._call(name, arguments, positional, caller, 0, deliver, sent)
+        value = await self._call(name, arguments, positional, caller, 0, deliver, sent)
+        return await value.read() if deliver is None and type(value) is StoredValue else value
 
     async def execute(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool for an AI client: the text of its value, or a sentence about what went wrong."""
@@ -116,9 +115,10 @@ class ToolExecutor:
     async def _word_long(self, value: Any, beginning: str) -> str:
         """The text for a value that is too long to show: where it is kept, or its beginning where it cannot be."""
         reason = ""
-        if self._results is not None:
+        results = self._parts.get(ResultStore)
+        if isinstance(results, ResultStore):
             try:
-                return word_stored(await self._results.keep_value(value), value)
+                return word_stored(await results.keep_value(value), value)
             except (ResultNotKeptError, UnsupportedValueError) as error:
                 reason = f"; the rest could not be kept: {error}"
         return f"{beginning}\n(cut after {self.settings.results.inline_limit} characters{reason})"
@@ -146,8 +146,6 @@ class ToolExecutor:
                 span.add(positional=positional)
             try:
                 value = await self._carry_out(tool, arguments, positional, caller, depth)
-                if deliver is None and type(value) is StoredValue:
-                    value = await value.read()
                 if self.redactor.active:
                     value = self.redactor.value(value)
                 if deliver is not None:
@@ -259,9 +257,15 @@ class ToolExecutor:
         """A call that a tool makes: through the same door, within what is left of its own time."""
         outer: Caller = context.caller
         caller = Caller(
-            remaining=context.remaining, progress=outer.progress, ask=outer.ask, hold=context.held, run=outer.run
+            remaining=context.remaining,
+            progress=outer.progress,
+            ask=outer.ask,
+            hold=context.held,
+            front=outer.front,
+            run=outer.run,
         )
-        return await self._call(name, arguments, (), caller, context.depth + 1)
+        value = await self._call(name, arguments, (), caller, context.depth + 1)
+        return await value.read() if type(value) is StoredValue else value
 
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
         """Passed on to whoever waits, without secrets."""

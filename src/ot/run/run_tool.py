@@ -47,9 +47,8 @@ def register_run(registry: ToolRegistry, runner: Runner) -> None:
         if context.depth or outer.remaining is not None:
             raise ToolError(NO_RUN_IN_A_RUN)
         ask = context.ask if outer.ask is not None else None
-        answer = await runner.run(
-            arguments["command"], caller=Caller(progress=outer.progress, ask=ask, client=outer.client)
-        )
+        caller = Caller(progress=outer.progress, ask=ask, front=outer.front, client=outer.client)
+        answer = await runner.run(arguments["command"], caller=caller)
         if answer.is_error:
             raise ToolError(answer.text)
         return [answer.text, *answer.attachments] if answer.attachments else answer.text

@@ -94,7 +94,9 @@ async def test_odd_schemas_can_be_called(tmp_path: Path) -> None:
         assert await proxied.call("odd.choice", value=3) == {"choice": {"value": 3}}
         assert await proxied.call("odd.nothing") == {"nothing": {}}
         assert await proxied.call("odd.wordy") == {"wordy": {}}
-        assert await proxied.call("odd.get_env", **{"from": "x", "x-loc": "y"}) == {"get-env": {"from": "x", "x-loc": "y"}}
+        assert await proxied.call("odd.get_env", **{"from": "x", "x-loc": "y"}) == {
+            "get-env": {"from": "x", "x-loc": "y"}
+        }
 
 
 async def test_two_servers_with_one_name_are_reported_and_one_of_them_works(tmp_path: Path) -> None:
