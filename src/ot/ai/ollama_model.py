@@ -77,7 +77,7 @@ class OllamaModel:
         return {"num_predict": request.max_tokens, **context}
 
     def _explain(self, error: ollama.ResponseError) -> ModelError:
-        reason, status = str(error.error), error.status_code
+        reason, status = _words_of(error.error), error.status_code
         if status < 0:  # told in the middle of a stream
             return ModelUnavailableError(PROVIDER, brief(reason))
         if status == _UNKNOWN_MODEL:
@@ -85,6 +85,11 @@ class OllamaModel:
         # The SDK leaves the response out of its error; Python keeps the error from which that was made.
         response = getattr(error.__context__, "response", None)
         return failure_of(PROVIDER, status, reason, getattr(response, "headers", None))
+
+
+def _words_of(error: object) -> str:
+    """What a server says; some that speak Ollama's language put an object there."""
+    return str(error.get("message", error)) if isinstance(error, dict) else str(error)
 
 
 class _Lines(httpx.AsyncByteStream):
