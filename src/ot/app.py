@@ -38,7 +38,7 @@ from ot.results.store import RESULTS_FOLDER, ResultStore
 from ot.run.keeping import Keeping
 from ot.run.pack_proxy import Namespace
 from ot.run.run_tool import register_run
-from ot.run.runner import Runner
+from ot.run.runner import Runner, RunSettings
 from ot.run.snippets import Snippets
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
@@ -108,8 +108,8 @@ async def open_app(
             threads=threads,
             redactor=loaded.redactor,
             recorder=recorder,
-            results=results,
         )
+        executor.lend(results)
         host = WorkerHost(loaded.project, state_folder(loaded.home), environ, word=word_error)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
         places = PackPlaces(registry)
@@ -128,11 +128,9 @@ async def open_app(
             executor,
             supply,
             Namespace(registry, config.aliases, config.projects),
-            Snippets(config.snippets),
             Keeping(results),
             catch_up=partial(catch_up, extensions, servers),
-            settings=config.execution,
-            inline_limit=config.results.inline_limit,
+            settings=run_settings(config),
         )
         stack.callback(load_when_idle(load_compiler).cancel)
         if offer_run:
@@ -163,6 +161,12 @@ async def open_assistant(
     client = build_client(app.executor, settings or app.config.ai, loaded.secrets, caller=caller)
     async with client:
         yield client
+
+
+def run_settings(config: Config) -> RunSettings:
+    """The part of a configuration that runs go by."""
+    execution, results = config.execution, config.results
+    return RunSettings(execution.timeout, execution.memory, results.inline_limit, Snippets(config.snippets))
 
 
 def load_registry(folders: Sequence[Path], isolates: IsolateHost, threads: ToolThreads) -> ToolRegistry:

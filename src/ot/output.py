@@ -16,6 +16,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ot.flow_text import flow_lines
 from ot_kernel.values import Audio, Image, Resource
 
 if TYPE_CHECKING:
@@ -66,14 +67,25 @@ def render(value: Any, *, limit: int | None = None) -> Rendered:
     return _cut(text, limit, attachments)
 
 
-def render_lines(value: Any) -> Iterator[str]:
-    """Write a whole value line by line: a text has its own lines, a container one for each item."""
+def render_lines(value: Any, *, limit: int | None = None) -> Iterator[str]:
+    """Write a value line by line: a text has its own lines, a container one for each item, however deep it is.
+
+    With a limit of characters, what lies beyond it is not even looked at, and the last line may be half of one.
+    """
     container = None if isinstance(value, str) or _leaf_text(value, 0, []) is not None else _as_container(value)
     if container is None:
-        yield from render(value).text.removesuffix("\n").split("\n")
+        yield from render(value, limit=limit).text.removesuffix("\n").split("\n")
         return
-    for line in _Rendering(None, []).items_in_flow(container):
-        yield line.replace("\n", " ")
+    pairs = isinstance(container, Mapping)
+    items = iter(container.items() if isinstance(container, Mapping) else container)
+    left = _UNLIMITED if limit is None else limit
+    while left > 0 and (chunk := list(itertools.islice(items, 1 if limit else _CHUNK))):
+        lines = flow_lines(chunk, pairs=pairs, room=left)
+        if lines is None:
+            lines = _Rendering(limit, []).items_in_flow(dict(chunk) if pairs else chunk)
+        for line in lines:
+            yield line
+            left -= len(line)
 
 
 def escape_surrogates(text: str) -> str:
@@ -188,9 +200,9 @@ class _Rendering:
             room -= len(line) + 1
         return self._rendered(lines, value, shown=len(lines))
 
-    def items_in_flow(self, value: Any) -> Iterator[str]:
-        """The items of a container one after the other, each in flow style however deep it is."""
-        return self._item_lines(value, flow=True)
+    def items_in_flow(self, value: Any) -> list[str]:
+        """The items of a container, each on one line in flow style."""
+        return [line.replace("\n", " ") for line in self._item_lines(value, flow=True)]
 
     def _rendered(self, lines: list[str], value: Collection[Any], *, shown: int) -> Rendered:
         text, cut = "\n".join(lines), shown < len(value)

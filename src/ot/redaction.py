@@ -41,6 +41,11 @@ class Redactor:
         self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
     @property
+    def known(self) -> frozenset[str]:
+        """Every text that is replaced."""
+        return frozenset(self._known)
+
+    @property
     def active(self) -> bool:
         """Whether there is anything to replace."""
         return self._pattern is not None

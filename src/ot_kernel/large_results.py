@@ -1,33 +1,44 @@
-"""A result too large to show: only its head crosses, and how much there was.
+"""A result too large to show goes into a file as a whole; its head crosses, and how much there was.
 
-What a client shows by itself, such as an image, counts for nothing here and crosses whole.
+What a client shows by itself, such as an image, counts for nothing here and crosses with the head.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ot_kernel.stored_form import kind_of, write_form
 from ot_kernel.wire import Message
 
-MAX_RESULT = 512 * 1024  # of text; far more than any answer shows
-HEAD = 100_000
+MAX_RESULT = 1024 * 1024  # of text: more than that never crosses in a message, whatever an answer may show
+ORDINARY = 20_000  # characters that an answer shows, where the server does not say
+HEAD = 4_000  # for a preview
+_MARGIN = 4  # a value may measure so many times its text; what may be shown crosses, and the server sees
 _QUOTES, _NUMBER = 2, 8  # what text takes beside its length, and anything else; exactness would cost too much
 _ATTACHMENTS = frozenset({"image", "audio", "resource"})
 _COLLECTIONS = frozenset({"tuple", "set", "frozenset", "dict"})
 
 
-def take_head(encoded: Any) -> Message | None:
-    """None for a result of ordinary size; else the message that carries its head."""
-    if _fits(encoded):
+def set_apart(encoded: Any, *, limit: int, write_file: Callable[[Iterable[bytes]], str]) -> Message | None:
+    """None for a result that an answer of `limit` characters may show; else the message about the file it is in.
+
+    Where the file cannot be written (it is larger than a run's file may be, there is no room) the head crosses alone.
+    """
+    if _fits(encoded, min(limit * _MARGIN, MAX_RESULT)):
         return None
-    return {"op": "value", "value": _Head().take(encoded), "total": _count(encoded)}
+    head, total = _Head().take(encoded), _count(encoded)
+    try:
+        name = write_file(write_form(encoded))
+    except OSError as error:
+        return {"op": "value", "value": head, "total": total, "not_kept": error.strerror or "it cannot be written"}
+    return {"op": "large", "name": name, "kind": kind_of(encoded), "head": head, "total": total}
 
 
-def _fits(encoded: Any) -> bool:
+def _fits(encoded: Any, size: int) -> bool:
     """Whether a value is small; looks at no more of it than that takes."""
-    left, waiting = MAX_RESULT, [encoded]
+    left, waiting = size, [encoded]
     while waiting and left >= 0:
         item = waiting.pop()
         left -= _size_of(item)

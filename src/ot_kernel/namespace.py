@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from ot_kernel.parallel import parallel
+from ot_kernel.stored_form import read_form
 from ot_kernel.values import UnsupportedValueError, decode, encode
 from ot_kernel.wire import Channel, Message
 
@@ -71,6 +72,8 @@ class Tools:
         error = answer.get("error")
         if error is not None:
             raise build_error(error["kind"], error["message"])
+        if "file" in answer:
+            return read_form(self._channel.read_file(answer["file"]), answer["kind"])
         return decode(answer.get("value"))
 
 
@@ -94,7 +97,8 @@ class ToolProxy:
         text = self._tools.describe(self.__qualname__)["signature"].partition(".")[2]
         scope: dict[str, Any] = {}
         exec(f"from __future__ import annotations\ndef {text}: ...", scope)
-        return inspect.signature(scope[self.__name__])
+        # Not by our own name: that may be the one that a server uses, which is no identifier.
+        return inspect.signature(scope[text.partition("(")[0]])
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{self.__qualname__} is a tool and has no attribute {name!r}; call it")
@@ -105,23 +109,23 @@ class ToolProxy:
 
 class PackProxy(ModuleType):
     # One pack. Tools that preflight has seen are known; any other attribute is the server's to answer.
-    __doc__: Any = property(lambda self: self._tools.describe(self.__name__)["doc"])
+    __doc__: Any = property(lambda self: self.__tools__.describe(self.__name__)["doc"])
 
     def __init__(self, name: str, tools: Tools) -> None:
         super().__init__(name)
         self.__dict__.pop("__doc__")
-        self._tools = tools
+        self.__tools__ = tools  # a name that no tool can have
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
             return self.__dir__()  # for `from pack import *`
-        if name.startswith("__"):
+        if name.startswith("__") and name.endswith("__"):
             raise AttributeError(f"pack {self.__name__!r} has no attribute {name!r}")
-        value = self._tools.attribute(self.__name__, name)
+        value = self.__tools__.attribute(self.__name__, name)
         return know_tool(self, name) if value is None else value
 
     def __dir__(self) -> list[str]:
-        names: list[str] = self._tools.describe(self.__name__)["names"]
+        names: list[str] = self.__tools__.describe(self.__name__)["names"]
         return names
 
     def __repr__(self) -> str:
@@ -130,7 +134,7 @@ class PackProxy(ModuleType):
 
 def know_tool(pack: PackProxy, tool: str) -> Any:
     """Remember that a pack has this tool. No method, whose name a tool could have."""
-    return pack.__dict__.setdefault(tool, ToolProxy(f"{pack.__name__}.{tool}", pack.__dict__["_tools"]))
+    return pack.__dict__.setdefault(tool, ToolProxy(f"{pack.__name__}.{tool}", pack.__dict__["__tools__"]))
 
 
 class PackFinder:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import errno
+import gc
 import io
 import linecache
 import signal
@@ -15,7 +16,7 @@ from typing import Any
 from ot_kernel.aliases import AliasCycle
 from ot_kernel.compiler import AWAIT, Program, compile_program
 from ot_kernel.indentation import FILENAME
-from ot_kernel.large_results import take_head
+from ot_kernel.large_results import ORDINARY, set_apart
 from ot_kernel.namespace import PackProxy, ToolError, build_namespace, know_tool
 from ot_kernel.top_level_return import ENTRY, IMPORT_STAR
 from ot_kernel.values import UnsupportedValueError, encode
@@ -108,11 +109,13 @@ class ProgramRun:
     def _reply_to(self, value: Any) -> Message:
         if value is _NOTHING:
             return {"op": "nothing"}
+        gc.disable()  # this process is about to end, and looking through a large result would take half of its time
         try:
             encoded = encode(value, where="the result")
         except (UnsupportedValueError, RecursionError):
             encoded = encode(repr(value))
-        return take_head(encoded) or {"op": "value", "value": encoded}
+        limit = self._request.get("limit", ORDINARY)
+        return set_apart(encoded, limit=limit, write_file=self._channel.write_file) or {"op": "value", "value": encoded}
 
     def _describe(self, error: BaseException) -> Message:
         if isinstance(error, AliasCycle):

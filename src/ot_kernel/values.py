@@ -132,10 +132,15 @@ def loads(text: str | bytes) -> Any:
 
 def encode(value: Any, *, where: str = "") -> Any:
     """Turn a value into JSON's types; raises UnsupportedValueError at the place that has no form."""
-    return _encode(value, where, ())
+    try:
+        return _encode(value, ())
+    except UnsupportedValueError as error:
+        place = where + error.where
+        raise UnsupportedValueError(error.reason, place if len(place) <= 200 else f"{place[:80]}...") from None
 
 
-def _encode(value: Any, where: str, parents: tuple[int, ...]) -> Any:
+def _encode(value: Any, parents: tuple[int, ...]) -> Any:
+    """Where something has no form is put together on the way out, so that the way in does not pay for it."""
     kind = type(value)
     if (
         kind is str
@@ -146,36 +151,67 @@ def _encode(value: Any, where: str, parents: tuple[int, ...]) -> Any:
     ):
         return value
     if id(value) in parents:
-        raise UnsupportedValueError("the value refers to itself", where)
+        raise UnsupportedValueError("the value refers to itself", "")
     if len(parents) > MAX_DEPTH:
-        raise UnsupportedValueError(f"nested deeper than {MAX_DEPTH} levels", where[:80])
+        raise UnsupportedValueError(f"nested deeper than {MAX_DEPTH} levels", "")
     parents = (*parents, id(value))
     if kind is list:
-        return [_encode(item, f"{where}[{i}]", parents) for i, item in enumerate(value)]
+        return _encode_items(value, parents)
     if kind is dict:
-        return _encode_dict(value, where, parents)
-    tag, content = _tag(value, where)
+        return _encode_dict(value, parents)
+    tag, content = _tag(value)
     if tag == "enum":
-        return _encode(content, where, parents)
+        return _encode(content, parents)
     if tag == "dict":
-        return _encode_dict(content, where, parents)
+        return _encode_dict(content, parents)
     if tag in _CONTAINERS:
-        content = [_encode(item, f"{where}[{i}]", parents) for i, item in enumerate(content)]
+        content = _encode_items(content, parents)
         return content if tag == "list" else {"$": tag, "v": content}
     return {"$": tag, "v": content}
 
 
-def _encode_dict(value: Mapping[Any, Any], where: str, parents: tuple[int, ...]) -> Any:
-    if "$" not in value and all(type(key) is str for key in value):
-        return {key: _encode(item, f"{where}[{key!r}]", parents) for key, item in value.items()}
-    pairs = [
-        [_encode(key, f"{where} key", parents), _encode(item, f"{where}[{key!r}]", parents)]
-        for key, item in value.items()
-    ]
-    return {"$": "dict", "v": pairs}
+def _encode_items(items: Iterable[Any], parents: tuple[int, ...]) -> list[Any]:
+    encoded: list[Any] = []
+    try:
+        for item in items:
+            encoded.append(item if type(item) is str else _encode(item, parents))  # noqa: PERF401 - counts how far
+    except UnsupportedValueError as error:
+        error.where = f"[{len(encoded)}]{error.where}"
+        raise
+    return encoded
 
 
-def _tag(value: Any, where: str) -> tuple[str, Any]:
+def _encode_dict(value: Mapping[Any, Any], parents: tuple[int, ...]) -> Any:
+    key: Any = None
+    try:
+        if "$" not in value and all(type(name) is str for name in value):
+            fields: dict[str, Any] = {}
+            for key, item in value.items():
+                fields[key] = item if type(item) is str else _encode(item, parents)
+            return fields
+        pairs = []
+        for key, item in value.items():
+            pairs.append([_encode_key(key, parents), _encode(item, parents)])
+        return {"$": "dict", "v": pairs}
+    except _UnsupportedKeyError as error:
+        raise UnsupportedValueError(error.reason, f" key{error.where}") from None
+    except UnsupportedValueError as error:
+        error.where = f"[{key!r}]{error.where}"
+        raise
+
+
+class _UnsupportedKeyError(UnsupportedValueError):
+    """The key of a mapping, not what it stands for."""
+
+
+def _encode_key(key: Any, parents: tuple[int, ...]) -> Any:
+    try:
+        return _encode(key, parents)
+    except UnsupportedValueError as error:
+        raise _UnsupportedKeyError(error.reason, error.where) from None
+
+
+def _tag(value: Any) -> tuple[str, Any]:
     """The kind of a value that is not JSON's own, and its content one level down."""
     base: Any  # of any type at all: its own attributes tell what it is
     for base in type(value).__mro__:
@@ -191,25 +227,25 @@ def _tag(value: Any, where: str) -> tuple[str, Any]:
         if base is tuple and hasattr(value, "_fields"):
             return _record(value, dict(zip(value._fields, value, strict=True)))
         if base is range:
-            return "list", _drain(iter(value), where)
+            return "list", _drain(iter(value))
         if base in _PLAIN_BASES:
             return _PLAIN_BASES[base](value)
     if isinstance(value, Mapping):
         return "dict", value
     if isinstance(value, Iterator) and not hasattr(value, "fileno"):
-        return "list", _drain(value, where)
-    raise UnsupportedValueError(f"a value of type {type(value).__name__} cannot cross between code and tools", where)
+        return "list", _drain(value)
+    raise UnsupportedValueError(f"a value of type {type(value).__name__} cannot cross between code and tools", "")
 
 
 def _record(value: Any, fields: dict[str, Any]) -> tuple[str, Any]:
     return "record", [type(value).__qualname__, fields]
 
 
-def _drain(iterator: Iterator[Any], where: str) -> list[Any]:
+def _drain(iterator: Iterator[Any]) -> list[Any]:
     items: list[Any] = []
     for item in iterator:
         if len(items) == MAX_DRAINED:
-            raise UnsupportedValueError(f"an iterator of more than {MAX_DRAINED:,} items; take a part of it", where)
+            raise UnsupportedValueError(f"an iterator of more than {MAX_DRAINED:,} items; take a part of it", "")
         items.append(item)
     return items
 

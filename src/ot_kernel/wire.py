@@ -11,6 +11,7 @@ import os
 import struct
 import time
 from _thread import LockType, allocate_lock  # threading costs every fork half a millisecond
+from collections.abc import Iterable
 from typing import Any
 
 MAX_FRAME = 1024 * 1024
@@ -77,11 +78,23 @@ class Channel:
             self._write(frame(payload))
 
     def _spill(self, payload: bytes) -> bytes:
+        return pack({"op": "file", "name": self.write_file([payload])})
+
+    def write_file(self, pieces: Iterable[bytes]) -> str:
+        """Put something into the scratch folder for the server to take; gives its name. Raises OSError."""
         self._spilled += 1
         name = f"{SPILL_PREFIX}{self._spilled}"
         with open(os.path.join(self._scratch, name), "xb") as file:
-            file.write(payload)
-        return pack({"op": "file", "name": name})
+            file.writelines(pieces)
+        return name
+
+    def read_file(self, name: str) -> bytes:
+        """What the server has put into the scratch folder, which is then gone from there."""
+        path = os.path.join(self._scratch, os.path.basename(name))
+        with open(path, "rb") as file:
+            content = file.read()
+        os.unlink(path)
+        return content
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -96,10 +109,7 @@ class Channel:
         size = HEADER.unpack(self._take(HEADER.size))[0]
         message = unpack(self._take(size))
         if message.get("op") == "file":
-            path = os.path.join(self._scratch, os.path.basename(message["name"]))
-            with open(path, "rb") as file:
-                message = unpack(file.read())
-            os.unlink(path)
+            message = unpack(self.read_file(message["name"]))
         return message
 
     def _take(self, size: int) -> bytes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ot.errors import OneToolError
+from ot.results.store import Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +36,37 @@ class CodeError:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What the code wrote to stdout and stderr, in the order it wrote it; `dropped` bytes were not kept."""
+    """What the code wrote to stdout and stderr, in the order it wrote it; `dropped` bytes are not in the text.
+
+    `stored` where all of it is too long for an answer and is kept.
+    """
 
     text: str = ""
     dropped: int = 0
+    stored: Stored | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LargeValue:
+    """Where a value is that is too large to cross: a file in the scratch folder, of a kind of stored form."""
+
+    name: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The run gave a value (None included); with `total`, only the first of so many items or characters crossed."""
+    """The run gave a value (None included); with `total`, `value` is only the first of so many items or characters.
+
+    The whole is then `large`, as long as the kernel lives, and `stored` afterwards; or it is not kept, and why.
+    """
 
     value: Any
     printed: Printed = field(default_factory=Printed)
     total: int | None = None
+    large: LargeValue | None = None
+    stored: Stored | None = None
+    not_kept: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,10 @@ class Namespace:
         self._aliases = dict(aliases)
         self._projects = projects
 
-    def request(self, code: str, values: Mapping[str, str]) -> bytes:
-        """The message that starts a run."""
+    def request(self, code: str, values: Mapping[str, str], *, limit: int) -> bytes:
+        """The message that starts a run whose answer has room for `limit` characters."""
         packs = self.registry.pack_names()
-        message = {"code": code, "values": values, "packs": packs, "aliases": self._aliases}
+        message = {"code": code, "values": values, "packs": packs, "aliases": self._aliases, "limit": limit}
         return json.dumps(message, separators=(",", ":")).encode("ascii")
 
     def attribute(self, pack: str, name: str) -> Any:

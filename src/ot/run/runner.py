@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import anyio.to_thread
 
-from ot.config.models import ExecutionSettings
 from ot.errors import OneToolError
 from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
 from ot.kernel.supply import KernelSupply
@@ -26,8 +25,18 @@ from ot.stats.recorder import RunRecord
 LONG_COMMAND = 50_000  # characters
 
 
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What the configuration says about runs."""
+
+    timeout: float  # seconds
+    memory: int  # bytes
+    inline_limit: int  # characters of an answer
+    snippets: Snippets
+
+
 class Runner:
-    """Executes commands; each in a kernel of its own."""
+    """Executes commands; each in a kernel of its own, and by the settings that hold when it begins."""
 
     def __init__(
         self,
@@ -35,57 +44,58 @@ class Runner:
         executor: ToolExecutor,
         supply: KernelSupply,
         namespace: Namespace,
-        snippets: Snippets,
         keeping: Keeping,
         *,
         catch_up: Callable[[str], Awaitable[None]],
-        settings: ExecutionSettings,
-        inline_limit: int,
+        settings: RunSettings,
     ) -> None:
         self._registry = registry
         self._executor = executor
         self._supply = supply
         self._namespace = namespace
-        self._snippets = snippets
         self._keeping = keeping
         self._catch_up = catch_up  # lets the registry see what has changed since the last run, and what this code needs
         self._settings = settings
-        self._inline_limit = inline_limit
+
+    def apply(self, settings: RunSettings) -> None:
+        """Runs that begin from now on go by these."""
+        self._settings = settings
 
     async def run(self, command: str, *, caller: Caller = NOBODY) -> Answer:
         """Run one command and word what came of it; only cancellation is raised."""
         record = RunRecord(self._executor.recorder, command, caller.client)
+        settings = self._settings
         with LogSpan("run.command", size=len(command)) as span, record:
             try:
-                outcome = await self._execute(command, replace(caller, run=record.number))
+                outcome = await self._execute(command, replace(caller, run=record.number), settings)
             except OneToolError as error:
                 outcome = Failure(error)
             span.add(outcome=type(outcome).__name__)
-            answer = await self._answer(outcome)
+            answer = await self._answer(outcome, settings.inline_limit)
             record.end(answer.text, error=error_kind(outcome), attachments=len(answer.attachments))
         return answer
 
-    async def _execute(self, command: str, caller: Caller) -> Outcome:
-        expanded = self._snippets.expand(await _read(command))
+    async def _execute(self, command: str, caller: Caller, settings: RunSettings) -> Outcome:
+        expanded = settings.snippets.expand(await _read(command))
         await self._catch_up(expanded.code)
         async with self._supply.take() as kernel:
             session = Session(
                 kernel,
                 self._executor,
                 self._namespace,
-                limit=self._settings.timeout,
-                memory=self._settings.memory,
+                limit=settings.timeout,
+                memory=settings.memory,
                 caller=caller,
             )
-            request = self._namespace.request(expanded.code, expanded.values, limit=self._inline_limit)
-            return await self._keeping.keep(await session.run(request), kernel, limit=self._inline_limit)
+            request = self._namespace.request(expanded.code, expanded.values, limit=settings.inline_limit)
+            return await self._keeping.keep(await session.run(request), kernel, limit=settings.inline_limit)
 
-    async def _answer(self, outcome: Outcome) -> Answer:
+    async def _answer(self, outcome: Outcome, limit: int) -> Answer:
         """Word an outcome; a value that turns out to be too long for an answer is kept first."""
-        answer = render_answer(outcome, inline_limit=self._inline_limit, registry=self._registry)
+        answer = render_answer(outcome, inline_limit=limit, registry=self._registry)
         if answer.cut and isinstance(outcome, Value) and outcome.total is None:
             kept = await self._keeping.keep_value(outcome)
-            answer = render_answer(kept, inline_limit=self._inline_limit, registry=self._registry)
+            answer = render_answer(kept, inline_limit=limit, registry=self._registry)
         return answer
 
 

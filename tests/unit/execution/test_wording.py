@@ -92,6 +92,22 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "a.b was not finished: its worker was stopped because a.c did not end. It had not begun.",
     ),
     (
+        errors.UnknownResultError("nonexistent"),
+        (
+            "There is no stored result 'nonexistent': handle not found. A handle is the word that an answer gave, "
+            "in quotes."
+        ),
+    ),
+    (
+        errors.ExpiredResultError("k7w2m9x4qd"),
+        (
+            "The stored result 'k7w2m9x4qd' has expired and is gone (results.keep_for, results.max_size). "
+            "Run the code that made it again."
+        ),
+    ),
+    (errors.ArgumentValueError("limit must be >= 1, got 0"), "limit must be >= 1, got 0"),
+    (errors.ResultNotKeptError("No space left on device"), "It could not be stored: No space left on device."),
+    (
         errors.ToolFailedError("a.b", "KeyError", "'x'", "0a1b2c3d"),
         "a.b failed: KeyError: 'x' (incident 0a1b2c3d in the log)",
     ),

@@ -1,0 +1,85 @@
+"""Flow style of ordinary values, written without the YAML emitter: in a tenth of its time, where many lines are wanted.
+
+Only what is certain is written here: whole numbers, truth values, None, and text of printable ASCII, plain where
+nothing in it means anything to YAML and in single quotes where it may. For everything else the caller asks the emitter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+MAX_KEY = 100  # characters: a longer key cannot stand in front of its colon
+MAX_DEPTH = 20
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./()+*=@%-]*+(?: [A-Za-z0-9_./()+*=@%-]++)*+")
+_PRINTABLE = re.compile(r"[ -~]*+")
+_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"})
+_PLAIN_INT = 10**18
+
+
+class NotOrdinaryError(Exception):
+    """A value that takes an emitter, or more characters than there is room for."""
+
+
+class FlowText:
+    """Writes values as long as there is room for them, in characters."""
+
+    def __init__(self, room: float) -> None:
+        self._room = room
+
+    def item(self, value: Any) -> str:
+        """`- value` on one line; raises NotOrdinaryError."""
+        return f"- {self._write(value, 0)}"
+
+    def pair(self, key: Any, value: Any) -> str:
+        """`key: value` on one line; raises NotOrdinaryError."""
+        return f"{self._key(key)}: {self._write(value, 0)}"
+
+    def _write(self, value: Any, depth: int) -> str:
+        kind = type(value)
+        if kind is str:
+            return self._text(value)
+        if kind is int and -_PLAIN_INT < value < _PLAIN_INT:
+            return repr(value)
+        if kind is bool:
+            return "true" if value else "false"
+        if value is None:
+            return "null"
+        if depth < MAX_DEPTH and kind is dict:
+            self._take(len(value))
+            return (
+                f"{{{', '.join([f'{self._key(key)}: {self._write(item, depth + 1)}' for key, item in value.items()])}}}"
+            )
+        if depth < MAX_DEPTH and kind in (list, tuple):
+            self._take(len(value))
+            return f"[{', '.join([self._write(item, depth + 1) for item in value])}]"
+        raise NotOrdinaryError
+
+    def _key(self, key: Any) -> str:
+        if type(key) is not str or len(key) > MAX_KEY:
+            raise NotOrdinaryError
+        return self._text(key)
+
+    def _text(self, text: str) -> str:
+        self._take(len(text))
+        if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+            return text
+        if _PRINTABLE.fullmatch(text):
+            return "'" + text.replace("'", "''") + "'"
+        raise NotOrdinaryError
+
+    def _take(self, size: int) -> None:
+        self._room -= size
+        if self._room < 0:
+            raise NotOrdinaryError
+
+
+def flow_lines(items: Iterable[Any], *, pairs: bool, room: float) -> list[str] | None:
+    """A line for each item, or for each pair of a mapping; None where one of them is not ordinary."""
+    writer = FlowText(room)
+    try:
+        return [writer.pair(*item) for item in items] if pairs else [writer.item(item) for item in items]
+    except NotOrdinaryError:
+        return None

@@ -1,0 +1,98 @@
+"""A stored result as lines: those of a text, or one for each item of a value, decoded only where it is looked at.
+
+What is stored is hostile: it came from a run's code. Whatever cannot be read is a ToolError.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from ot.errors import ToolError
+from ot.output import render_lines
+from ot.results.stored_file import BLOCK, StoredFile
+from ot_kernel.stored_form import TEXT, read_form
+from ot_kernel.values import loads
+
+LIGHT = 256 * 1024  # bytes of items that are decoded beside other work; more than that goes elsewhere
+_AT_ONCE = 64  # items decoded together
+_AS_LIST = (b'{"$":"tuple","v":[', b'{"$":"set","v":[', b'{"$":"frozenset","v":[')
+
+
+class TooHeavyError(Exception):
+    """Reading this takes long enough to keep others waiting."""
+
+
+def read_value(stored: StoredFile) -> Any:
+    """The whole value, or text."""
+    try:
+        return read_form(stored.read_all(), stored.facts.kind)
+    except ValueError as error:
+        raise _unreadable(error) from error
+
+
+def text_line(stored: StoredFile, start: int, size: int, *, column: int, width: int) -> tuple[str, int]:
+    """A window of one line of a text, and how many characters the whole line has; the line may be of any size."""
+    if size <= LIGHT:
+        text = stored.read(start, size).decode("utf-8", "replace").removesuffix("\r")
+        return text[column - 1 : column + width], len(text)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    length, pieces = 0, []
+    for position in range(start, start + size, BLOCK):
+        piece = decoder.decode(stored.read(position, min(BLOCK, start + size - position)))
+        first, last = max(column - 1 - length, 0), max(column + width - length, 0)
+        pieces.append(piece[first:last])
+        length += len(piece)
+    return "".join(pieces), length
+
+
+def all_lines(stored: StoredFile) -> Iterator[str]:
+    """Every line."""
+    if stored.facts.kind == TEXT:
+        for raw in io.BytesIO(stored.read_all()):
+            yield raw.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
+    else:
+        yield from item_lines(stored, 0)
+
+
+def item_lines(stored: StoredFile, first: int, *, light: bool = False) -> Iterator[str]:
+    """The items of a value from number `first` on (0 is the first). With `light`, raises TooHeavyError in time."""
+    facts = stored.facts
+    if not facts.breaks:
+        if light and facts.size > LIGHT:
+            raise TooHeavyError
+        yield from islice(render_lines(read_value(stored)), first, None)
+        return
+    opening, closing = _frame(stored)
+    places = islice(stored.lines_from(first + 1), max(facts.lines - first, 0))
+    weight = 0
+    while batch := list(islice(places, _AT_ONCE)):
+        weight += sum(size for _, size in batch)
+        if light and weight > LIGHT:
+            raise TooHeavyError
+        yield from _render(opening, [stored.read(*place).removesuffix(b",") for place in batch], closing)
+
+
+def _frame(stored: StoredFile) -> tuple[bytes, bytes]:
+    """What opens and what closes a value; members of a set have no order but that of their lines."""
+    start, size = next(stored.lines_from(0))
+    opening = stored.read(start, size)
+    last, length = next(stored.lines_from(stored.facts.breaks), (0, 0))
+    return (b"[", b"]") if opening in _AS_LIST else (opening, stored.read(last, length))
+
+
+def _render(opening: bytes, items: list[bytes], closing: bytes) -> list[str]:
+    try:
+        lines = list(render_lines(loads(opening + b",".join(items) + closing)))
+    except ValueError as error:
+        raise _unreadable(error) from error
+    if len(lines) == len(items):
+        return lines
+    return [item.decode("ascii", "replace") for item in items]  # keys that are there twice, which no run's value has
+
+
+def _unreadable(error: ValueError) -> ToolError:
+    return ToolError(f"the stored result cannot be read: {str(error)[:200]}")

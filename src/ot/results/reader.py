@@ -1,0 +1,80 @@
+"""ResultReader: what `ot.result` and `ot.load` ask of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from ot.config.models import ResultSettings
+from ot.errors import ArgumentValueError, ExpiredResultError, ToolError
+from ot.logs import LogSpan
+from ot.results.page import Query
+from ot.results.query import arguments_for, read_light_page
+from ot.results.store import ResultStore
+from ot.results.stored_value import StoredValue
+
+SEARCH_LIMIT = 20.0  # seconds
+SMALLEST_PAGE = 1_000  # characters
+_MODULE, _FUNCTION = "ot.results.query", "read_page"
+
+Apart = Callable[[str, str, Mapping[str, Any]], Awaitable[Any]]
+"""Calls a function, named by module and name, where it can be killed: `IsolateHost.run`."""
+
+
+class ResultReader:
+    """Reads stored results; what may take long is done in a process that is killed when its time is over."""
+
+    def __init__(
+        self, store: ResultStore, settings: ResultSettings, *, apart: Apart, limit: float = SEARCH_LIMIT
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._apart = apart
+        self._limit = limit
+
+    def apply(self, settings: ResultSettings) -> None:
+        """Pages are to fit into answers of this size."""
+        self._settings = settings
+
+    async def query(self, handle: str, query: Query) -> dict[str, Any]:
+        """One page. Raises UnknownResultError, ExpiredResultError or ToolError."""
+        with LogSpan("ot.result", handle=handle, offset=query.offset, limit=query.limit) as span:
+            if query.search:
+                span.add(search=query.search)
+            # Quoting may take a third of the room, and the rest of the answer some.
+            room = max(SMALLEST_PAGE, self._settings.inline_limit * 2 // 3)
+            report = await self._read(handle, replace(query, room=room))
+            span.add(returned=report["returned"])
+            return report
+
+    async def load(self, handle: str) -> StoredValue:
+        """The value that is stored, still in its file."""
+        return StoredValue(await self._store.find(handle))
+
+    async def _read(self, handle: str, query: Query) -> dict[str, Any]:
+        file = await self._store.find(handle)
+        try:
+            page = await anyio.to_thread.run_sync(partial(read_light_page, file, query))
+            if page is not None:
+                return page
+            with anyio.move_on_after(self._limit):
+                found: dict[str, Any] = await self._apart(_MODULE, _FUNCTION, arguments_for(file, query))
+                return found
+        except FileNotFoundError:
+            raise ExpiredResultError(handle) from None  # in this very moment
+        except ToolError as error:
+            raise ArgumentValueError(error.message) from error  # it names the argument that makes no sense
+        except ValueError as error:
+            raise ToolError(f"the stored result cannot be read: {error}") from error
+        raise ToolError(f"it took longer than {self._limit:g} s and was stopped; {_way_out(query)}")
+
+
+def _way_out(query: Query) -> str:
+    if query.search and not query.fuzzy:
+        return "a simpler regular expression, without repetitions inside repetitions, is faster"
+    return "ot.load(handle=...) gives the value to code, which can look for itself"

@@ -1,0 +1,184 @@
+"""Paths into a structure: `items[*].id`, `rows[-1]`, `rows[10:20]`, `["key with blanks"].name`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ot.errors import ToolError
+
+_STEP = re.compile(
+    r"""
+      \.? \[ \s* (?:
+          (?P<every> \* )
+        | (?P<first> -?\d{1,18} )? \s* (?P<colon> : ) \s* (?P<last> -?\d{1,18} )?
+        | (?P<index> -?\d{1,18} )
+        | "(?P<double> (?: [^"\\] | \\. )* )"
+        | '(?P<single> (?: [^'\\] | \\. )* )'
+      ) \s* \]
+    | \.? (?P<star> \* )
+    | \.? (?P<name> [^\s.\[\]*"']+ )
+    """,
+    re.VERBOSE,
+)
+_KEYS_SHOWN = 20
+_LONGEST = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A field of a mapping or record."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One item of a list; negative from its end."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Some items of a list."""
+
+    first: int | None
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All items of a list, or all values of a mapping; what follows is asked of each."""
+
+
+Step = Key | Index | Range | Every
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What a path leads to; `skipped` items under a `[*]` did not have what was asked of them."""
+
+    value: Any
+    skipped: int = 0
+
+
+def select(value: Any, path: str) -> Selected:
+    """What `path` leads to inside a value; after a `[*]` it is the list of all that were found. Raises ToolError."""
+    steps = list(parse_path(path))
+    return _Walk(path).follow(value, steps, 0)
+
+
+def parse_path(path: str) -> Iterator[tuple[int, Step]]:
+    """The steps of a path, each with the position at which it stands."""
+    if len(path) > _LONGEST:
+        raise ToolError(f"path: it has {len(path):,} characters; {_LONGEST} are the most")
+    position = begin = 1 if path.startswith(("$.", "$[")) else 0  # `$` is the whole in other languages of paths
+    while position < len(path):
+        found = _STEP.match(path, position)
+        if found is None or (position > begin and found[0][0] not in ".["):
+            raise ToolError(
+                f"path: cannot read {path[position : position + 20]!r} at position {position + 1} of {path!r}; "
+                'a path is written like items[*].id, rows[-1], rows[10:20] or ["a key"].name'
+            )
+        yield position, _step(found)
+        position = found.end()
+
+
+def _step(found: re.Match[str]) -> Step:
+    if found["every"] or found["star"]:
+        return Every()
+    if found["colon"]:
+        return Range(_number(found["first"]), _number(found["last"]))
+    if found["index"]:
+        return Index(int(found["index"]))
+    if found["name"]:
+        return Key(found["name"])
+    quoted = found["double"] if found["double"] is not None else found["single"]
+    return Key(re.sub(r"\\(.)", r"\1", quoted or ""))
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+class _Walk:
+    """One path on its way through one value."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def follow(self, value: Any, steps: list[tuple[int, Step]], done: int) -> Selected:
+        for number in range(done, len(steps)):
+            position, step = steps[number]
+            if isinstance(step, Every):
+                return self._follow_each(self._members(value, position), steps, number + 1)
+            value = self._take(value, step, position)
+        return Selected(value)
+
+    def _follow_each(self, members: list[Any], steps: list[tuple[int, Step]], done: int) -> Selected:
+        """Asked of each member; lists found under a further `[*]` become one. All of them failing is a mistake."""
+        found: list[Any] = []
+        skipped = failed = 0
+        problem: ToolError | None = None
+        nested = any(isinstance(step, Every) for _, step in steps[done:])
+        for member in members:
+            try:
+                each = self.follow(member, steps, done)
+            except ToolError as error:
+                problem = problem or error
+                failed += 1
+                continue
+            skipped += each.skipped
+            if nested:
+                found.extend(each.value)
+            else:
+                found.append(each.value)
+        if problem is not None and failed == len(members):
+            raise problem
+        return Selected(found, skipped + failed)
+
+    def _members(self, value: Any, position: int) -> list[Any]:
+        if isinstance(value, Mapping):
+            return list(value.values())
+        if isinstance(value, list | tuple | set | frozenset):
+            return list(value)
+        raise self._mistake(position, f"has no items: it is {_describe(value)}")
+
+    def _take(self, value: Any, step: Step, position: int) -> Any:
+        if isinstance(step, Key):
+            return self._field(value, step.name, position)
+        if isinstance(value, Mapping) and isinstance(step, Index) and step.number in value:
+            return value[step.number]
+        if not isinstance(value, list | tuple | str | bytes):
+            raise self._mistake(position, f"is {_describe(value)}, which has no positions")
+        if isinstance(step, Range):
+            return value[step.first : step.last]
+        assert isinstance(step, Index)
+        if not -len(value) <= step.number < len(value):
+            raise self._mistake(position, f"has {len(value):,} items, and none at {step.number}")
+        return value[step.number]
+
+    def _field(self, value: Any, name: str, position: int) -> Any:
+        if not isinstance(value, Mapping):
+            hint = "; [*] goes through its items" if isinstance(value, list | tuple) else ""
+            raise self._mistake(position, f"is {_describe(value)}, which has no field {name!r}{hint}")
+        if name in value:
+            return value[name]
+        for key in value:
+            if not isinstance(key, str) and str(key) == name:  # a date, a number: as it is shown
+                return value[key]
+        keys = [str(key) for key in list(value)[:_KEYS_SHOWN]]
+        more = f" ({_KEYS_SHOWN} of {len(value):,})" if len(value) > _KEYS_SHOWN else ""
+        raise self._mistake(position, f"has no {name!r}; it has {', '.join(keys) or 'nothing'}{more}")
+
+    def _mistake(self, position: int, what: str) -> ToolError:
+        before = self._path[:position].rstrip(".") or "the result"
+        return ToolError(f"path: {before} {what} (position {position + 1} of {self._path!r})")
+
+
+def _describe(value: Any) -> str:
+    kind = type(value).__name__
+    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}" if value is not None else "None"

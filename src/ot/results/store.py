@@ -1,0 +1,232 @@
+"""ResultStore: results on disk under handles, shared by all servers of one person, and gone after a while.
+
+Every result is one file. It is written beside under another name, through to the disk, and then renamed, so whatever
+has a handle is whole; what a crash leaves is swept. A file's own modification time says when it expires. What expired
+leaves an empty file behind for a while, so that an old handle is told apart from one that never was.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+
+from ot.config.models import ResultSettings
+from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
+from ot.logs import LogSpan
+from ot.redaction import Redactor
+from ot.results.masking import mask
+from ot.results.stored_file import ContentWriter, Facts
+from ot_kernel.stored_form import kind_of, write_form
+from ot_kernel.values import encode
+
+RESULTS_FOLDER = "results"
+RESULT, GONE, UNFINISHED = ".result", ".gone", ".tmp"
+MOST_GONE = 1000  # handles that are remembered after their results have gone
+STALE = 600.0  # seconds after which an unfinished file belongs to nobody
+SWEEP_INTERVAL = 60.0  # seconds
+LARGEST = 256 * 1024 * 1024  # bytes of one result, whatever the store may hold
+_LETTERS, _SIGNS = "abcdefghjkmnpqrstuvwxyz", "abcdefghjkmnpqrstuvwxyz23456789"
+_HANDLE = re.compile(rf"[{_LETTERS}][{_SIGNS}]{{9}}")
+_PIECE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A result that is kept."""
+
+    handle: str
+    facts: Facts
+
+
+class ResultStore:
+    """Blocking methods end in `_now`; the others run them on a thread."""
+
+    def __init__(
+        self, folder: Path, settings: ResultSettings, *, redactor: Redactor, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._folder = folder
+        self._settings = settings
+        self.redactor = redactor
+        self._clock = clock
+        self._next_sweep = 0.0
+
+    def apply(self, settings: ResultSettings) -> None:
+        """From now on keep results like this; what is kept already expires when it was meant to."""
+        self._settings = settings
+
+    async def keep_value(self, value: Any) -> Stored:
+        """Keep a value of the vocabulary. Raises ResultNotKeptError, or UnsupportedValueError."""
+        return await anyio.to_thread.run_sync(self._keep_value_now, value)
+
+    async def keep_file(self, opened: Callable[[], int], kind: str, *, what: str) -> Stored:
+        """Keep what a descriptor holds, which is opened and closed here; nothing in it is believed.
+
+        `kind` is the stored form that it is said to have. Raises ResultNotKeptError, and what `opened` raises.
+        """
+        return await anyio.to_thread.run_sync(partial(self._keep_file_now, opened, kind, what))
+
+    async def find(self, handle: str) -> Path:
+        """The file of a result that is there. Raises UnknownResultError or ExpiredResultError."""
+        return await anyio.to_thread.run_sync(self.find_now, handle)
+
+    def find_now(self, handle: str) -> Path:
+        """As `find`; blocking."""
+        if not _HANDLE.fullmatch(handle):
+            raise UnknownResultError(handle)
+        file = self._folder / f"{handle}{RESULT}"
+        try:
+            expires = file.stat(follow_symlinks=False).st_mtime
+        except FileNotFoundError:
+            if (self._folder / f"{handle}{GONE}").exists():
+                raise ExpiredResultError(handle) from None
+            raise UnknownResultError(handle) from None
+        if expires <= self._clock():
+            self._expire(file)
+            raise ExpiredResultError(handle)
+        return file
+
+    # -- keeping
+
+    def _keep_value_now(self, value: Any) -> Stored:
+        encoded = encode(value, where="the result")
+        return self._write(write_form(encoded), kind_of(encoded), type(value).__name__)
+
+    def _keep_file_now(self, opened: Callable[[], int], kind: str, what: str) -> Stored:
+        descriptor = opened()
+        try:
+            return self._write(_read_pieces(descriptor), kind, what)
+        finally:
+            os.close(descriptor)
+
+    def _write(self, pieces: Iterable[bytes], kind: str, what: str) -> Stored:
+        with LogSpan("results.keep", kind=kind, what=what) as span:
+            try:
+                for folder in (self._folder.parent, self._folder):
+                    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                stored = self._write_file(pieces, kind, what)
+            except OSError as error:
+                raise ResultNotKeptError(error.strerror or str(error)) from error
+            span.add(handle=stored.handle, size=stored.facts.size, lines=stored.facts.lines)
+        self._sweep(keep=stored.handle)
+        return stored
+
+    def _write_file(self, pieces: Iterable[bytes], kind: str, what: str) -> Stored:
+        handle, descriptor = self._begin()
+        beside = self._folder / f"{handle}{UNFINISHED}"
+        try:
+            try:
+                facts = self._fill(descriptor, pieces, kind, what)
+            finally:
+                os.close(descriptor)
+            beside.rename(self._folder / f"{handle}{RESULT}")
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+        _sync_folder(self._folder)
+        return Stored(handle, facts)
+
+    def _fill(self, descriptor: int, pieces: Iterable[bytes], kind: str, what: str) -> Facts:
+        writer = ContentWriter(descriptor)
+        for piece in mask(pieces, self.redactor.known):
+            self._check_size(writer.size + len(piece))
+            writer.write(piece)
+        now = self._clock()
+        return writer.finish(kind, what[:60], created=now, expires=now + self._settings.keep_for)
+
+    def _begin(self) -> tuple[str, int]:
+        """A handle that nobody has, and its unfinished file: whoever has made that one owns the handle."""
+        while True:
+            handle = secrets.choice(_LETTERS) + "".join(secrets.choice(_SIGNS) for _ in range(9))
+            beside = self._folder / f"{handle}{UNFINISHED}"
+            try:
+                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                descriptor = os.open(beside, flags, 0o600)
+            except FileExistsError:
+                continue
+            if not any((self._folder / f"{handle}{ending}").exists() for ending in (RESULT, GONE)):
+                return handle, descriptor
+            os.close(descriptor)
+            beside.unlink(missing_ok=True)
+
+    def _check_size(self, size: int) -> None:
+        limit = min(self._settings.max_size, LARGEST)
+        if size > limit:
+            raise ResultNotKeptError(f"it is larger than {limit // 1024**2} MB (results.max_size)")
+
+    # -- ends
+
+    def _sweep(self, *, keep: str) -> None:
+        """Remove what has expired, and the oldest where all of it is too large; what is in our way stays."""
+        now = self._clock()
+        if now < self._next_sweep and self._total_size() <= self._settings.max_size:
+            return
+        self._next_sweep = now + SWEEP_INTERVAL
+        left: list[tuple[float, int, Path]] = []
+        for file, found in self._files(RESULT):
+            if found.st_mtime <= now:
+                self._expire(file)
+            else:
+                left.append((found.st_ctime, found.st_size, file))
+        total = sum(size for _, size, _ in left)
+        for _, size, file in sorted(left):
+            if total <= self._settings.max_size:
+                break
+            if file.stem != keep:
+                self._expire(file)
+                total -= size
+        self._forget_gone()
+        for file, found in self._files(UNFINISHED):
+            if found.st_mtime < now - STALE:
+                _remove(file)
+
+    def _total_size(self) -> int:
+        return sum(found.st_size for _, found in self._files(RESULT))
+
+    def _expire(self, file: Path) -> None:
+        """Remember that there was one, then remove it: in this order, for others look at the same time."""
+        with suppress(OSError):
+            os.close(os.open(file.with_suffix(GONE), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        _remove(file)
+
+    def _forget_gone(self) -> None:
+        gone = sorted(self._files(GONE), key=lambda each: each[1].st_mtime, reverse=True)
+        for file, _ in gone[MOST_GONE:]:
+            _remove(file)
+
+    def _files(self, ending: str) -> Iterator[tuple[Path, os.stat_result]]:
+        with suppress(OSError), os.scandir(self._folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(ending):
+                    with suppress(OSError):  # removed while we looked
+                        yield Path(entry.path), entry.stat(follow_symlinks=False)
+
+
+def _read_pieces(descriptor: int) -> Iterator[bytes]:
+    """By offset: its position may be shared with whoever still writes to it."""
+    position = 0
+    while piece := os.pread(descriptor, _PIECE, position):
+        position += len(piece)
+        yield piece
+
+
+def _remove(file: Path) -> None:
+    with suppress(OSError):
+        file.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

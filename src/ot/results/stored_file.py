@@ -1,0 +1,182 @@
+"""One stored result as a file: a header of fixed size, the content, and how many lines begin in each block of it.
+
+The header is written last and the file gets its name after that, so a file that has a name is complete. The content
+is what a run made of it, and is hostile: nothing here decodes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from ot_kernel.stored_form import TEXT
+
+HEADER = 512
+BLOCK = 256 * 1024  # bytes of content for which line breaks are counted together
+_COUNT = "Q"  # eight bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a stored result without reading it; `what` is the Python type of the value."""
+
+    kind: str
+    what: str
+    size: int  # bytes of content
+    breaks: int  # line breaks in it
+    created: float
+    expires: float
+    partial: bool = False  # its content ends with half a line
+
+    @property
+    def lines(self) -> int:
+        """Lines of a text, items of a collection, 1 for anything else."""
+        if self.kind == TEXT:
+            return self.breaks + self.partial
+        return max(self.breaks - 1, 0) if self.breaks else 1
+
+
+class ContentWriter:
+    """Writes the content of a new file through, counting line breaks as it goes."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._counts = array(_COUNT)  # breaks before each block
+        self._room = 0  # bytes until the next block begins
+        self.size = 0
+        self.breaks = 0
+        self._last = b"\n"
+        os.lseek(descriptor, HEADER, os.SEEK_SET)
+
+    def write(self, data: bytes) -> None:
+        """Append content."""
+        view = memoryview(data)
+        while view:
+            if not self._room:
+                self._counts.append(self.breaks)
+                self._room = BLOCK
+            part = view[: self._room]
+            self.breaks += bytes(part).count(b"\n")
+            self._room -= len(part)
+            view = view[len(part) :]
+        _write_all(self._descriptor, data)
+        self.size += len(data)
+        self._last = data[-1:] or self._last
+
+    def finish(self, kind: str, what: str, *, created: float, expires: float) -> Facts:
+        """Write index and header through to the disk; the file's own time says when it expires."""
+        facts = Facts(kind, what, self.size, self.breaks, created, expires, partial=self._last != b"\n")
+        _write_all(self._descriptor, self._counts.tobytes())
+        header = json.dumps(asdict(facts)).encode("ascii").ljust(HEADER - 1) + b"\n"
+        os.pwrite(self._descriptor, header, 0)
+        os.utime(self._descriptor, (created, expires))
+        os.fsync(self._descriptor)
+        return facts
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+class StoredFile:
+    """A stored result, open for reading; it can be read to its end even if it expires meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+                raise ValueError("not a file")
+            self.facts = _read_header(os.pread(self._descriptor, HEADER, 0))
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def read(self, start: int, size: int) -> bytes:
+        """Some of the content; less at its end."""
+        size = min(size, self.facts.size - start)
+        pieces: list[bytes] = []
+        while size > 0 and (piece := os.pread(self._descriptor, size, HEADER + start)):
+            pieces.append(piece)
+            start += len(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+    def read_all(self) -> bytes:
+        """The whole content."""
+        return self.read(0, self.facts.size)
+
+    def lines_from(self, first: int) -> Iterator[tuple[int, int]]:
+        """Where lines of the content lie, from line `first` (0 is the first) on: start, and size without the break."""
+        start = self._start_of(first)
+        while start < self.facts.size:
+            end = self._next_break(start)
+            yield start, end - start
+            start = end + 1
+
+    def copy_to(self, target: int) -> None:
+        """Write the content to another descriptor."""
+        start = 0
+        while piece := self.read(start, BLOCK):
+            _write_all(target, piece)
+            start += len(piece)
+
+    def _start_of(self, line: int) -> int:
+        """The byte at which a line of the content begins; its end where there is no such line."""
+        if line <= 0:
+            return 0
+        if line > self.facts.breaks:
+            return self.facts.size
+        counts = self._counts()
+        block = bisect_right(counts, line - 1) - 1  # the last block before which fewer breaks than that lie
+        position = block * BLOCK
+        data = self.read(position, BLOCK)
+        found = -1
+        for _ in range(line - counts[block]):
+            found = data.find(b"\n", found + 1)
+            if found < 0:
+                raise ValueError("its index does not fit its content")
+        return position + found + 1
+
+    def _counts(self) -> array[int]:
+        counts = array(_COUNT)
+        blocks = -(-self.facts.size // BLOCK)
+        data = os.pread(self._descriptor, blocks * counts.itemsize, HEADER + self.facts.size)
+        counts.frombytes(data[: len(data) - len(data) % counts.itemsize])
+        if len(counts) < blocks:
+            raise ValueError("its index is not whole")
+        return counts
+
+    def _next_break(self, start: int) -> int:
+        step = 4096
+        position = start
+        while data := self.read(position, step):
+            found = data.find(b"\n")
+            if found >= 0:
+                return position + found
+            position += len(data)
+            step = BLOCK
+        return self.facts.size
+
+
+def _read_header(data: bytes) -> Facts:
+    """Raises ValueError for a file that is none of ours."""
+    try:
+        fields: dict[str, Any] = json.loads(data)
+        return Facts(**fields)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"not a stored result: {error}") from error
