@@ -55,9 +55,10 @@ def _tools(tools: Sequence[ToolDefinition]) -> Iterator[Searchable]:
 
 
 def _packs(packs: Sequence[PackDefinition], config: Config) -> Iterator[Searchable]:
+    """A pack's name says as much about its tools as about itself, so it counts only as that."""
     for pack in packs:
         text = f"{pack.description} {config.prompts.packs.get(pack.name, '')}"
-        yield Searchable(f"packs:{pack.name}", pack.name, pack.name, text)
+        yield Searchable(f"packs:{pack.name}", pack.name, "", text)
 
 
 def _snippets(config: Config) -> Iterator[Searchable]:

@@ -10,7 +10,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ot.registry.ranking.needs import Need, split_needs
 from ot.registry.ranking.postings import NOWHERE, Postings, list_places, rarity, read_packs, read_postings
@@ -24,10 +24,12 @@ _EVENNESS = 0.75  # 1 makes every need equal, 0 leaves most to the one with the 
 _NEAR = 0.25  # share of the best score below which a thing does not count as found
 MOST_NEAR = 300  # things that are found for one need; beyond that nobody counts
 
+_MOST_WORDS = 16  # of a need, those that tell most
+
 _SIMILAR = 0.75  # of an unknown word to the one that may be meant
 _PREFIX = 0.7
 _MOST_MEANT = 6
-_MOST_UNKNOWN = 6
+_MOST_UNKNOWN = 3  # words of a request that are looked up as misspelled
 
 
 class Hit(NamedTuple):
@@ -55,6 +57,11 @@ class ToolIndex:
         self._meanings: dict[str, Postings] = {}
         self._vocabulary: list[str] = []
         self._rarest = rarity(0, len(things))
+
+    @classmethod
+    def of_tools(cls, tools: Iterable[Mapping[str, Any]]) -> ToolIndex:
+        """An index of tools as their servers list them, each with its `pack` where it has one."""
+        return cls([Searchable.of_tool(tool) for tool in tools])
 
     @property
     def keys(self) -> list[str]:
@@ -88,7 +95,8 @@ class ToolIndex:
                 compound = need[number - 1].stem + word.stem if number else ""
                 if compound in self._postings or compound in self._packs:
                     understood.setdefault(compound, (self._meaning(compound), word.weight))
-            yield list(understood.values())
+            telling = sorted(understood.values(), key=lambda each: -each[1] * (each[0].most or self._rarest))
+            yield telling[:_MOST_WORDS]
 
     def _score(self, words: list[tuple[Postings, float]]) -> tuple[list[float], float]:
         """The score of every thing for one need, and the most that a need of these words could have."""
@@ -115,23 +123,29 @@ class ToolIndex:
         return self._merge(self._meant(word))
 
     def _meant(self, word: str) -> dict[str, float]:
+        """Known words that begin with this one, or are nearly the same, and how near they are."""
         # Loaded by the first typing mistake.
         from rapidfuzz import process  # noqa: PLC0415
         from rapidfuzz.distance import OSA  # noqa: PLC0415
 
+        if len(word) < 3 or not word.isalpha():
+            return {}
         if not self._vocabulary:
             self._vocabulary = sorted({*self._postings, *self._packs})
-        if len(word) < 3:
-            return {}
-        start = bisect_left(self._vocabulary, word)
-        begun = self._vocabulary[start : start + _MOST_MEANT]
-        meant = {each: _PREFIX for each in begun if each.startswith(word)}
+        meant = dict.fromkeys(self._starting(word, _MOST_MEANT), _PREFIX)
         if len(word) >= 4:
+            # Nobody mistypes the first two letters both.
+            alike = [*self._starting(word[0]), *(self._starting(word[1]) if word[1] != word[0] else ())]
             similar = process.extract(
-                word, self._vocabulary, scorer=OSA.normalized_similarity, score_cutoff=_SIMILAR, limit=_MOST_MEANT
+                word, alike, scorer=OSA.normalized_similarity, score_cutoff=_SIMILAR, limit=_MOST_MEANT
             )
             meant.update({each: max(score, meant.get(each, 0.0)) for each, score, _ in similar})
         return meant
+
+    def _starting(self, beginning: str, most: int | None = None) -> list[str]:
+        first = bisect_left(self._vocabulary, beginning)
+        last = bisect_left(self._vocabulary, beginning + "\U0010ffff")
+        return self._vocabulary[first : last if most is None else min(last, first + most)]
 
     def _merge(self, factors: Mapping[str, float], *, rarest: float = math.inf) -> Postings:
         """Several words as one: what the best of them is worth in a text, and what packs of their names add.

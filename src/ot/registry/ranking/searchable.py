@@ -22,6 +22,19 @@ class Searchable:
         """A tool whose parameters are described by a JSON Schema."""
         return cls(key, pack, name, description, read_parameters(schema))
 
+    @classmethod
+    def of_tool(cls, tool: Mapping[str, Any]) -> Searchable:
+        """A tool as its server lists it: `name`, `description`, `inputSchema`; without a `key`, its name is that."""
+        name = str(tool["name"])
+        schema = tool.get("inputSchema")
+        return cls.of_schema(
+            str(tool.get("key", name)),
+            str(tool.get("pack", "")),
+            name,
+            str(tool.get("description") or ""),
+            schema if isinstance(schema, Mapping) else {},
+        )
+
 
 def read_parameters(schema: Mapping[str, Any]) -> dict[str, str]:
     """Names and descriptions of the parameters in a JSON Schema, which another server may have written badly."""

@@ -1,0 +1,153 @@
+"""Which tools fit a request: order, several needs at once, data between the words, misspellings, and hostile input."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ot.registry.ranking.index import Hit, ToolIndex
+from ot.registry.ranking.needs import LONGEST, MOST, split_needs
+from ot.registry.ranking.searchable import Searchable, read_parameters
+from ot.registry.ranking.words import read_words, stem
+from tests.properties import unhurried
+
+TOOLS = [
+    Searchable("files.read_text", "files", "read_text", "Read a text file whole.", {"path": "Where the file is."}),
+    Searchable("files.write_text", "files", "write_text", "Write text to a file, replacing what was there."),
+    Searchable("files.list_directory", "files", "list_directory", "List what a directory holds."),
+    Searchable("files.delete", "files", "delete", "Remove a file for good."),
+    Searchable("HackerNews.get_top", "HackerNews", "get_top", "The stories most people voted for."),
+    Searchable("HackerNews.get_user", "HackerNews", "get_user", "One person's profile."),
+    Searchable("tracker.get_user", "tracker", "get_user", "One person's profile."),
+    Searchable("tracker.createIssue", "tracker", "createIssue", "Open an issue.", {"assignee": "Who works on it."}),
+    Searchable("search.web", "search", "web", "Search the web for pages."),
+    Searchable("mail.send", "mail", "send", "Send a mail.", {"recipient": "Address of whoever gets it."}),
+    Searchable("天气.query", "天气", "query", "查询天气预报"),
+]
+
+
+def find(request: str, limit: int = 3) -> list[str]:
+    return [hit.key for hit in ToolIndex(TOOLS).rank(request, limit=limit)]
+
+
+@pytest.mark.parametrize(
+    ("request_", "first"),
+    [
+        ("read a text file", "files.read_text"),
+        ("reading files", "files.read_text"),
+        ("erase this document", "files.delete"),
+        ("show the contents of a folder", "files.list_directory"),
+        ("create issue", "tracker.createIssue"),
+        ("createissue", "tracker.createIssue"),
+        ("hacker news user", "HackerNews.get_user"),
+        ("the tracker's user", "tracker.get_user"),
+        ("who is the assignee", "tracker.createIssue"),
+        ("recipient", "mail.send"),
+        ("天气预报", "天气.query"),
+        ("serach teh web", "search.web"),
+        ("direc", "files.list_directory"),
+        ("files.raed_text", "files.read_text"),
+    ],
+)
+def test_what_fits_best_comes_first(request_: str, first: str) -> None:
+    assert find(request_)[0] == first
+
+
+def test_several_needs_each_find_their_tool() -> None:
+    found = find("Search the web for 'mail servers', then write the addresses to list.txt and send a mail about it", 3)
+
+    assert set(found) == {"search.web", "files.write_text", "mail.send"}
+
+
+def test_what_stands_in_quotes_is_data() -> None:
+    assert find("write 'search the web, send a mail, delete it' to a file")[0] == "files.write_text"
+
+
+@pytest.mark.parametrize("request_", ["", "   ", "the of and", "xyzzyplugh", "?!", "\x00"])
+def test_nothing_fits_a_request_that_says_nothing(request_: str) -> None:
+    assert find(request_) == []
+
+
+def test_an_index_of_nothing_finds_nothing() -> None:
+    assert ToolIndex([]).rank("anything") == []
+
+
+def test_equally_good_ones_keep_their_order_and_scores_fall_from_one() -> None:
+    hits = ToolIndex(TOOLS).rank("user profile")
+
+    assert [hit.key for hit in hits[:2]] == ["HackerNews.get_user", "tracker.get_user"]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert 0 < hits[-1].score <= hits[0].score <= 1
+
+
+def test_the_order_does_not_depend_on_how_texts_hash() -> None:
+    assert [find("fetch the newest stories") for _ in range(3)] == [find("fetch the newest stories")] * 3
+
+
+@unhurried
+@given(st.text(st.characters(exclude_categories=())), st.integers(min_value=1, max_value=20))
+def test_any_request_is_answered_within_bounds(request_: str, limit: int) -> None:
+    hits = ToolIndex(TOOLS).rank(request_, limit=limit)
+
+    assert len(hits) <= limit
+    assert len({hit.key for hit in hits}) == len(hits)
+    assert all(isinstance(hit, Hit) and 0 < hit.score <= 1 for hit in hits)
+
+
+@unhurried
+@given(
+    st.lists(st.builds(Searchable, st.text(), st.text(), st.text(), st.text(), st.dictionaries(st.text(), st.text())))
+)
+def test_any_tools_can_be_indexed(things: list[Searchable]) -> None:
+    index = ToolIndex(things)
+
+    for thing in things[:3]:
+        index.rank(f"{thing.name} {thing.description}")
+
+
+@pytest.mark.parametrize(
+    "text", ["'" * 50_000, "(" * 50_000, "a." * 50_000, "and " * 50_000, "x" * 200_000, "a, " * 9999]
+)
+def test_a_hostile_request_takes_no_time(text: str) -> None:
+    started = time.process_time()
+
+    ToolIndex(TOOLS).rank(text)
+
+    assert time.process_time() - started < 5
+
+
+def test_a_request_is_read_up_to_a_length_and_split_into_few_needs() -> None:
+    needs = split_needs("send it. " * 1000)
+
+    assert len(needs) == MOST
+    assert sum(map(len, needs)) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (["files", "file", "filed", "filing"], True),
+        (["directories", "directory"], True),
+        (["creation", "create", "created", "creates", "creating"], True),
+        (["boxes", "box"], True),
+        (["news", "new"], True),
+        (["status", "state"], False),
+        (["address", "add"], False),
+    ],
+)
+def test_forms_of_a_word_have_one_stem(words: list[str], same: bool) -> None:  # noqa: FBT001
+    assert (len({stem(word) for word in words}) == 1) is same
+
+
+def test_a_name_counts_whole_and_in_parts() -> None:
+    assert list(read_words("listOpenIssues get_HTTPResponse")) == [
+        "listopenissu", "list", "open", "issu", "get", "httprespons", "http", "respons",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", [{}, {"properties": None}, {"properties": {"a": 1, "b": {"description": 2}}}])
+def test_a_schema_that_makes_no_sense_has_few_words(schema: dict[str, object]) -> None:
+    assert set(read_parameters(schema).values()) <= {""}
