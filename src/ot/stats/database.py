@@ -17,19 +17,21 @@ from pathlib import Path
 from typing import Any
 
 from ot.errors import StatsUnavailableError
-from ot.stats.recorder import CallNote, ModelNote, Note, RunNote
+from ot.stats.recorder import BUSY_TIMEOUT, CallNote, ModelNote, Note, RunNote
 from ot.stats.tokens import classify_text, classify_wire
 
-MOST_CALLS = 1_000_000
-BUSY_TIMEOUT = 5.0  # seconds
+MOST_ROWS = 1_000_000  # of a table
 _PRUNE_INTERVAL = 3600.0  # seconds
 _PRUNE_CHUNK = 10_000  # rows of one transaction
 _LONGEST_NAME = 120
+_TABLES = ("calls", "runs", "models")
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
+Migrations = tuple[tuple[str, ...], ...]
+
 # Each entry takes a database from one version to the next; entries are only ever added.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
+MIGRATIONS: Migrations = (
     (
         """CREATE TABLE runs (
             id INTEGER PRIMARY KEY, server INTEGER NOT NULL, client TEXT NOT NULL, ended REAL NOT NULL,
@@ -53,7 +55,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX models_by_time ON models (ended)",
     ),
 )
-VERSION = len(MIGRATIONS)
 
 
 class BusyError(Exception):
@@ -63,8 +64,9 @@ class BusyError(Exception):
 class Writer:
     """Writes batches, one transaction each. Not for several threads at once."""
 
-    def __init__(self, file: Path, server: int, *, keep_days: int) -> None:
+    def __init__(self, file: Path, server: int, *, keep_days: int, patience: float = BUSY_TIMEOUT) -> None:
         self._file = file
+        self._patience = patience
         self._server = server
         self._keep_days = keep_days
         self._prune_at = 0.0
@@ -97,7 +99,7 @@ class Writer:
         if self._connection is not None and self._identity == _identify(self._file):
             return self._connection
         self.close()
-        self._connection = open_database(self._file)
+        self._connection = open_database(self._file, patience=self._patience)
         self._identity = _identify(self._file)
         return self._connection
 
@@ -108,19 +110,21 @@ class Writer:
         self._connection = None
 
 
-def open_database(file: Path) -> sqlite3.Connection:
+def open_database(
+    file: Path, *, patience: float = BUSY_TIMEOUT, migrations: Migrations = MIGRATIONS
+) -> sqlite3.Connection:
     """Open the database; it is made, or brought to this version, if need be."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # Made by us, so that nobody else can read it; the files that SQLite puts beside it get the same mode.
     os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    connection = sqlite3.connect(file, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(file, timeout=patience, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
-        _check_version(connection, file)
+        _check_version(connection, file, migrations)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA journal_size_limit = 4000000")
-        migrate(connection, file)
+        migrate(connection, file, migrations)
     except BaseException:
         connection.close()
         raise
@@ -157,24 +161,24 @@ def worded(file: Path) -> Iterator[None]:
         raise StatsUnavailableError(file, error.strerror or str(error)) from error
 
 
-def migrate(connection: sqlite3.Connection, file: Path) -> None:
+def migrate(connection: sqlite3.Connection, file: Path, migrations: Migrations) -> None:
     """Bring the tables to this version: wholly, or not at all where the process is killed meanwhile."""
-    if _check_version(connection, file) == VERSION:
+    if _check_version(connection, file, migrations) == len(migrations):
         return
     with transaction(connection):
         # Another server may have done it while this one waited for its turn.
-        found = _check_version(connection, file)
-        for steps in MIGRATIONS[found:]:
+        found = _check_version(connection, file, migrations)
+        for steps in migrations[found:]:
             for step in steps:
                 connection.execute(step)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
 
 
-def _check_version(connection: sqlite3.Connection, file: Path) -> int:
+def _check_version(connection: sqlite3.Connection, file: Path, migrations: Migrations) -> int:
     found = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if found > VERSION:
+    if found > len(migrations):
         raise StatsUnavailableError(
-            file, f"a newer OneTool wrote it (schema {found}, this one knows {VERSION}); it is left as it is"
+            file, f"a newer OneTool wrote it (schema {found}, this one knows {len(migrations)}); it is left as it is"
         )
     return found
 
@@ -192,13 +196,17 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
-def prune(connection: sqlite3.Connection, *, keep_days: int, most_calls: int = MOST_CALLS) -> None:
-    """Delete what is too old, and what is too much, a piece at a time, so that others can write in between."""
+def prune(connection: sqlite3.Connection, *, keep_days: int, most_rows: int = MOST_ROWS) -> None:
+    """Delete what is too old, and what is too much, a piece at a time, so that others can write in between.
+
+    All tables lose the same stretch of time: a run without its calls would tell a wrong story.
+    """
     before = time.time() - keep_days * 24 * 3600
-    last = connection.execute("SELECT ended FROM calls ORDER BY ended DESC LIMIT 1 OFFSET ?", (most_calls,)).fetchone()
-    if last is not None:
-        before = max(before, last[0])
-    for table in ("calls", "runs", "models"):
+    for table in _TABLES:
+        newest = f"SELECT ended FROM {table} ORDER BY ended DESC LIMIT 1 OFFSET ?"
+        for (last,) in connection.execute(newest, (most_rows,)):
+            before = max(before, last)
+    for table in _TABLES:
         statement = f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE ended <= ? LIMIT {_PRUNE_CHUNK})"
         while connection.execute(statement, (before,)).rowcount == _PRUNE_CHUNK:
             pass

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 STATS_FILE = "stats.db"
 INTERVAL = 1.0  # seconds between two batches
+BUSY_TIMEOUT = 5.0  # seconds that one waits for other servers
 MOST_PENDING = 50_000  # notes; further ones are dropped until the database can be written again
 UNKNOWN_TOOL = "(unknown)"  # under which calls are counted that name no tool
 _CLOSING_PATIENCE = 10.0  # seconds
@@ -77,13 +78,16 @@ Note = RunNote | ModelNote | tuple[float, int, int, str, float, str, int, bytes,
 class Recorder:
     """Notes what happens. Closed by whoever opened it, which writes what is left."""
 
-    def __init__(self, file: Path, *, keep_days: int = 365, interval: float = INTERVAL) -> None:
+    def __init__(
+        self, file: Path, *, keep_days: int = 365, interval: float = INTERVAL, patience: float = BUSY_TIMEOUT
+    ) -> None:
         self.file = file
         self.problem = ""  # why nothing is being written, if so
         self.dropped = 0
         self.server = int.from_bytes(os.urandom(4)) >> 1
         self._keep_days = keep_days
         self._interval = interval
+        self._patience = patience
         self._runs = 0
         self._pending: deque[Note] = deque()
         self._noted = threading.Event()
@@ -157,7 +161,7 @@ class Recorder:
         from ot.stats.database import BusyError, Writer  # noqa: PLC0415
 
         if self._writer is None:
-            self._writer = Writer(self.file, self.server, keep_days=self._keep_days)
+            self._writer = Writer(self.file, self.server, keep_days=self._keep_days, patience=self._patience)
         try:
             self._writer.write(batch)
         except BusyError:
