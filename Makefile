@@ -8,6 +8,7 @@ READY := .venv/.ready
 CONFORMANCE := tests/conformance/node_modules/.ready
 REFERENCE := tests/reference_servers/.venv/.ready
 MODELS := tests/models/.venv/.ready
+ZWAVE := tests/zwave/node_modules/.ready
 # Two processes: the tests start servers and kernels of their own.
 WORKERS ?= 2
 
@@ -32,10 +33,13 @@ $(REFERENCE): tests/reference_servers/package-lock.json tests/reference_servers/
 $(MODELS): tests/models/package-lock.json tests/models/requirements.txt $(CONFORMANCE) | system
 	@scripts/install-model-servers && touch $@ || true
 
+$(ZWAVE): tests/zwave/package.json tests/zwave/package-lock.json $(CONFORMANCE) | system
+	@scripts/install-zwave-network && touch $@ || true
+
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
-test: setup system $(CONFORMANCE) $(REFERENCE) $(MODELS)  ## run all tests
+test: setup system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 check: setup  ## format, lint, types and layers
@@ -55,5 +59,5 @@ lock: setup  ## resolve the dependencies anew
 	scripts/lock
 
 clean:  ## remove everything that make prepared
-	rm -rf .venv tests/conformance/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
+	rm -rf .venv tests/conformance/node_modules tests/zwave/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
 		tests/reference_servers/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -14,6 +14,8 @@ from zwave_mcp.errors import DriverNotReadyError, NotConnectedError
 from zwave_mcp.nodes import Node
 from zwave_mcp.values import CommandClass, Value, ValueId
 
+_PATIENCE = 5.0  # seconds
+
 
 class LinkState(Enum):
     """The connection to the Z-Wave server: being made for the first time, standing, or lost and tried again."""
@@ -106,10 +108,14 @@ class Network:
 
     # What tools ask.
 
-    async def require_connection(self, *, patience: float = 5.0) -> None:
-        """Let the first attempt to connect come to its end; raises NotConnectedError, DriverNotReadyError."""
-        with anyio.move_on_after(patience):
+    async def finish_first_attempt(self) -> None:
+        """Wait a little for the first attempt to connect: who starts this program asks it something at once."""
+        with anyio.move_on_after(_PATIENCE):
             await self._first_attempt.wait()
+
+    async def require_connection(self) -> None:
+        """Raises NotConnectedError, DriverNotReadyError."""
+        await self.finish_first_attempt()
         if self.link.state is not LinkState.CONNECTED:
             raise NotConnectedError(self.address, self.link.problem or "the first attempt is still going on")
         if not self.controller.ready:

@@ -148,7 +148,9 @@ async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading
 @ToolArguments.declare
 async def health(args: NoArgs, ctx: Context[House]) -> Result[Health]:
     """Tell the state of the Z-Wave network: connection, driver, controller, statistics, dead and sleeping devices."""
-    return Result.ok(describe_health(house_of(ctx).network))
+    network = house_of(ctx).network
+    await network.finish_first_attempt()
+    return Result.ok(describe_health(network))
 
 
 @ToolArguments.declare
