@@ -1,8 +1,8 @@
 """The command table: which commands there are, and how one is found and run.
 
-A command is a module beside this one (`-` in its name being `_`) with `add_arguments(parser)` and `main(options)`. Only
-the chosen one is imported, and the parser is argparse, because a client waits while `onetool serve` starts: argparse
-costs 10 ms there, typer 100.
+A command is a module beside this one (`-` in its name being `_`, and `import` being `import_`) with
+`add_arguments(parser)` and `main(options)`. Only the chosen one is imported, and the parser is argparse, because a
+client waits while `onetool serve` starts: argparse costs 10 ms there, typer 100.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ COMMANDS = {
     "stats": "show what was called, how it went, and what it saved",
     "check": "look for mistakes in configuration and packs",
     "init": "write a configuration file to start from",
+    "import": "take over servers that other MCP clients know, or make OneTool known to one",
     "new": "write an extension to start from, with a test",
     "sdk-path": "print the folder that an extension needs on PYTHONPATH when it is run by hand",
     "chat": "talk to a model that has every tool",
     "demo": "watch a client and the server talk",
 }
+
+_MODULES = {"import": "import_"}
 
 OK = 0
 FAILED = 1
@@ -54,7 +57,7 @@ def _dispatch(arguments: list[str]) -> int:
     if command is None:
         parser.print_help(sys.stderr)
         return USAGE
-    module = importlib.import_module(f"onetool.cli.{command.replace('-', '_')}")
+    module = importlib.import_module(f"onetool.cli.{_MODULES.get(command, command.replace('-', '_'))}")
     command_parser = _build_command_parser(command)
     module.add_arguments(command_parser)
     options = command_parser.parse_args(rest, argparse.Namespace(config=chosen.config))

@@ -1,0 +1,164 @@
+"""`onetool import`: servers that other clients know, taken over; and OneTool made known to such a client."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from onetool.cli import FAILED, OK
+from onetool.cli.printing import complain, say
+from onetool.foreign.clients import CLIENTS, System
+from onetool.foreign.connecting import plan_connection, show_difference
+from onetool.foreign.importing import NEW, Decision, Plan, carry_out, changed_text, make_plan, servers_in
+from onetool.foreign.survey import Survey, survey
+from onetool.foreign.text_files import replace_text_file
+from ot.config.paths import CONFIG_FILE, FOLDER, SECRETS_FILE, Places, find_places
+from ot.errors import ConfigError
+from ot.execution.wording import word_error
+
+_WIDTH = 70
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    clients = ", ".join(CLIENTS)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="take only these servers")
+    parser.add_argument("--from", action="append", choices=list(CLIENTS), metavar="CLIENT", dest="sources",
+                        help=f"read only the files of this client: {clients}")  # fmt: skip
+    parser.add_argument("--global", action="store_true", dest="everywhere", help="write ~/.onetool, for all projects")
+    parser.add_argument("--connect", choices=list(CLIENTS), metavar="CLIENT",
+                        help="instead, write OneTool into the configuration of this client")  # fmt: skip
+    parser.add_argument("--project", action="store_true", help="with --connect: the project's file, not your own")
+    parser.add_argument("--yes", action="store_true", help="with --connect: write without asking")
+    parser.add_argument("--dry-run", action="store_true", help="show everything and write nothing")
+    parser.epilog = (
+        "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf and Zed. What "
+        "is there already stays as it is; files that are changed are copied first. Exit status: 0, 1 where a file "
+        "could not be read or nothing was written that should have been, 2 for usage or configuration."
+    )
+
+
+def main(options: Namespace) -> int:
+    system = System(Path.home(), os.environ)
+    named = options.config.absolute() if options.config is not None else None
+    places = find_places(cwd=Path.cwd(), home=system.home, named=named)
+    if options.connect:
+        return _connect(options, system, places)
+    return _import(options, system, places, named)
+
+
+def _import(options: Namespace, system: System, places: Places, named: Path | None) -> int:
+    found = survey(system, places.project, only=options.sources or ())
+    own_folder = places.home_folder if options.everywhere else places.project_folder or places.project / FOLDER
+    file = named or own_folder / CONFIG_FILE
+    chosen = [each for each in found.found if not options.names or each.name in options.names]
+    plan = make_plan(
+        chosen,
+        file,
+        elsewhere=_elsewhere(file, places),
+        more_secrets=[places.home_folder / SECRETS_FILE],
+        project=places.project if options.everywhere else None,
+    )
+    _show(plan, found, options.names)
+    for error in found.broken:
+        complain(f"onetool: {word_error(error)}")
+    missing = [name for name in options.names if name not in {each.name for each in found.found}]
+    for name in missing:
+        complain(f"onetool: no client knows a server {name!r}")
+    if plan.servers:
+        _write(plan, dry_run=options.dry_run)
+    return FAILED if found.broken or missing else OK
+
+
+def _elsewhere(file: Path, places: Places) -> dict[str, Path]:
+    """Servers that the person's own file has already, where another one is written to."""
+    own = places.home_folder / CONFIG_FILE
+    return {} if own == file else dict.fromkeys(servers_in(own), own)
+
+
+def _show(plan: Plan, found: Survey, names: list[str]) -> None:
+    if not plan.decisions and not names:
+        searched = f" (read: {', '.join(map(str, found.files))})" if found.files else ""
+        say(f"No servers were found{searched}.")
+    for file, decisions in groupby(plan.decisions, key=lambda each: each.found.source.file):
+        say(str(file))
+        for decision in decisions:
+            say(f"  {decision.name}: {_describe(decision)}")
+            for note in decision.notes:
+                say(f"    {note}")
+
+
+def _describe(decision: Decision) -> str:
+    """One server in a line; secrets are references by now, so nothing shows that should not."""
+    settings = decision.settings
+    line = " ".join(map(str, [settings.get("command", settings.get("url", "")), *settings.get("args", ())]))
+    line = line if len(line) <= _WIDTH else f"{line[:_WIDTH]}…"
+    return f"{decision.state} ({line})" if line else decision.state
+
+
+def _write(plan: Plan, *, dry_run: bool) -> None:
+    names = [*plan.secrets, *plan.wanted]
+    if dry_run:
+        for line in _difference(plan):
+            say(line)
+        if names:
+            say(f"would put {', '.join(names)} into {plan.secrets_file}")
+        say("Nothing was written: this is a dry run.")
+        return
+    for written in carry_out(plan):
+        say(f"wrote {written.file}" + (f" (before: {written.backup.name})" if written.backup else ""))
+    if plan.secrets:
+        say(f"Secrets are in {plan.secrets_file}: {', '.join(plan.secrets)}")
+    for name, reason in plan.wanted.items():
+        say(f"Set {name} in {plan.secrets_file} (for {reason})")
+    say(f"{_count(plan)} taken over. `onetool check` says whether all is well.")
+
+
+def _count(plan: Plan) -> str:
+    number = len([each for each in plan.decisions if each.state == NEW])
+    return "1 server" if number == 1 else f"{number} servers"
+
+
+def _difference(plan: Plan) -> Iterator[str]:
+    original, text = changed_text(plan)
+    source = str(plan.file) if original.content is not None else "(a new file)"
+    before, after = original.text.splitlines(), text.splitlines()
+    return difflib.unified_diff(before, after, source, str(plan.file), lineterm="", n=1)
+
+
+def _connect(options: Namespace, system: System, places: Places) -> int:
+    level: dict[str, Any] = {"project": places.project if options.project or options.connect == "project" else None}
+    connection = plan_connection(options.connect, system, **level, config=options.config)
+    file = connection.original.file
+    if not connection.changes:
+        say(f"OneTool is in {file} already.")
+        return OK
+    for line in show_difference(connection):
+        say(line)
+    if options.dry_run:
+        say("Nothing was written: this is a dry run.")
+        return OK
+    if not options.yes and not _confirmed(file):
+        complain("onetool: nothing was written; --yes writes it")
+        return FAILED
+    backup = replace_text_file(connection.original, connection.text)
+    say(f"wrote {file}" + (f" (before: {backup.name})" if backup else ""))
+    say(f"Start {CLIENTS[options.connect]} anew, so that it reads it.")
+    return OK
+
+
+def _confirmed(file: Path) -> bool:
+    """Ask at a terminal; anything but a yes is a no."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    sys.stdout.write(f"Write this to {file}? [y/N] ")
+    sys.stdout.flush()
+    try:
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except UnicodeDecodeError as error:
+        raise ConfigError("the answer could not be read") from error

@@ -1,0 +1,105 @@
+"""The MCP clients we know: where their configuration lies on this system, and how servers are written in it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFile:
+    """One file that may list servers: under `keys`, one after the other, and again under each of `more_keys`.
+
+    `project` is the folder that it belongs to, None where it is the person's own.
+    """
+
+    client: str
+    file: Path
+    keys: tuple[str, ...] = ("mcpServers",)
+    more_keys: tuple[tuple[str, ...], ...] = ()
+    project: Path | None = None
+
+
+CLIENTS = {
+    "project": "the project's .mcp.json, which several clients read",
+    "claude-code": "Claude Code",
+    "claude-desktop": "Claude Desktop",
+    "cursor": "Cursor",
+    "vscode": "VS Code",
+    "windsurf": "Windsurf",
+    "zed": "Zed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Where programs keep their files, which differs from system to system."""
+
+    home: Path
+    environ: Mapping[str, str]
+    platform: str = sys.platform
+
+    @property
+    def application_data(self) -> Path:
+        """The folder of desktop programs."""
+        if self.platform == "darwin":
+            return self.home / "Library" / "Application Support"
+        if self.platform == "win32":
+            return Path(self.environ.get("APPDATA") or self.home / "AppData" / "Roaming")
+        return self.configuration
+
+    @property
+    def configuration(self) -> Path:
+        """The folder of programs that follow the XDG rules."""
+        return Path(self.environ.get("XDG_CONFIG_HOME") or self.home / ".config")
+
+
+def client_files(system: System, project: Path) -> list[ClientFile]:
+    """Every file that applies to a project, those of the project first; they need not exist."""
+    data, home = system.application_data, system.home
+    zed = data / "Zed" if system.platform == "win32" else system.configuration / "zed"
+    claude = ("projects", str(project), "mcpServers")
+    return [
+        ClientFile("project", project / ".mcp.json", project=project),
+        ClientFile("cursor", project / ".cursor" / "mcp.json", project=project),
+        ClientFile("vscode", project / ".vscode" / "mcp.json", ("servers",), project=project),
+        ClientFile("vscode", project / ".vscode" / "settings.json", ("mcp", "servers"), project=project),
+        ClientFile("zed", project / ".zed" / "settings.json", ("context_servers",), project=project),
+        ClientFile("claude-code", home / ".claude.json", claude, (("mcpServers",),)),
+        ClientFile("claude-desktop", data / "Claude" / "claude_desktop_config.json"),
+        ClientFile("cursor", home / ".cursor" / "mcp.json"),
+        *(
+            ClientFile("vscode", data / edition / "User" / name, keys)
+            for edition in ("Code", "Code - Insiders")
+            for name, keys in (("mcp.json", ("servers",)), ("settings.json", ("mcp", "servers")))
+        ),
+        ClientFile("windsurf", home / ".codeium" / "windsurf" / "mcp_config.json"),
+        ClientFile("zed", zed / "settings.json", ("context_servers",)),
+    ]
+
+
+def connection_file(client: str, system: System, project: Path | None) -> ClientFile | None:
+    """The file in which a client is told about a server: the project's if there is one, else the person's own.
+
+    None where the client has no file for that.
+    """
+    files = client_files(system, project or system.home)
+    if client == "claude-code":  # what it shares with others in a project is a file of another name
+        home = ClientFile(client, system.home / ".claude.json")
+        return home if project is None else ClientFile(client, project / ".mcp.json", project=project)
+    own = [each for each in files if each.client == client and (each.project is not None) == (project is not None)]
+    return own[0] if own else None
+
+
+def connection_entry(client: str, command: str, arguments: list[str]) -> dict[str, Any]:
+    """How a client writes down a server that it starts."""
+    started: dict[str, Any] = {"command": command, "args": arguments}
+    match client:
+        case "claude-code" | "vscode":
+            return {"type": "stdio", **started}
+        case "zed":
+            return {"source": "custom", **started, "env": {}}
+    return started

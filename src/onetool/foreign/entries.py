@@ -1,0 +1,118 @@
+"""One server as another client writes it down, and the same as an entry of our `servers:`."""
+
+from __future__ import annotations
+
+import ntpath
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onetool.foreign.references import Translator
+
+_TRANSPORTS = frozenset({"stdio", "http", "sse", "streamable-http", "streamablehttp", "streamable_http"})
+_OWN_NAMES = frozenset({"onetool", "onetool.exe"})
+
+
+class UnusableEntryError(Exception):
+    """A server that cannot be taken over; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A server in our terms; what is secret in it is still in clear, and is taken out before anything is written."""
+
+    settings: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def is_onetool(entry: Any) -> bool:
+    """Whether an entry starts OneTool itself, which would call itself in a circle."""
+    if not isinstance(entry, Mapping):
+        return False
+    command, arguments = _command_line(entry)
+    words = [command, *arguments] if isinstance(command, str) else arguments
+    return any(isinstance(word, str) and ntpath.basename(word).lower() in _OWN_NAMES for word in words)
+
+
+def read_entry(entry: Any, translator: Translator, *, folder: Path | None) -> Entry:
+    """Translate one entry; raises UnusableEntryError. `folder` is what relative places in it start from."""
+    if not isinstance(entry, Mapping):
+        raise UnusableEntryError("it is not an object")
+    kind = entry.get("type", entry.get("transport"))
+    if isinstance(kind, str) and kind.lower() not in _TRANSPORTS:
+        raise UnusableEntryError(f"its transport {kind!r} is not one that OneTool speaks")
+    command, arguments = _command_line(entry)
+    url = next((entry[key] for key in ("url", "serverUrl", "httpUrl") if isinstance(entry.get(key), str)), None)
+    if isinstance(command, str) and command.strip():
+        settings = _started(command, arguments, entry, translator, folder)
+    elif isinstance(url, str):
+        settings = _reached(url, entry, translator)
+    elif entry.get("source") == "extension" or "settings" in entry:
+        raise UnusableEntryError("an extension of the client starts it, so its command is not written down")
+    else:
+        raise UnusableEntryError("it has neither a command nor an address")
+    if entry.get("disabled") is True or entry.get("enabled") is False:
+        settings["enabled"] = False
+    denied = entry.get("disabledTools")
+    if isinstance(denied, list) and (names := [name for name in denied if isinstance(name, str) and name.split()]):
+        settings["tools"] = {"deny": names}
+    notes = []
+    if "envFile" in entry:
+        notes.append(f"its envFile {entry['envFile']!r} is not read: put what it needs into env")
+    return Entry(settings, tuple(notes))
+
+
+def _command_line(entry: Mapping[str, Any]) -> tuple[Any, list[Any]]:
+    command: Any = entry.get("command")
+    arguments: Any = entry.get("args")
+    if isinstance(command, Mapping):  # as Zed used to write it
+        command, arguments = command.get("path"), command.get("args")
+    if isinstance(command, list):
+        command, arguments = (command[0] if command else None), command[1:]
+    return command, arguments if isinstance(arguments, list) else []
+
+
+def _started(
+    command: str, arguments: list[Any], entry: Mapping[str, Any], translator: Translator, folder: Path | None
+) -> dict[str, Any]:
+    settings: dict[str, Any] = {"command": _at_home(translator.translate(command.strip()), translator.home)}
+    if arguments:
+        settings["args"] = [translator.translate(_text(argument)) for argument in arguments]
+    inner = entry.get("command")
+    env = entry.get("env", inner.get("env") if isinstance(inner, Mapping) else None)
+    if variables := _texts(env):
+        settings["env"] = {name: translator.translate(value, name) for name, value in variables.items()}
+    cwd = entry.get("cwd")
+    if isinstance(cwd, str) and cwd.strip():
+        place = _at_home(translator.translate(cwd), translator.home)
+        settings["cwd"] = place if place.startswith("${") else os.path.normpath((folder or translator.home) / place)
+    return settings
+
+
+def _reached(url: str, entry: Mapping[str, Any], translator: Translator) -> dict[str, Any]:
+    address = translator.translate(url.strip())
+    if not address.startswith(("http://", "https://", "${")):
+        raise UnusableEntryError("its address does not begin with http:// or https://")
+    settings: dict[str, Any] = {"url": address}
+    if headers := _texts(entry.get("headers")):
+        settings["headers"] = {name: translator.translate(value) for name, value in headers.items()}
+    return settings
+
+
+def _at_home(text: str, home: Path) -> str:
+    return str(home / text[2:]) if text.startswith("~/") else text
+
+
+def _texts(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        return {}
+    return {str(name): _text(item) for name, item in value.items() if item is not None}
+
+
+def _text(value: Any) -> str:
+    """A value that should be text, and in many files is a number or a truth."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

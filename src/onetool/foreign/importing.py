@@ -1,0 +1,203 @@
+"""Servers of other clients, taken over into a configuration of ours: first a plan, then two files at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from onetool.foreign.secret_values import Vault
+from onetool.foreign.survey import Found
+from onetool.foreign.text_files import TextFile, read_text_file, replace_text_file
+from onetool.foreign.yaml_edit import add_entries
+from ot.config.documents import read_document
+from ot.config.paths import SECRETS_FILE
+from ot.config.secrets import read_secrets
+from ot.registry.names import PROTECTED
+
+NEW = "new"
+_IGNORE = ".gitignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of one server: `state` in a word or two, and `settings` as they are written, if they are."""
+
+    found: Found
+    name: str
+    state: str
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that would be written: servers into one file, secrets into the one beside it."""
+
+    file: Path
+    secrets_file: Path
+    decisions: tuple[Decision, ...]
+    secrets: Mapping[str, str]
+    wanted: Mapping[str, str]  # variables that a person must still set, and why
+
+    @property
+    def servers(self) -> dict[str, Any]:
+        """The new entries of `servers:`."""
+        return {each.name: dict(each.settings) for each in self.decisions if each.state == NEW}
+
+
+def make_plan(
+    found: Iterable[Found],
+    file: Path,
+    *,
+    elsewhere: Mapping[str, Path] | None = None,
+    more_secrets: Sequence[Path] = (),
+    project: Path | None = None,
+) -> Plan:
+    """Decide about every server that was found; nothing is written. Raises ConfigError.
+
+    `file` is the configuration that is written to. `elsewhere` are servers that another file of ours has, and which;
+    `more_secrets` are files of secrets that apply as well. `project` is the folder in which servers of the project are
+    started, where the file is not the project's.
+    """
+    secrets_file = file.with_name(SECRETS_FILE)
+    present = servers_in(file)
+    known = read_secrets(dict.fromkeys(each for each in (secrets_file, *more_secrets) if each.exists()))
+    vault = Vault(dict(known))
+    taken: dict[str, Decision] = {}
+    decisions: list[Decision] = []
+    wanted: dict[str, str] = {}
+    for each in found:
+        decision = _decide(each, vault, project=project)
+        needs = {name: why for name, why in (each.wanted or {}).items() if name not in known}
+        if decision.state == NEW:
+            decision = _compare(decision, present, taken, elsewhere or {}, file)
+        if decision.state == NEW:
+            decision = _switched_off(decision, needs, secrets_file)
+            taken[decision.name] = decision
+            wanted |= {name: f"{decision.name}: {why}" if why else decision.name for name, why in needs.items()}
+        decisions.append(decision)
+    used = str([decision.settings for decision in taken.values()])
+    secrets = {name: value for name, value in vault.added.items() if f"${{{name}}}" in used}
+    return Plan(file, secrets_file, tuple(decisions), secrets, {n: w for n, w in wanted.items() if n not in secrets})
+
+
+def _decide(found: Found, vault: Vault, *, project: Path | None) -> Decision:
+    if found.entry is None:
+        return Decision(found, found.name, f"left out: {found.reason}", {})
+    name = " ".join(found.name.split()) or "server"
+    name = f"{name}_server" if name in PROTECTED else name
+    settings = _without_secrets(found.entry.settings, name, vault)
+    if project is not None and found.source.project is not None and "command" in settings:
+        settings.setdefault("cwd", str(project))
+    return Decision(found, name, NEW, settings, found.entry.notes)
+
+
+def _without_secrets(settings: Mapping[str, Any], owner: str, vault: Vault) -> dict[str, Any]:
+    hidden = dict(settings)
+    if "args" in hidden:
+        hidden["args"] = vault.hide_arguments(hidden["args"], owner=owner)
+    if "env" in hidden:
+        hidden["env"] = {name: vault.hide_value(name, value, owner=owner) for name, value in hidden["env"].items()}
+    if "url" in hidden:
+        hidden["url"] = vault.hide_address(hidden["url"], owner=owner)
+    if "headers" in hidden:
+        hidden["headers"] = {
+            name: vault.hide_value(f"{owner}_{name}", value, owner=owner) for name, value in hidden["headers"].items()
+        }
+    return hidden
+
+
+def _compare(
+    decision: Decision,
+    present: Mapping[str, Any],
+    taken: Mapping[str, Decision],
+    elsewhere: Mapping[str, Path],
+    file: Path,
+) -> Decision:
+    """Against what is there already, and what an earlier file brought: the first one stays."""
+    name = decision.name
+    if name in present:
+        same = isinstance(present[name], dict) and _same(present[name], decision.settings)
+        return replace(decision, state=f"{'already' if same else 'kept: another of this name is'} in {file}")
+    if name in elsewhere:
+        return replace(decision, state=f"already in {elsewhere[name]}")
+    if name in taken:
+        first = taken[name]
+        if _same(first.settings, decision.settings):
+            return replace(decision, state=f"the same as in {first.found.source.file}")
+        return replace(decision, state=f"left out: another of this name is in {first.found.source.file}")
+    return decision
+
+
+def _same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Whether two entries start or reach the same; how their secrets are called does not count."""
+    return _essence(first) == _essence(second)
+
+
+def _essence(settings: Mapping[str, Any]) -> list[Any]:
+    return [
+        settings.get("command"),
+        [argument for argument in settings.get("args") or () if "${" not in str(argument)],
+        sorted(settings.get("env") or ()),
+        str(settings.get("url", "")).partition("?")[0],
+    ]
+
+
+def _switched_off(decision: Decision, needs: Mapping[str, str], secrets_file: Path) -> Decision:
+    """A server that cannot work yet is written down, but not started: a missing variable would stop OneTool itself."""
+    notes = list(decision.notes)
+    if needs:
+        notes.append(f"switched off until {', '.join(needs)} is set in {secrets_file}; then remove `enabled: false`")
+    if decision.found.unknown:
+        notes.append(f"switched off: only its client can fill in {', '.join(decision.found.unknown)}")
+    if len(notes) == len(decision.notes):
+        return decision
+    return replace(decision, settings={**decision.settings, "enabled": False}, notes=tuple(notes))
+
+
+def servers_in(file: Path) -> dict[str, Any]:
+    """The servers that a configuration file of ours has, as they are written; raises ConfigError."""
+    servers = read_document(file).get("servers") if file.exists() else None
+    return servers if isinstance(servers, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file that was written, and the copy of what it was before."""
+
+    file: Path
+    backup: Path | None
+
+
+def changed_text(plan: Plan) -> tuple[TextFile, str]:
+    """The configuration file as it is, and as it would be."""
+    original = read_text_file(plan.file)
+    if not plan.servers:
+        return original, original.text
+    return original, add_entries(original.text, "servers", plan.servers, file=plan.file, newline=original.newline)
+
+
+def carry_out(plan: Plan) -> list[Written]:
+    """Write the plan; secrets first, so that no configuration refers to what is not there."""
+    original, text = changed_text(plan)
+    written: list[Written] = []
+    values = {**plan.secrets, **dict.fromkeys(plan.wanted, "")}
+    if values:
+        secrets = read_text_file(plan.secrets_file)
+        changed = add_entries(secrets.text, "", values, file=plan.secrets_file, newline=secrets.newline, private=True)
+        _keep_out_of_git(plan.secrets_file)
+        written.append(Written(plan.secrets_file, replace_text_file(secrets, changed, private=True)))
+    if text != original.text:
+        written.append(Written(plan.file, replace_text_file(original, text)))
+    return written
+
+
+def _keep_out_of_git(secrets_file: Path) -> None:
+    """Secrets lie in the project's folder, and whoever commits that folder would publish them, and their copies."""
+    ignore = read_text_file(secrets_file.parent / _IGNORE)
+    lines = [line for line in (f"{SECRETS_FILE}*",) if line not in ignore.text.splitlines()]
+    if lines:
+        before = ignore.text if not ignore.text or ignore.text.endswith("\n") else f"{ignore.text}\n"
+        replace_text_file(ignore, before + "".join(f"{line}\n" for line in lines))

@@ -1,0 +1,105 @@
+"""One member put into a JSON text, by hand as it were: every other character stays where it is, comments too."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from onetool.foreign.jsonc import JsoncError, Node, parse_jsonc
+
+_REST_OF_LINE = re.compile(r"(?:[ \t]|/\*[^\n]*?\*/)*(?://[^\n\r]*)?")
+_TRAILING_COMMA = re.compile(r"(?:\s|//[^\n]*|/\*[\s\S]*?\*/)*,")
+_LEADING = re.compile(r"[ \t]*")
+
+
+def put_member(text: str, path: Sequence[str], value: Any, *, newline: str = "\n") -> str:
+    """The text with `value` at `path`, in place of what is there; objects on the way are made where they are missing.
+
+    Raises JsoncError where the text is no JSON, or something on the way is no object. What comes out is read again
+    before it is given back, so that it cannot be anything else.
+    """
+    root = parse_jsonc(text)
+    expected = _merged(root.value if root is not None else {}, path, value)
+    if root is None:
+        changed = text + ("" if not text or text.endswith("\n") else newline)
+        changed += _write(_nested(path, value), "", "  ", newline) + newline
+    else:
+        changed = _put(text, root, path, value, newline)
+    result = parse_jsonc(changed)
+    if result is None or result.value != expected:
+        raise JsoncError("it cannot be edited without changing something else", 1)
+    return changed
+
+
+def _merged(old: Any, path: Sequence[str], value: Any) -> Any:
+    if not path:
+        return value
+    if not isinstance(old, dict):
+        raise JsoncError(f"{path[0]!r} cannot be put into something that is no object", 1)
+    return {**old, path[0]: _merged(old.get(path[0], {}), path[1:], value)}
+
+
+def _put(text: str, root: Node, path: Sequence[str], value: Any, newline: str) -> str:
+    node = root
+    unit = _unit(text, root)
+    for number, name in enumerate(path):
+        inner = node.member(name)
+        if inner is None:
+            return _insert(text, node, name, _nested(path[number + 1 :], value), unit, newline)
+        node = inner
+    written = _write(value, _indent_at(text, node.start), unit, newline)
+    return text[: node.start] + written + text[node.end :]
+
+
+def _insert(text: str, node: Node, name: str, value: Any, unit: str, newline: str) -> str:
+    if not node.members:
+        indent = _indent_at(text, node.start)
+        member = f"{json.dumps(name)}: {_write(value, indent + unit, unit, newline)}"
+        inside = text[node.start + 1 : node.end - 1]
+        after = inside if inside.strip() else ""
+        body = f"{newline}{indent}{unit}{member}" + (after if after else f"{newline}{indent}")
+        return f"{text[: node.start + 1]}{body}{text[node.end - 1 :]}"
+    _, first, _ = node.members[0]
+    _, _, last = node.members[-1]
+    comma = _TRAILING_COMMA.match(text, last.end)
+    end = comma.end() if comma else last.end
+    on_own_line = not text[text.rfind("\n", 0, first) + 1 : first].strip()
+    if not on_own_line:
+        member = f"{json.dumps(name)}: {json.dumps(value)}"
+        return f"{text[:end]}{'' if comma else ','} {member}{',' if comma else ''}{text[end:]}"
+    indent = _indent_at(text, first)
+    member = f"{newline}{indent}{json.dumps(name)}: {_write(value, indent, unit, newline)}{',' if comma else ''}"
+    rest = _REST_OF_LINE.match(text, end)
+    place = rest.end() if rest and text[rest.end() : rest.end() + 1] in ("\n", "\r") else end
+    tail = text[end:place] + member + text[place:]
+    if place == end and not text[end:].startswith(("\n", "\r")):
+        tail = f"{member}{newline}{_indent_at(text, node.start)}" + text[end:].lstrip(" \t")
+    return f"{text[:end]}{'' if comma else ','}{tail}"
+
+
+def _nested(path: Sequence[str], value: Any) -> Any:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+def _write(value: Any, indent: str, unit: str, newline: str) -> str:
+    written = json.dumps(value, indent=unit, ensure_ascii=False)
+    return written.replace("\n", newline + indent)
+
+
+def _indent_at(text: str, place: int) -> str:
+    """The blanks at the beginning of the line in which a place lies."""
+    match = _LEADING.match(text, text.rfind("\n", 0, place) + 1)
+    return match[0] if match else ""
+
+
+def _unit(text: str, root: Node) -> str:
+    """One step of indentation, as the text has it."""
+    for _, place, _ in root.members:
+        indent = _indent_at(text, place)
+        if indent:
+            return indent
+    return "  "

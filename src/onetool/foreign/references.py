@@ -1,0 +1,73 @@
+"""References inside the values of other clients, `${env:TOKEN}` and the like, written as OneTool writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_REFERENCE = re.compile(r"\$\{([^}\n]*)\}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_WITH_DEFAULT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*):-(.*)", re.ASCII | re.DOTALL)
+
+
+@dataclass
+class Translator:
+    """Translates the values of one server, and remembers what it needs that is not there yet.
+
+    `wanted` are variables that nobody has set, with the reason; `unknown` are references that only the client can fill.
+    """
+
+    environ: Mapping[str, str]
+    home: Path
+    project: Path
+    inputs: Mapping[str, str] = field(default_factory=dict)  # what the client asks a person for, and with which words
+    wanted: dict[str, str] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+
+    def translate(self, text: str, name: str = "") -> str:
+        """A value in our notation; `name` is the variable that it is the value of, if it is one."""
+        parts: list[str] = []
+        place = 0
+        for match in _REFERENCE.finditer(text):
+            parts += [_escaped(text[place : match.start()]), self._replacement(match[1], text == match[0], name)]
+            place = match.end()
+        return "".join([*parts, _escaped(text[place:])])
+
+    def _replacement(self, reference: str, whole: bool, name: str) -> str:  # noqa: FBT001 - a fact about the match
+        kind, _, rest = reference.partition(":")
+        if (places := self._place(reference)) is not None:
+            return _escaped(places)
+        if kind == "env" and _NAME.fullmatch(rest):
+            return self._variable(rest)
+        if kind == "input" and rest:
+            own = name if whole and _NAME.fullmatch(name) else re.sub(r"\W+", "_", rest, flags=re.ASCII).upper()
+            return self._variable(own.lstrip("0123456789") or "INPUT", self.inputs.get(rest, ""))
+        if _NAME.fullmatch(reference):
+            return self._variable(reference)
+        if (match := _WITH_DEFAULT.fullmatch(reference)) is not None:
+            return f"${{{match[1]}}}" if match[1] in self.environ else _escaped(match[2])
+        self.unknown.append(f"${{{reference}}}")
+        return f"$${{{reference}}}"
+
+    def _place(self, reference: str) -> str | None:
+        places: dict[str, Callable[[], str]] = {
+            "workspaceFolder": lambda: str(self.project),
+            "workspaceRoot": lambda: str(self.project),
+            "workspaceFolderBasename": lambda: self.project.name,
+            "userHome": lambda: str(self.home),
+            "pathSeparator": lambda: "/",
+            "/": lambda: "/",
+        }
+        return places[reference]() if reference in places else None
+
+    def _variable(self, name: str, reason: str = "") -> str:
+        if name not in self.environ:
+            self.wanted.setdefault(name, reason)
+        return f"${{{name}}}"
+
+
+def _escaped(text: str) -> str:
+    """Text in which nothing is a reference."""
+    return text.replace("${", "$${")

@@ -1,0 +1,150 @@
+"""Which values are secrets that somebody wrote down in clear, and how they are kept out of a configuration file."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_NAMES = re.compile(
+    r"token|secret|passw|passphrase|pwd|api[-_]?key|apikey|access[-_]?key|private[-_]?key|_key$|^key$|credential|auth"
+    r"|bearer|cookie|session[-_]?id|jwt|(^|[-_])pat$|(^|[-_])sig(nature)?$|dsn|connection[-_]?string|webhook",
+    re.IGNORECASE,
+)
+# Names that say what kind of authentication, or where it is, and not with what.
+_HARMLESS = re.compile(
+    r"(type|method|mode|url|uri|endpoint|host|port|file|path|dir|enabled|timeout|max[-_]tokens|name|id)$", re.I
+)
+_VALUES = re.compile(
+    r"(sk|pk|rk|ghp|gho|ghu|ghs|ghr|glpat|xox[a-z]|npm|pypi|dop_v1|shpat|hf|lin_api|ntn|secret|tvly|fc)[-_][A-Za-z0-9_-]{8,}"
+    r"|github_pat_\w{10,}|AKIA[A-Z0-9]{12,}|AIza[\w-]{20,}|eyJ[\w-]{10,}\.[\w-]{10,}.*|-----BEGIN [\s\S]*"
+)
+_PLAIN = re.compile(r"(\d+(\.\d+)?|true|false|yes|no|on|off|none|null)?", re.IGNORECASE)
+_RANDOM = re.compile(r"[A-Za-z0-9+/_=.-]{20,}")
+# Digits, and either letters of both kinds or nothing but hexadecimal ones.
+_MIXED = re.compile(r"(?=.*\d)(?:(?=.*[a-z])(?=.*[A-Z])|[0-9a-f]+$)(?!-)")
+_SCHEME = re.compile(r"(?P<scheme>(?:bearer|basic|token|apikey)\s+)(?P<secret>\S.*)", re.IGNORECASE | re.DOTALL)
+_IN_ADDRESS = re.compile(r"://[^\s/@:]*:(?P<password>[^\s/@]+)@")
+_IN_QUERY = re.compile(r"[?&](?P<name>[^=&#\s]+)=(?P<value>[^&#\s]+)")
+_FLAG = re.compile(r"--?(?P<name>[A-Za-z][\w-]*)(?:=(?P<value>.+))?", re.DOTALL)
+_REFERENCE = re.compile(r"(?<!\$)\$\{\w+\}")
+_SHORTEST = 6
+_MASK = "***"
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a value should not stand in a file that others may see; `name` is what it is the value of."""
+    if len(value) < _SHORTEST or _PLAIN.fullmatch(value) or _REFERENCE.search(value):
+        return False
+    if _VALUES.fullmatch(value) or _IN_ADDRESS.search(value):
+        return True
+    if _NAMES.search(name) and not _HARMLESS.search(name):
+        return not value.startswith(("/", "./", "~/"))
+    return _is_random(value)
+
+
+def masked(name: str, value: str) -> str:
+    """A value as it may be shown: a secret, or the part of it that is one, as `***`."""
+    if is_secret(name, value):
+        return _MASK
+    for pattern, group in ((_IN_ADDRESS, "password"), (_IN_QUERY, "value")):
+        for match in reversed(list(pattern.finditer(value))):
+            if group == "password" or is_secret(match["name"], match["value"]):
+                value = value[: match.start(group)] + _MASK + value[match.end(group) :]
+    return value
+
+
+def _is_random(value: str) -> bool:
+    """Whether it looks like what a machine made up: long, mixed, and hard to compress."""
+    if not _RANDOM.fullmatch(value) or not _MIXED.match(value) or value.count("/") > 2 or "." in value:
+        return False
+    counts = Counter(value).values()
+    entropy = -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
+    return entropy > 3.3
+
+
+@dataclass
+class Vault:
+    """Takes secrets out of values: each gets a name, and a reference to it stays behind.
+
+    `taken` are names and values that are there already; a name that has another value is not used for a new one.
+    """
+
+    taken: dict[str, str]
+    added: dict[str, str] = field(default_factory=dict)
+
+    def keep(self, name: str, value: str, *, owner: str) -> str:
+        """The reference to a secret, under its own name where that is free, else with the owner's before it."""
+        value = value.replace("$${", "${")  # nothing is looked up inside a secret, so nothing is written twice there
+        known = {**self.taken, **self.added}
+        plain = _variable(name) or "SECRET"
+        for candidate in _candidates(plain, _variable(owner)):
+            if known.get(candidate, value) == value:
+                if candidate not in self.taken:
+                    self.added[candidate] = value
+                return f"${{{candidate}}}"
+        raise AssertionError("the candidates have no end")
+
+    def hide_value(self, name: str, value: str, *, owner: str) -> str:
+        """A value with its secret taken out, all of it or the part that is one."""
+        if match := _SCHEME.fullmatch(value):
+            if len(match["secret"]) >= _SHORTEST and not _REFERENCE.search(value):
+                return match["scheme"] + self.keep(name, match["secret"], owner=owner)
+            return value
+        return self.keep(name, value, owner=owner) if is_secret(name, value) else value
+
+    def hide_address(self, url: str, *, owner: str) -> str:
+        """An address without the password and the keys in it."""
+        if (match := _IN_ADDRESS.search(url)) and not _REFERENCE.search(match["password"]):
+            reference = self.keep(f"{owner}_PASSWORD", match["password"], owner=owner)
+            url = url[: match.start("password")] + reference + url[match.end("password") :]
+        parts, place = [], 0
+        for match in _IN_QUERY.finditer(url):
+            if is_secret(match["name"], match["value"]):
+                reference = self.keep(f"{owner}_{match['name']}", match["value"], owner=owner)
+                parts += [url[place : match.start("value")], reference]
+                place = match.end("value")
+        return "".join([*parts, url[place:]])
+
+    def hide_arguments(self, arguments: list[str], *, owner: str) -> list[str]:
+        """A command line without secrets: values of flags that are named like one, and what looks like one."""
+        hidden: list[str] = []
+        flag = ""
+        for argument in arguments:
+            match = _FLAG.fullmatch(argument)
+            if match and match["value"] is not None:
+                shown = self._hide_argument(match["name"], match["value"], owner)
+                hidden.append(argument[: match.start("value")] + shown)
+            elif match:
+                hidden.append(argument)
+            else:
+                hidden.append(self._hide_argument(flag, argument, owner))
+            flag = match["name"] if match and match["value"] is None else ""
+        return hidden
+
+    def _hide_argument(self, flag: str, value: str, owner: str) -> str:
+        if "://" in value:
+            return self.hide_address(value, owner=owner)
+        if flag and _NAMES.search(flag):
+            return self.hide_value(f"{owner}_{flag}", value, owner=owner) if is_secret(flag, value) else value
+        if "=" in value:  # NAME=value, as `docker run -e` has it
+            name, _, rest = value.partition("=")
+            return f"{name}={self.hide_value(name, rest, owner=owner)}" if is_secret(name, rest) else value
+        return self.keep(f"{owner}_{flag or 'SECRET'}", value, owner=owner) if _VALUES.fullmatch(value) else value
+
+
+def _variable(name: str) -> str:
+    return re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").upper().lstrip("0123456789")
+
+
+def _candidates(name: str, owner: str) -> Iterator[str]:
+    yield name
+    if owner and not name.startswith(f"{owner}_"):
+        name = f"{owner}_{name}"
+        yield name
+    number = 1
+    while True:
+        number += 1
+        yield f"{name}_{number}"

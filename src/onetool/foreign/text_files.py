@@ -1,0 +1,110 @@
+"""Files of other programs and of the person: read as text, replaced whole, and backed up first."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ot.errors import ConfigError
+
+MAX_BYTES = 20_000_000
+_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A file as it was read; `content` is None where there was none. `text` is without a byte order mark."""
+
+    file: Path
+    content: bytes | None
+    text: str
+
+    @property
+    def newline(self) -> str:
+        """How its lines end."""
+        return "\r\n" if "\r\n" in self.text else "\n"
+
+
+def read_text_file(file: Path) -> TextFile:
+    """Read a file, which need not be there; raises ConfigError where it cannot be read as text."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        return TextFile(file, None, "")
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=file) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ConfigError("is not a regular file", file=file)
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=file) from error
+    finally:
+        os.close(descriptor)
+    if len(content) > MAX_BYTES:
+        raise ConfigError(f"is larger than {MAX_BYTES:,} bytes", file=file)
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ConfigError("is not UTF-8 text", file=file) from None
+    return TextFile(file, content, text.removeprefix(_MARK))
+
+
+def replace_text_file(original: TextFile, text: str, *, private: bool = False) -> Path | None:
+    """Put new text in the place of a file that was read; gives the copy of the old one that lies beside it.
+
+    Whoever reads the file, also after a crash, finds all of the old or all of the new. A link stays a link, the
+    permissions stay as they were. Raises ConfigError, and changes nothing, where somebody else has changed the file
+    since it was read.
+    """
+    file = Path(os.path.realpath(original.file))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if read_text_file(file).content != original.content:
+            raise ConfigError("was changed by another program meanwhile; nothing was written", file=original.file)
+        old = original.content
+        mode = stat.S_IMODE(file.stat().st_mode) if old is not None else None
+        backup = None if old is None else _write_backup(file, old, mode)
+        begins = _MARK if old is not None and old.startswith(_MARK.encode()) else ""
+        draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+        _write_new(draft, (begins + text).encode(), 0o600 if private else mode)
+        try:
+            draft.replace(file)
+        except OSError:
+            draft.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise ConfigError(f"cannot be written: {error.strerror}", file=original.file) from error
+    return backup
+
+
+def _write_backup(file: Path, content: bytes, mode: int | None) -> Path:
+    moment = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    number = 0
+    while True:
+        backup = file.with_name(f"{file.name}.{moment}{f'-{number}' if number else ''}.bak")
+        try:
+            _write_new(backup, content, mode)
+        except FileExistsError:
+            number += 1
+        else:
+            return backup
+
+
+def _write_new(file: Path, content: bytes, mode: int | None) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+            stream.write(content)
+            stream.flush()
+            os.fsync(descriptor)
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise

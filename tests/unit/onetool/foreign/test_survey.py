@@ -1,0 +1,200 @@
+"""The files of every client are read where that client keeps them, and one that is broken harms no other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onetool.foreign.clients import System
+from onetool.foreign.survey import Found, Survey, survey
+
+SERVER = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}
+OURS = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}
+
+
+class Machine:
+    """A home and a project in a temporary folder."""
+
+    def __init__(self, folder: Path, platform: str = "linux") -> None:
+        self.home, self.project = folder / "home", folder / "project"
+        self.project.mkdir()
+        self.system = System(self.home, {}, platform)
+
+    def write(self, place: str, content: Any) -> None:
+        root, _, rest = place.partition("/")
+        file = (self.home if root == "~" else self.project) / rest
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content if isinstance(content, str) else json.dumps(content))
+
+    def survey(self, *only: str) -> Survey:
+        return survey(self.system, self.project, only=only)
+
+    def found(self) -> Found:
+        [found] = self.survey().found
+        return found
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "content", "client"),
+    [
+        ("./.mcp.json", {"mcpServers": {"s": SERVER}}, "project"),
+        ("~/.claude.json", {"mcpServers": {"s": {"type": "stdio", **SERVER}}}, "claude-code"),
+        ("~/.config/Claude/claude_desktop_config.json", {"mcpServers": {"s": SERVER}}, "claude-desktop"),
+        ("~/.cursor/mcp.json", {"mcpServers": {"s": SERVER}}, "cursor"),
+        ("./.cursor/mcp.json", {"mcpServers": {"s": SERVER}}, "cursor"),
+        ("./.vscode/mcp.json", {"servers": {"s": SERVER}, "inputs": []}, "vscode"),
+        ("~/.config/Code/User/mcp.json", {"servers": {"s": SERVER}}, "vscode"),
+        ("~/.config/Code/User/settings.json", {"mcp": {"servers": {"s": SERVER}}}, "vscode"),
+        ("~/.codeium/windsurf/mcp_config.json", {"mcpServers": {"s": SERVER}}, "windsurf"),
+        ("~/.config/zed/settings.json", {"context_servers": {"s": {"source": "custom", **SERVER}}}, "zed"),
+        (
+            "~/.config/zed/settings.json",
+            {"context_servers": {"s": {"command": {"path": "server", "args": ["a"], "env": {"LEVEL": "1"}}}}},
+            "zed",
+        ),
+        (
+            "~/.config/zed/settings.json",
+            (
+                '// mine\n{"theme": "x", "context_servers": {"s": {"command": "server", "args": ["a"], /* b */\n'
+                '"env": {"LEVEL": "1"},},},}'
+            ),
+            "zed",
+        ),
+    ],
+)
+def test_a_server_is_found(machine: Machine, place: str, content: Any, client: str) -> None:
+    machine.write(place, content)
+
+    found = machine.found()
+
+    assert (found.name, found.source.client) == ("s", client)
+    assert found.entry is not None
+    assert found.entry.settings == OURS
+
+
+@pytest.mark.parametrize(
+    ("platform", "place"),
+    [
+        ("darwin", "~/Library/Application Support/Claude/claude_desktop_config.json"),
+        ("darwin", "~/Library/Application Support/Code/User/mcp.json"),
+        ("win32", "~/AppData/Roaming/Claude/claude_desktop_config.json"),
+        ("win32", "~/AppData/Roaming/Zed/settings.json"),
+    ],
+)
+def test_each_system_has_its_places(tmp_path: Path, platform: str, place: str) -> None:
+    machine = Machine(tmp_path, platform)
+    machine.write(place, {"mcpServers": {"s": SERVER}, "servers": {"s": SERVER}, "context_servers": {"s": SERVER}})
+
+    assert machine.found().name == "s"
+
+
+def test_claude_code_knows_servers_of_this_project_and_not_of_others(machine: Machine) -> None:
+    projects = {str(machine.project): {"mcpServers": {"here": SERVER}}, "/elsewhere": {"mcpServers": {"there": SERVER}}}
+    machine.write("~/.claude.json", {"numStartups": 3, "projects": projects, "mcpServers": {"mine": SERVER}})
+
+    assert [found.name for found in machine.survey().found] == ["here", "mine"]
+
+
+def test_what_the_project_says_comes_first(machine: Machine) -> None:
+    machine.write("~/.cursor/mcp.json", {"mcpServers": {"s": SERVER}})
+    machine.write("./.mcp.json", {"mcpServers": {"s": SERVER}})
+
+    assert [found.source.client for found in machine.survey().found] == ["project", "cursor"]
+
+
+def test_one_client_can_be_asked_alone(machine: Machine) -> None:
+    machine.write("~/.cursor/mcp.json", {"mcpServers": {"s": SERVER}})
+    machine.write("./.mcp.json", {"mcpServers": {"s": SERVER}})
+
+    assert [found.source.client for found in machine.survey("cursor").found] == ["cursor"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "settings"),
+    [
+        ({"url": "https://example.com/mcp"}, {"url": "https://example.com/mcp"}),
+        ({"type": "sse", "url": "http://localhost:1/sse"}, {"url": "http://localhost:1/sse"}),
+        ({"serverUrl": "https://a/b", "headers": {"A": "b"}}, {"url": "https://a/b", "headers": {"A": "b"}}),
+        ({"command": "s", "disabled": True}, {"command": "s", "enabled": False}),
+        ({"command": "s", "enabled": False}, {"command": "s", "enabled": False}),
+        ({"command": "s", "args": [1, True], "env": {"A": 2, "B": None}}, {"command": "s", "args": ["1", "true"], "env": {"A": "2"}}),
+        ({"command": ["s", "a"]}, {"command": "s", "args": ["a"]}),
+        ({"command": "s", "disabledTools": ["a", 3, ""]}, {"command": "s", "tools": {"deny": ["a"]}}),
+        ({"command": "s", "autoApprove": ["a"], "timeout": 60000}, {"command": "s"}),
+    ],
+)  # fmt: skip
+def test_an_entry_becomes_ours(machine: Machine, entry: Any, settings: Any) -> None:
+    machine.write("./.mcp.json", {"mcpServers": {"s": entry}})
+
+    found = machine.found()
+
+    assert found.entry is not None
+    assert found.entry.settings == settings
+
+
+def test_a_folder_is_where_it_was(machine: Machine) -> None:
+    machine.write("./.mcp.json", {"mcpServers": {"s": {"command": "~/bin/s", "cwd": "sub/../tools"}}})
+
+    found = machine.found()
+
+    assert found.entry is not None
+    assert found.entry.settings == {"command": f"{machine.home}/bin/s", "cwd": f"{machine.project}/tools"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("text", "it is not an object"),
+        ({}, "it has neither a command nor an address"),
+        ({"command": ""}, "it has neither a command nor an address"),
+        ({"type": "ws", "url": "wss://a"}, "its transport 'ws' is not one that OneTool speaks"),
+        ({"url": "unix:///a"}, "its address does not begin with http:// or https://"),
+        ({"source": "extension", "settings": {}}, "an extension of the client starts it, so its command is not written down"),
+        ({"command": "/opt/bin/onetool", "args": ["serve"]}, "this is OneTool itself"),
+        ({"command": "uvx", "args": ["onetool", "serve"]}, "this is OneTool itself"),
+        ({"command": "python", "args": ["-m", "onetool"]}, "this is OneTool itself"),
+        ({"command": "C:\\bin\\onetool.exe"}, "this is OneTool itself"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_taken_says_why(machine: Machine, entry: Any, reason: str) -> None:
+    machine.write("./.mcp.json", {"mcpServers": {"s": entry}})
+
+    found = machine.found()
+
+    assert (found.entry, found.reason) == (None, reason)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["{", "[]", '{"mcpServers": []}', '{"mcpServers": {"a": }}', "\x00", '{"mcpServers": 3}', "[" * 100_000],
+)
+def test_a_broken_file_is_one_line_and_the_others_are_read(machine: Machine, content: str) -> None:
+    machine.write("./.mcp.json", content)
+    machine.write("~/.cursor/mcp.json", {"mcpServers": {"s": SERVER}})
+
+    result = machine.survey()
+
+    assert [found.name for found in result.found] == ["s"]
+    assert [error.file for error in result.broken] == [machine.project / ".mcp.json"]
+
+
+def test_files_that_are_no_text_are_reported(machine: Machine) -> None:
+    (machine.project / ".mcp.json").write_bytes(b"\xff\xfe{")
+    (machine.project / ".cursor" / "mcp.json").mkdir(parents=True)
+
+    assert [error.reason for error in machine.survey().broken] == ["is not UTF-8 text", "is not a regular file"]
+
+
+def test_an_empty_file_or_one_about_other_things_has_no_servers(machine: Machine) -> None:
+    machine.write("./.mcp.json", "")
+    machine.write("~/.config/zed/settings.json", '\ufeff{"theme": "x"}')
+
+    assert machine.survey() == Survey((), (), (machine.project / ".mcp.json",))
