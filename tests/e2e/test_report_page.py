@@ -1,0 +1,228 @@
+"""The report in a real browser: what a person sees, sorts and finds, and that it needs nothing from outside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+from ot.stats.figures import ClientFigures, ModelFigures, Moment, Offered, Savings, Summary, TimeSaved, ToolFigures
+from ot.stats.report import render_report
+from tests.availability import require_program
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'</script><script>alert(2)</script>&amp;"
+EMPTY = Summary(
+    period="all",
+    tool="",
+    since=None,
+    runs=0,
+    failed_runs=0,
+    dearer_runs=0,
+    tools=(),
+    clients=(),
+    models=(),
+    errors=(),
+    moments=(),
+    bucket_seconds=86400,
+    savings=Savings(),
+    offered=Offered(),
+    time=TimeSaved(),
+)
+FULL = replace(
+    EMPTY,
+    period="month",
+    since=1_790_000_000.0,
+    runs=120,
+    failed_runs=4,
+    dearer_runs=3,
+    tools=(
+        ToolFigures("brave.web_search", 300, 12, 800.0, 2000.0, 4000.0, 30_000, 2_000_000),
+        ToolFigures("demo.upper", 40, 0, 0.5, 0.9, 3.0, 2_000, 1_000),
+        ToolFigures("zoo." + "very_long_name_of_a_tool_" * 4, 9, 0, 30.0, 60.0, 61.0, 0, 5),
+        ToolFigures(HOSTILE, 1, 1, 10.0, 10.0, 10.0, 0, 0),
+    ),
+    clients=(ClientFigures("claude-code", 100, 4, 340), ClientFigures(HOSTILE, 20, 0, 10)),
+    models=(ModelFigures("anthropic", HOSTILE, 3, 1000, 200, 0.5, 1200.0),),
+    errors=((HOSTILE, 12), ("ToolTimeoutError", 1)),
+    moments=tuple(Moment(1_790_000_000.0 + 86400 * day, day * 7 % 40, day % 3) for day in range(30)),
+    savings=Savings(4000, 9000, 90_000, 200, 3000, 12_000),
+    offered=Offered(357, 21_000, 187),
+    time=TimeSaved(80, 2400, 60, 900),
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = require_program("chromium")
+    switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=switches)
+        yield started
+        started.close()
+
+
+class Seen:
+    """A page that is open, and everything that it said or asked for."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def names(self) -> list[str]:
+        """The first column of the table, as it is shown."""
+        return [name.inner_text() for name in self.page.locator("#table tbody th").all() if name.is_visible()]
+
+    def colour(self, selector: str, property_name: str) -> tuple[int, ...]:
+        value = self.page.locator(selector).first.evaluate(f"node => getComputedStyle(node)['{property_name}']")
+        return tuple(int(part) for part in re.findall(r"\d+", value)[:3])
+
+
+def open_page(browser: Browser, folder: Path, summary: Summary, *, width: int = 1200, dark: bool = False) -> Seen:
+    file = folder / "report.html"
+    file.write_text(render_report(summary))
+    viewport: ViewportSize = {"width": width, "height": 900}
+    seen = Seen(browser.new_page(viewport=viewport, color_scheme="dark" if dark else "light"))
+    seen.page.goto(file.as_uri())
+    return seen
+
+
+@pytest.mark.parametrize("summary", [FULL, EMPTY], ids=["full", "empty"])
+def test_it_asks_for_nothing_and_complains_about_nothing(browser: Browser, tmp_path: Path, summary: Summary) -> None:
+    seen = open_page(browser, tmp_path, summary)
+    seen.page.wait_for_load_state("networkidle")
+
+    assert seen.requests == [(tmp_path / "report.html").as_uri()]
+    assert seen.complaints == []
+
+
+def test_what_came_from_outside_is_shown_and_never_run(browser: Browser, tmp_path: Path) -> None:
+    seen = open_page(browser, tmp_path, FULL)
+
+    assert HOSTILE in seen.names()
+    assert seen.page.locator("img").count() == 0
+    assert seen.page.locator("script").count() == 1
+    assert seen.complaints == []
+
+
+def test_even_a_script_that_got_in_would_not_run(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    page = render_report(FULL).replace("</body>", "<script>document.title = 'taken'</script></body>")
+    file.write_text(page)
+    seen = Seen(browser.new_page())
+
+    seen.page.goto(file.as_uri())
+
+    assert "taken" not in seen.page.title()
+    assert "Content Security Policy" in seen.complaints[0]
+
+
+def test_the_figures_stand_on_the_page(browser: Browser, tmp_path: Path) -> None:
+    text = open_page(browser, tmp_path, FULL).page.locator("body").inner_text()
+
+    for words in ("350", "96.3 %", "87.8k tokens", "claude-code", "ToolTimeoutError", "21k tokens", "3.19 min"):
+        assert words in text
+
+
+def test_a_column_sorts_by_mouse_and_by_keyboard(browser: Browser, tmp_path: Path) -> None:
+    seen = open_page(browser, tmp_path, FULL)
+    calls = seen.page.get_by_role("columnheader", name="Calls")
+    slowest = seen.page.get_by_role("columnheader", name="Slowest")
+    start = seen.names()
+
+    slowest.get_by_role("button").click()
+    by_slowest = seen.names()
+    seen.page.keyboard.press("Enter")
+    reversed_by_slowest = seen.names()
+    sorted_columns = [slowest.get_attribute("aria-sort"), calls.get_attribute("aria-sort")]
+    seen.page.get_by_role("button", name="Tool").focus()
+    seen.page.keyboard.press("Space")
+
+    assert start[0] == by_slowest[0] == "brave.web_search"
+    assert by_slowest[1].startswith("zoo.")
+    assert reversed_by_slowest == by_slowest[::-1]
+    assert sorted_columns == ["ascending", "none"]
+    assert seen.names()[:3] == sorted(seen.names()[:3], key=str.lower)
+    assert seen.page.get_by_role("status").inner_text() == "Sorted by Tool, ascending"
+
+
+def test_a_tool_is_found_by_part_of_its_name(browser: Browser, tmp_path: Path) -> None:
+    seen = open_page(browser, tmp_path, FULL)
+
+    seen.page.get_by_role("searchbox").fill("DEMO")
+
+    assert seen.names() == ["demo.upper"]
+    assert seen.page.get_by_role("status").inner_text() == "1 of 4 tools shown"
+
+
+@pytest.mark.parametrize("summary", [FULL, EMPTY], ids=["full", "empty"])
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_nothing_is_cut_off_on_a_phone(browser: Browser, tmp_path: Path, summary: Summary, width: int) -> None:
+    page = open_page(browser, tmp_path, summary, width=width).page
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_table_itself_can_be_moved_on_a_phone_with_the_keyboard_too(browser: Browser, tmp_path: Path) -> None:
+    page = open_page(browser, tmp_path, FULL, width=390).page
+    region = page.get_by_role("region", name="Every tool").last
+
+    region.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("node => node.scrollLeft > 0", arg=region.element_handle())
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_light_and_dark_are_readable(browser: Browser, tmp_path: Path, dark: bool) -> None:  # noqa: FBT001
+    seen = open_page(browser, tmp_path, FULL, dark=dark)
+
+    card = seen.colour(".card", "backgroundColor")
+    assert (sum(card) < 3 * 80) is dark
+    for selector in ("h1", ".note", ".minus", "#table thead th", "#table tbody td", ".plot .scale", ".legend"):
+        assert contrast(seen.colour(selector, "color"), card) >= 4.5, selector
+
+
+def test_the_charts_have_words_for_those_who_cannot_see_them(browser: Browser, tmp_path: Path) -> None:
+    page = open_page(browser, tmp_path, FULL).page
+
+    label = page.get_by_role("img").get_attribute("aria-label")
+    titles = page.locator("svg.columns g title").all_text_contents()
+
+    assert label == "350 calls, 13 of them failed; at most 39 in one day"
+    assert len(titles) == 30
+    assert all(re.fullmatch(r"\w+ \d+ \w+ 20\d\d: \d+ calls?(, \d failed)?", title) for title in titles)
+
+
+def test_a_run_that_cost_more_is_said_so(browser: Browser, tmp_path: Path) -> None:
+    dear = replace(FULL, savings=Savings(0, 0, 100, 200, 30, 900))
+
+    text = open_page(browser, tmp_path, dear).page.locator("header").inner_text()
+
+    assert "1.03k tokens more" in text
+
+
+def test_where_nothing_was_recorded_there_is_a_hint(browser: Browser, tmp_path: Path) -> None:
+    seen = open_page(browser, tmp_path, EMPTY)
+
+    assert "Nothing was recorded" in seen.page.locator("main").inner_text()
+    assert seen.page.locator("table").count() == 0
+
+
+def contrast(first: tuple[int, ...], second: tuple[int, ...]) -> float:
+    """As the Web Content Accessibility Guidelines define it."""
+    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: tuple[int, ...]) -> float:
+    parts = [value / 255 for value in colour]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
