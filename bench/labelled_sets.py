@@ -41,7 +41,7 @@ def ndcg(ranked: list[str], labels: Labels, among: int = 5) -> float:
 
 
 def _gain(grades: list[int]) -> float:
-    return sum((2**grade - 1) / log2(place + 2) for place, grade in enumerate(grades))
+    return sum(((1 << grade) - 1) / log2(place + 2) for place, grade in enumerate(grades))
 
 
 def _read_golden(folder: Path) -> LabelledSet:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ot.config.models import Config
+from ot.execution.wording import word_error
 from ot.introspect.catalogue import Catalogue
 from ot.introspect.help_matches import describe_matches
 from ot.introspect.help_text import describe_alias, describe_pack, describe_snippet_help, describe_tool, shorten
@@ -66,6 +67,8 @@ class Help:
             found.append(describe_snippet_help(query[1:], info, config=config, expand=self.expand))
         if query in config.aliases:
             found.append(describe_alias(query, info, config=config, registry=registry))
+        if (absent := registry.absent.get(query.partition(".")[0])) is not None:
+            found.append(f"# {query}\n\n{word_error(absent())}")
         return found
 
     def _overview(self) -> str:

@@ -11,6 +11,7 @@ import yaml
 
 from ot.config.models import SnippetParameter, SnippetSettings
 from ot.errors import OneToolError
+from ot.execution.wording import word_error
 
 Expand = Callable[[str], tuple[str, Mapping[str, str]]]
 """Gives the code of `$name key=value`, and the text that each placeholder in it stands for."""
@@ -64,7 +65,7 @@ def _expansion(invocation: str, expand: Expand) -> str:
     try:
         code, values = expand(invocation)
     except OneToolError as error:
-        return f"# It fails: {error}"
+        return f"# It fails: {word_error(error)}"
     bare = _bare_names(code)
     for placeholder, value in values.items():
         code = code.replace(placeholder, _literal(value) if placeholder in bare else _quoted(value))
