@@ -24,11 +24,15 @@ from ot.execution.validation import load_compiler
 from ot.execution.wording import word_error
 from ot.introspect.finder import Finder
 from ot.introspect.health import Health
+from ot.introspect.reload import Reload
 from ot.isolate import IsolateHost
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
+from ot.live_config import LiveConfig, LiveParts, run_settings
 from ot.proxy.host import BuildSession, ProxyHost
 from ot.proxy.servers import Servers, open_servers
+from ot.registry.built_in import BuiltInPacks
+from ot.registry.pack_module import module_reference
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_loader import ToolLoader
@@ -38,8 +42,7 @@ from ot.results.store import RESULTS_FOLDER, ResultStore
 from ot.run.keeping import Keeping
 from ot.run.pack_proxy import Namespace
 from ot.run.run_tool import register_run
-from ot.run.runner import Runner, RunSettings
-from ot.run.snippets import Snippets
+from ot.run.runner import Runner
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
@@ -97,7 +100,8 @@ async def open_app(
         isolates = await stack.enter_async_context(IsolateHost())
         threads = ToolThreads()
         stack.callback(threads.close)
-        registry = load_registry([*find_built_in_packs(), *packs], isolates, threads)
+        folders = [*find_built_in_packs(), *packs]
+        registry = load_registry(folders, isolates, threads)
         recorder = await stack.enter_async_context(open_recorder(loaded))
         results = ResultStore(state_folder(loaded.home) / RESULTS_FOLDER, config.results, redactor=loaded.redactor)
         executor = ToolExecutor(
@@ -113,6 +117,7 @@ async def open_app(
         host = WorkerHost(loaded.project, state_folder(loaded.home), environ, word=word_error)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
         places = PackPlaces(registry)
+        built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         extensions = load_extensions(registry, places, loaded, partial(worker_function, workers), forget=workers.forget)
         executor.lend(extensions)
         servers = await stack.enter_async_context(
@@ -122,16 +127,37 @@ async def open_app(
         executor.lend(build_statistics(loaded, recorder, registry, own_definition))
         executor.lend(Finder(registry))
         executor.lend(Health(executor, supply, workers, servers, settings=config.execution))
-        executor.lend(ResultReader(results, config.results, apart=isolates.run))
+        reader = ResultReader(results, config.results, apart=isolates.run)
+        executor.lend(reader)
+        namespace = Namespace(registry, config.aliases, config.projects)
         runner = Runner(
             registry,
             executor,
             supply,
-            Namespace(registry, config.aliases, config.projects),
+            namespace,
             Keeping(results),
             catch_up=partial(catch_up, extensions, servers),
-            settings=run_settings(config),
+            settings=run_settings(loaded),
         )
+        live = LiveConfig(
+            loaded,
+            LiveParts(
+                executor=executor,
+                runner=runner,
+                namespace=namespace,
+                supply=supply,
+                workers=workers,
+                extensions=extensions,
+                servers=servers,
+                results=results,
+                reader=reader,
+                built_in=built_in,
+                places=places,
+                forget_helpers=lambda file: isolates.forget(module_reference(file)),
+                rebuild=lambda fresh: executor.lend(build_statistics(fresh, recorder, registry, own_definition)),
+            ),
+        )
+        executor.lend(Reload(loaded, live.follow))
         stack.callback(load_when_idle(load_compiler).cancel)
         if offer_run:
             register_run(registry, runner)
@@ -161,12 +187,6 @@ async def open_assistant(
     client = build_client(app.executor, settings or app.config.ai, loaded.secrets, caller=caller)
     async with client:
         yield client
-
-
-def run_settings(config: Config) -> RunSettings:
-    """The part of a configuration that runs go by."""
-    execution, results = config.execution, config.results
-    return RunSettings(execution.timeout, execution.memory, results.inline_limit, Snippets(config.snippets))
 
 
 def load_registry(folders: Sequence[Path], isolates: IsolateHost, threads: ToolThreads) -> ToolRegistry:
@@ -210,6 +230,7 @@ def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> ProxyHost:
         environ=environ,
         load_builder=load_session_builder,
         pin_tools=loaded.config.security.pin_tools,
+        learn=loaded.redactor.learn,
     )
 
 

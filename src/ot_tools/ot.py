@@ -6,14 +6,22 @@ from collections.abc import Mapping
 from importlib.metadata import version as installed_version
 from typing import Any, Literal
 
+import anyio.to_thread
+
 from ot.config.models import SnippetSettings
 from ot.context import current
-from ot.errors import ArgumentValueError, ToolError
+from ot.errors import ArgumentValueError, ConfigError, ToolError
+from ot.execution.wording import word_error
 from ot.introspect.finder import Finder
 from ot.introspect.health import Health
 from ot.introspect.help import Help
 from ot.introspect.listings import list_aliases, list_packs, list_snippets, list_tools
+from ot.introspect.reload import Reload
 from ot.introspect.snippet_text import Expand
+from ot.notify import append_message, find_topic
+from ot.proxy.prompts import fill_prompt, list_prompts
+from ot.proxy.resources import list_resources, read_resource
+from ot.proxy.servers import Servers
 from ot.registry.marks import in_kernel
 from ot.results.page import Query
 from ot.results.reader import ResultReader
@@ -134,12 +142,64 @@ async def health() -> dict[str, Any]:
 
     Returns:
         Versions, how many packs and tools there are, pack files that could not be read, names that two packs wanted,
-        how runs are confined, the state of every worker, and the number of calls that still run though cancelled.
+        how runs are confined, the state of every server and worker, tools whose definition nobody has accepted, and
+        the number of calls that still run though cancelled.
 
     Example:
         ot.health()["problems"]
     """
     return await current().part(Health).report()
+
+
+async def resources(*, server: str = "") -> list[dict[str, Any]]:
+    """List the resources that MCP servers offer.
+
+    Args:
+        server: Only those of this server.
+
+    Returns:
+        Server, address, name and kind of each resource; a pattern of addresses stands under uri_template.
+
+    Example:
+        ot.resources()
+    """
+    return await list_resources(current().part(Servers), server)
+
+
+async def read(*, uri: str, server: str = "") -> Any:
+    """Read a resource of an MCP server.
+
+    Args:
+        uri: The address of the resource, as ot.resources() lists it or as a pattern of addresses allows.
+        server: The server that has it, where that is not clear from the address.
+
+    Returns:
+        Its text, an image, or its bytes; a list where it has several parts.
+
+    Example:
+        ot.read(uri="demo://resource/static/document/features.md")
+    """
+    return await read_resource(current().part(Servers), uri, server)
+
+
+async def prompts(*, name: str = "", arguments: dict[str, Any] | None = None, server: str = "") -> list[dict[str, Any]]:
+    """List the prompts that MCP servers offer, or fill one in.
+
+    Args:
+        name: The prompt to fill in; without it, all prompts are listed with their arguments.
+        arguments: What to fill it in with.
+        server: Only that server's prompts.
+
+    Returns:
+        Server, name, description and arguments of each prompt; or role and content of each message of the one named.
+
+    Example:
+        ot.prompts(name="args-prompt", arguments={"city": "Bern"})
+    """
+    servers = current().part(Servers)
+    if name:
+        return await fill_prompt(servers, name, arguments or {}, server)
+    return await list_prompts(servers, server)
 
 
 async def stats(*, period: str = "all", tool: str = "", output: str = "") -> dict[str, Any]:
@@ -215,6 +275,60 @@ async def load(*, handle: str) -> Any:
         sum(row["amount"] for row in ot.load(handle="k7w2m9x4qd"))
     """
     return await current().part(ResultReader).load(handle)
+
+
+async def config() -> dict[str, Any]:
+    """Show what is configured by name: aliases, snippets and servers.
+
+    Returns:
+        aliases with the tools they stand for, snippets with their descriptions, and the names of the servers.
+
+    Example:
+        ot.config()["aliases"]
+    """
+    settings = current().settings
+    return {
+        "aliases": dict(settings.aliases),
+        "snippets": {name: {"description": each.description} for name, each in settings.snippets.items()},
+        "servers": list(settings.servers),
+    }
+
+
+async def notify(*, topic: str, message: str) -> str:
+    """Leave a message: it is appended to the file that the configuration has for its topic.
+
+    Args:
+        topic: What it is about, such as "notes" or "build:failed"; `topics` of the configuration has patterns for it.
+        message: The text, of any number of lines.
+
+    Returns:
+        Where it was written, or "SKIP: no matching topic".
+
+    Example:
+        ot.notify(topic="notes", message="Remember to review PR #123")
+    """
+    found = find_topic(current().settings.topics, topic)
+    if found is None:
+        return "SKIP: no matching topic"
+    await anyio.to_thread.run_sync(append_message, found.file, topic, message)
+    return f"OK: appended to {found.file}"
+
+
+async def reload() -> str:
+    """Read the configuration from disk again, and with it packs, extensions and servers that have changed.
+
+    Runs and calls that are under way go on. Where the configuration is wrong, the one before stays in force.
+
+    Returns:
+        "OK: Configuration reloaded", and below it what takes effect only at the next start.
+
+    Example:
+        ot.reload()
+    """
+    try:
+        return await current().part(Reload).reload()
+    except ConfigError as error:
+        raise ArgumentValueError(f"The configuration was not reloaded: {word_error(error)}") from error
 
 
 @in_kernel

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ class LoadedConfig:
     redactor: Redactor
     files: tuple[Path, ...]
     project: Path
+    read_again: Callable[[], LoadedConfig]  # the same places as they are by then; raises ConfigError
     home: Path = field(default_factory=Path.home)
 
 
@@ -64,6 +66,7 @@ def load_config(explicit: Path | None = None, *, environ: Mapping[str, str], cwd
         redactor=Redactor(known.known_values()),
         files=tuple(layer.source for layer in layers if isinstance(layer.source, Path)),
         project=places.project,
+        read_again=partial(load_config, explicit, environ=environ, cwd=cwd, home=home),
         home=home,
     )
 

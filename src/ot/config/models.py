@@ -96,6 +96,16 @@ class ToolFilter(Section):
     deny: tuple[Pattern, ...] = ()
 
 
+class OAuthSettings(Section):
+    """Who we are to the authorization server of a url; without it, OneTool registers itself."""
+
+    client_id: Name | None = None
+    client_secret: str | None = Field(default=None, repr=False)
+    client_metadata_url: Url | None = None
+    scope: str | None = None
+    port: Annotated[Count, Field(ge=1, le=65535)] | None = None
+
+
 class ServerSettings(Section):
     """Another MCP server: started by `command`, or reached at `url`. What may hold a secret is not in its repr."""
 
@@ -110,6 +120,7 @@ class ServerSettings(Section):
     start_timeout: Seconds = 60
     tools: ToolFilter = ToolFilter()
     json_text: bool = False  # text in its answers that is JSON becomes a value
+    oauth: OAuthSettings = OAuthSettings()
 
     @model_validator(mode="after")
     def _one_way_to_reach_it(self) -> ServerSettings:

@@ -42,6 +42,13 @@ class Secrets:
         """What must not leave the process: all of `secrets.yaml`, and the variables that the configuration used."""
         return self._known
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secrets):
+            return NotImplemented
+        return (self._values, self._environ) == (other._values, other._environ)
+
+    __hash__ = None  # type: ignore[assignment]  # never a key: its values would have to be hashed
+
     def __repr__(self) -> str:
         return f"Secrets({len(self._values)} hidden)"
 

@@ -242,6 +242,12 @@ class ToolExecutor:
         self.redactor.learn(value)
         return value
 
+    def apply(self, config: Config, secrets: Secrets) -> None:
+        """Calls that begin from now on go by these."""
+        self.settings = config
+        self._secrets = secrets
+        self._preparation = Preparation(self.registry, config)
+
     def lend(self, part: object) -> None:
         """Let built-in packs use a part of the engine: they find it by its type."""
         self._parts[type(part)] = part

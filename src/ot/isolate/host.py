@@ -29,6 +29,7 @@ class IsolateHost:
         self._idle_timeout = idle_timeout  # seconds
         self._places = anyio.CapacityLimiter(limit)
         self._idle: dict[str, list[Helper]] = {}
+        self._changes: dict[str, int] = {}  # how often a module was forgotten
         self._tasks: TaskGroup
         self._rested = anyio.Event()
 
@@ -67,11 +68,18 @@ class IsolateHost:
                     if error.begun or idle is None:
                         raise await self._crashed(helper, error) from error
 
+    def forget(self, module: str) -> None:
+        """A module has changed: processes that have imported it finish the call they carry out, and no more."""
+        self._changes[module] = self._changes.get(module, 0) + 1
+        for helper in self._idle.pop(module, []):
+            self._tasks.start_soon(helper.kill)
+
     async def _call(self, helper: Helper, module: str, request: dict[str, Any]) -> dict[str, Any]:
         reusable = False
+        changes = self._changes.get(module)
         try:
             answer = await helper.call(request)
-            reusable = answer.get("kind") != "MemoryError"
+            reusable = answer.get("kind") != "MemoryError" and self._changes.get(module) == changes
             return answer
         finally:
             if reusable:

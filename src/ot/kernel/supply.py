@@ -126,6 +126,11 @@ class KernelSupply:
             except OSError:
                 self._zygote_lost()
 
+    def keep_warm(self, count: int) -> None:
+        """Hold so many kernels ready from now on; those there are too many of are used up first."""
+        self._settings = self._settings.model_copy(update={"warm": count})
+        self._schedule_refill()
+
     def start(self) -> None:
         """Listen to the zygote and ask for the first kernels."""
         self._loop.add_reader(self._zygote.control.fileno(), self._hear_zygote)

@@ -9,6 +9,7 @@ import threading
 import traceback
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,7 +31,7 @@ def import_module(reference: str) -> ModuleType:
     """Import by dotted name or by path; raises whatever the module raises."""
     if not reference.endswith(".py"):
         return importlib.import_module(reference)
-    name = f"ot_pack_{Path(reference).stem}_{zlib.crc32(reference.encode()):08x}"
+    name = _module_name(reference)
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, reference)
@@ -46,12 +47,29 @@ def import_module(reference: str) -> ModuleType:
     return module
 
 
+def forget_module(reference: str, file: Path) -> None:
+    """Let the next import read the file again; whoever holds the module as it was keeps it."""
+    sys.modules.pop(_module_name(reference), None)
+    importlib.invalidate_caches()
+    with suppress(OSError):
+        # Its compiled form counts as current by the second and the size alone.
+        Path(importlib.util.cache_from_source(str(file))).unlink()
+
+
+def _module_name(reference: str) -> str:
+    if not reference.endswith(".py"):
+        return reference
+    return f"ot_pack_{Path(reference).stem}_{zlib.crc32(reference.encode()):08x}"
+
+
 class PackModule:
     """One pack file, and its module once a call has needed it; `problems` shows what is wrong with it now."""
 
-    def __init__(self, file: Path, problems: list[PackLoadError]) -> None:
+    def __init__(self, file: Path, problems: list[PackLoadError], *, fresh: bool = False) -> None:
+        """With `fresh`, the file has changed since somebody imported it."""
         self.file = file
         self.reference = module_reference(file)
+        self._fresh = fresh
         self._problems = problems
         self._module: ModuleType | None = None
         self._failure: tuple[object, PackLoadError] | None = None  # the file as it was then, and why
@@ -69,11 +87,15 @@ class PackModule:
         return function
 
     def _import(self) -> ModuleType:
+        if self._fresh:
+            forget_module(self.reference, self.file)
+            self._fresh = False
         state = _file_state(self.file)
         if self._failure is not None:
             if self._failure[0] == state:
                 raise self._failure[1].with_traceback(None)
-            self._problems.remove(self._failure[1])
+            if self._failure[1] in self._problems:
+                self._problems.remove(self._failure[1])
             self._failure = None
             importlib.invalidate_caches()
         try:

@@ -42,6 +42,14 @@ class PackPlaces:
         The registry changes at one go: called on the event loop, no run sees half of it.
         """
         self._offered[origin] = layers
+        return self._arrange()
+
+    def replace_built_in(self, packs: Sequence[OfferedPack]) -> list[PackLoadError]:
+        """Replace the built-in packs, in the same way."""
+        self._built_in = list(packs)
+        return self._arrange()
+
+    def _arrange(self) -> list[PackLoadError]:
         offered = [layer for name in ORIGINS for layer in self._offered.get(name, ())]
         arrangement = arrange([[each.pack for each in layer] for layer in offered], [e.pack for e in self._built_in])
         placed = {each.pack.name: each for each in arrangement.packs}

@@ -38,17 +38,29 @@ class ToolLoader:
 
     def load_folder(self, folder: Path) -> None:
         """Register every pack of a folder; a file that cannot be read is a problem of its own and harms no other."""
-        for file in sorted(folder.glob("*.py")):
-            if not file.name.startswith("_"):
-                self.load_file(file)
+        for file in self.pack_files(folder):
+            self.load_file(file)
+
+    @staticmethod
+    def pack_files(folder: Path) -> list[Path]:
+        """The files of a folder that are packs."""
+        return [file for file in sorted(folder.glob("*.py")) if not file.name.startswith("_")]
+
+    def read_file(self, file: Path, *, fresh: bool = False) -> tuple[PackDefinition, dict[str, ToolFunction]]:
+        """One pack file, with the function of each tool; raises PackLoadError.
+
+        With `fresh`, what was imported from it before is not used any more.
+        """
+        pack = read_pack(file)
+        module = PackModule(file, self._registry.problems, fresh=fresh)
+        return pack, {tool: self._function(definition, module) for tool, definition in pack.tools.items()}
 
     def load_file(self, file: Path) -> PackDefinition | None:
         """Register one pack file; None, and an entry in `problems`, where it cannot be read."""
         try:
-            pack = read_pack(file)
-            module = PackModule(file, self._registry.problems)
-            for definition in pack.tools.values():
-                self._registry.register(definition, self._function(definition, module))
+            pack, functions = self.read_file(file)
+            for tool, definition in pack.tools.items():
+                self._registry.register(definition, functions[tool])
         except PackLoadError as problem:
             self._registry.problems.append(problem)
             return None

@@ -25,6 +25,11 @@ class Namespace:
         self._aliases = dict(aliases)
         self._projects = projects
 
+    def apply(self, aliases: Mapping[str, str], projects: Mapping[str, ProjectSettings]) -> None:
+        """Runs that begin from now on find these."""
+        self._aliases = dict(aliases)
+        self._projects = projects
+
     def request(self, code: str, values: Mapping[str, str], *, limit: int) -> bytes:
         """The message that starts a run whose answer has room for `limit` characters."""
         packs = self.registry.pack_names()

@@ -96,6 +96,12 @@ class ExtensionLoader:
             self._apply(look)
         self._next_look = self._clock() + INTERVAL
 
+    def apply(self, *, timeout: float) -> None:
+        """Let calls take so long from the next look on."""
+        if timeout != self._timeout:
+            self._timeout = timeout
+            self._last = Look(())  # every file is read again
+
     async def catch_up(self, *, at_once: bool = False) -> None:
         """See files that came, changed or went, without blocking others.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,6 +104,13 @@ class WorkerPool:
             except NotBegunError as error:
                 reason = str(error)
         raise WorkerCrashedError(f"{extension.pack}.{tool}", reason, begun=False)
+
+    def apply(self, settings: WorkerSettings, *, renew: Callable[[str], bool]) -> None:
+        """Go by other settings; a worker whose pack is to be renewed finishes what it has begun, and no more."""
+        self._settings = settings
+        for place in self._places.values():
+            if place.starting is not None and renew(place.extension.pack):
+                place.starting.abandon()
 
     def forget(self, file: Path) -> None:
         """An extension's file is gone: its worker finishes what it has begun, and no more."""

@@ -1,0 +1,34 @@
+"""Reload: the configuration read from disk again, and followed by every part, or left as it is where it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+import anyio.to_thread
+
+from ot.config.loader import LoadedConfig
+from ot.logs import LogSpan
+
+RELOADED = "OK: Configuration reloaded"
+
+
+class Reload:
+    """Lent to the ot pack. One reload at a time; `waiting` are keys whose change takes effect at the next start."""
+
+    def __init__(self, loaded: LoadedConfig, follow: Callable[[LoadedConfig], Awaitable[list[str]]]) -> None:
+        self._read_again = loaded.read_again
+        self._follow = follow
+        self._turn = anyio.Lock()
+        self.waiting: list[str] = []
+
+    async def reload(self) -> str:
+        """Read and follow what is on disk now. Raises ConfigError, and then nothing has changed."""
+        async with self._turn:
+            with LogSpan("config.reload") as span:
+                loaded = await anyio.to_thread.run_sync(self._read_again)
+                self.waiting = await self._follow(loaded)
+                span.add(files=[str(file) for file in loaded.files], waiting=self.waiting)
+        if not self.waiting:
+            return RELOADED
+        return f"{RELOADED}\nTakes effect at the next start of the server: {', '.join(self.waiting)}"

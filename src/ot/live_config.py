@@ -1,0 +1,111 @@
+"""LiveConfig: a configuration that was loaded anew, handed to every part that goes by it, while runs go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio.to_thread
+
+from ot.config.loader import LoadedConfig
+from ot.execution.tool_executor import ToolExecutor
+from ot.kernel.supply import KernelSupply
+from ot.proxy.servers import Servers
+from ot.registry.built_in import BuiltInPacks
+from ot.registry.places import PackPlaces
+from ot.results.reader import ResultReader
+from ot.results.store import ResultStore
+from ot.run.pack_proxy import Namespace
+from ot.run.runner import Runner, RunSettings
+from ot.run.snippets import Snippets
+from ot.workers.extension_loader import ExtensionLoader
+from ot.workers.pool import WorkerPool
+
+NEXT_START = (
+    ("execution", "memory"),
+    ("execution", "sandbox"),
+    ("execution", "readable"),
+    ("execution", "writable"),
+    ("stats",),
+    ("security",),
+    ("log",),
+    ("ai",),
+    ("voice",),
+)
+"""Keys that are looked at once, at the start: what stands for a whole section is all of its keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveParts:
+    """Everything that holds a part of the configuration."""
+
+    executor: ToolExecutor
+    runner: Runner
+    namespace: Namespace
+    supply: KernelSupply
+    workers: WorkerPool
+    extensions: ExtensionLoader
+    servers: Servers
+    results: ResultStore
+    reader: ResultReader
+    built_in: BuiltInPacks
+    places: PackPlaces
+    forget_helpers: Callable[[Path], None]  # processes that have imported a pack as it was
+    rebuild: Callable[[LoadedConfig], None]  # what holds nothing, and is simply built anew
+
+
+class LiveConfig:
+    """Knows what is in force. A run goes by the settings that held when it began; calls in flight are not disturbed."""
+
+    def __init__(self, started: LoadedConfig, parts: LiveParts) -> None:
+        self._started = started
+        self._loaded = started
+        self._parts = parts
+
+    async def follow(self, loaded: LoadedConfig) -> list[str]:
+        """Let every part go by a configuration; gives the keys whose change waits for the next start."""
+        parts, config = self._parts, loaded.config
+        files = await anyio.to_thread.run_sync(parts.built_in.look)
+        # From here to the end of the paragraph nobody else runs: no run begins with half of it.
+        for secret in loaded.secrets.known_values():
+            parts.executor.redactor.learn(secret)  # and the old ones stay hidden: runs in flight may hold them
+        parts.executor.apply(config, loaded.secrets)
+        parts.runner.apply(run_settings(loaded, memory=self._started.config.execution.memory))
+        parts.namespace.apply(config.aliases, config.projects)
+        parts.supply.keep_warm(config.execution.warm)
+        parts.results.apply(config.results)
+        parts.reader.apply(config.results)
+        parts.workers.apply(config.workers, renew=self._changed_packs(loaded))
+        parts.rebuild(loaded)
+        parts.extensions.apply(timeout=config.workers.call_timeout)
+        if files is not None:
+            parts.built_in.apply(files, parts.places, changed=parts.forget_helpers)
+        self._loaded = loaded
+
+        await parts.extensions.catch_up(at_once=True)
+        await parts.servers.apply(config.servers)
+        return self._waiting()
+
+    def _changed_packs(self, loaded: LoadedConfig) -> Callable[[str], bool]:
+        """Which packs have other settings now; a worker is told its own when it starts. Secrets may be anybody's."""
+        before, now = self._loaded.config.packs, loaded.config.packs
+        if loaded.secrets != self._loaded.secrets:
+            return lambda _: True
+        return lambda pack: before.get(pack) != now.get(pack)
+
+    def _waiting(self) -> list[str]:
+        before, now = self._started.config, self._loaded.config
+        keys = []
+        for path in NEXT_START:
+            old, new = getattr(before, path[0]), getattr(now, path[0])
+            names = path[1:] or tuple(type(new).model_fields)
+            keys += [f"{path[0]}.{name}" for name in names if getattr(old, name) != getattr(new, name)]
+        return keys + (["the project's folder"] if self._started.project != self._loaded.project else [])
+
+
+def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSettings:
+    """The part of a configuration that runs go by; `memory` is that of the kernels which are there."""
+    execution, results = loaded.config.execution, loaded.config.results
+    snippets = Snippets(loaded.config.snippets)
+    return RunSettings(execution.timeout, memory or execution.memory, results.inline_limit, snippets)

@@ -1,0 +1,93 @@
+"""Messages to topics: each is appended to its topic's file as a YAML document, whole, whoever else writes there.
+
+Only files that the configuration names are written to. Servers of one person may append to the same file at the same
+time: a lock on the file puts them in order, and a document that cannot be written whole is taken back.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ot.config.models import TopicSettings
+from ot.errors import ToolError
+
+MAX_MESSAGE = 1_000_000  # characters
+PATIENCE = 5.0  # seconds to wait for the lock
+_TURN = 0.01
+
+
+def find_topic(topics: Sequence[TopicSettings], topic: str) -> TopicSettings | None:
+    """The first of the configured topics whose pattern fits."""
+    return next((each for each in topics if fnmatchcase(topic, each.pattern)), None)
+
+
+def append_message(file: Path, topic: str, message: str, *, now: datetime | None = None) -> None:
+    """Append a message to a file that need not exist yet; blocking. Raises ToolError and leaves the file as it was."""
+    if len(message) > MAX_MESSAGE:
+        raise ToolError(f"the message has {len(message):,} characters; {MAX_MESSAGE:,} are the most")
+    document = write_document(topic, message, now or datetime.now(UTC))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        # Not blocking, so that a named pipe is refused below and not waited for.
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(file, flags, 0o600)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise ToolError(f"{file} is not a file; the topics of the configuration name files")
+            _lock(descriptor, file)
+            _append(descriptor, document)
+        finally:
+            os.close(descriptor)  # which lets the lock go
+    except OSError as error:
+        raise ToolError(f"cannot write to {file}: {error.strerror or error}") from error
+
+
+def write_document(topic: str, message: str, now: datetime) -> bytes:
+    """One YAML document; text of several lines stays readable."""
+    import yaml  # noqa: PLC0415 - most servers never send a message, and PyYAML takes a while to load
+
+    class Dumper(yaml.SafeDumper):
+        """Its own, so that its way to write text is nobody else's."""
+
+    def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+    Dumper.add_representer(str, represent)
+    fields = {"topic": topic, "time": now.isoformat(timespec="milliseconds"), "message": message}
+    text = yaml.dump(fields, Dumper=Dumper, sort_keys=False, allow_unicode=True, explicit_start=True, width=2**31 - 1)
+    return str(text).encode("utf-8", "backslashreplace")
+
+
+def _lock(descriptor: int, file: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise ToolError(f"another program holds {file}; try again") from None
+            time.sleep(_TURN)
+        else:
+            return
+
+
+def _append(descriptor: int, document: bytes) -> None:
+    """All of it or nothing; what stands there already may lack its last line break."""
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        document = b"\n" + document
+    try:
+        view = memoryview(document)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, size)
+        raise
