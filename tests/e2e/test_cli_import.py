@@ -225,7 +225,7 @@ def test_what_a_client_asks_a_person_for_is_asked_for_here_too(place: Place) -> 
     assert finished.returncode == 0
     assert not place.known_servers()["github"].enabled
     assert place.secrets.read_text() == 'GITHUB_TOKEN: ""\n'
-    assert f"Set GITHUB_TOKEN in {place.secrets} (for github: The token of GitHub)" in finished.stdout
+    assert "Set GITHUB_TOKEN in .onetool/secrets.yaml (for github: The token of GitHub)" in finished.stdout
 
 
 def test_a_reference_to_a_variable_that_is_set_stays_one(place: Place) -> None:

@@ -17,6 +17,7 @@ from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
 from ot.output import render
+from ot.proxy.servers import Servers
 from ot.run.answer import Answer
 
 
@@ -43,8 +44,10 @@ def main(options: Namespace) -> int:
 async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -> Answer:
     async with open_app(loaded) as app:
         try:
-            properties = app.registry.get(name).parameters.get("properties", {})
-            arguments = {key: read_value(text, properties.get(key, {})) for key, text in texts}
+            await app.executor.part(Servers).catch_up(name)
+            definition = app.registry.get(name)
+            properties = definition.parameters.get("properties", {})
+            arguments = {key: read_value(text, properties.get(definition.own_name(key), {})) for key, text in texts}
             rendered = render(await app.executor.call(name, arguments))
         except CallError as error:
             return Answer(word_error(error), is_error=True)

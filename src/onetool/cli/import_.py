@@ -83,14 +83,14 @@ def _elsewhere(file: Path, places: Places) -> dict[str, Path]:
 
 def _show(plan: Plan, found: Survey, names: list[str]) -> None:
     if not plan.decisions and not names:
-        searched = f" (read: {', '.join(map(str, found.files))})" if found.files else ""
+        searched = f" (read: {', '.join(map(_near, found.files))})" if found.files else ""
         say(f"No servers were found{searched}.")
     for file, decisions in groupby(plan.decisions, key=lambda each: each.found.source.file):
-        say(str(file))
+        say(_near(file))
         for decision in decisions:
             say(f"  {decision.name}: {_describe(decision)}")
             for note in decision.notes:
-                say(f"    {note}")
+                say(f"    {_near(note)}")
 
 
 def _describe(decision: Decision) -> str:
@@ -98,7 +98,8 @@ def _describe(decision: Decision) -> str:
     settings = decision.settings
     line = " ".join(map(str, [settings.get("command", settings.get("url", "")), *settings.get("args", ())]))
     line = line if len(line) <= _WIDTH else f"{line[:_WIDTH]}…"
-    return f"{decision.state} ({line})" if line else decision.state
+    state = _near(decision.state)
+    return f"{state} ({line})" if line else state
 
 
 def _write(plan: Plan, *, dry_run: bool) -> None:
@@ -107,15 +108,15 @@ def _write(plan: Plan, *, dry_run: bool) -> None:
         for line in _difference(plan):
             say(line)
         if names:
-            say(f"would put {', '.join(names)} into {plan.secrets_file}")
+            say(f"would put {', '.join(names)} into {_near(plan.secrets_file)}")
         say("Nothing was written: this is a dry run.")
         return
     for written in carry_out(plan):
-        say(f"wrote {written.file}" + (f" (before: {written.backup.name})" if written.backup else ""))
+        say(f"wrote {_near(written.file)}" + (f" (before: {written.backup.name})" if written.backup else ""))
     if plan.secrets:
-        say(f"Secrets are in {plan.secrets_file}: {', '.join(plan.secrets)}")
+        say(f"Secrets are in {_near(plan.secrets_file)}: {', '.join(plan.secrets)}")
     for name, reason in plan.wanted.items():
-        say(f"Set {name} in {plan.secrets_file} (for {reason})")
+        say(f"Set {name} in {_near(plan.secrets_file)} (for {reason})")
     say(f"{_count(plan)} taken over. `onetool check` says whether all is well.")
 
 
@@ -126,9 +127,9 @@ def _count(plan: Plan) -> str:
 
 def _difference(plan: Plan) -> Iterator[str]:
     original, text = changed_text(plan)
-    source = str(plan.file) if original.content is not None else "(a new file)"
+    source = _near(plan.file) if original.content is not None else "(a new file)"
     before, after = original.text.splitlines(), text.splitlines()
-    return difflib.unified_diff(before, after, source, str(plan.file), lineterm="", n=1)
+    return difflib.unified_diff(before, after, source, _near(plan.file), lineterm="", n=1)
 
 
 def _connect(options: Namespace, system: System, places: Places) -> int:
@@ -136,7 +137,7 @@ def _connect(options: Namespace, system: System, places: Places) -> int:
     connection = plan_connection(options.connect, system, **level, config=options.config)
     file = connection.original.file
     if not connection.changes:
-        say(f"OneTool is in {file} already.")
+        say(f"OneTool is in {_near(file)} already.")
         return OK
     for line in show_difference(connection):
         say(line)
@@ -147,7 +148,7 @@ def _connect(options: Namespace, system: System, places: Places) -> int:
         complain("onetool: nothing was written; --yes writes it")
         return FAILED
     backup = replace_text_file(connection.original, connection.text)
-    say(f"wrote {file}" + (f" (before: {backup.name})" if backup else ""))
+    say(f"wrote {_near(file)}" + (f" (before: {backup.name})" if backup else ""))
     say(f"Start {CLIENTS[options.connect]} anew, so that it reads it.")
     return OK
 
@@ -156,9 +157,14 @@ def _confirmed(file: Path) -> bool:
     """Ask at a terminal; anything but a yes is a no."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
-    sys.stdout.write(f"Write this to {file}? [y/N] ")
+    sys.stdout.write(f"Write this to {_near(file)}? [y/N] ")
     sys.stdout.flush()
     try:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
     except UnicodeDecodeError as error:
         raise ConfigError("the answer could not be read") from error
+
+
+def _near(text: object) -> str:
+    """Paths as a person would type them here."""
+    return str(text).replace(f"{Path.cwd()}{os.sep}", "").replace(f"{Path.home()}{os.sep}", f"~{os.sep}")

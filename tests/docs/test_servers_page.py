@@ -1,0 +1,114 @@
+"""The page about servers is true: its files are written, its commands run, and they say what it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from onetool.foreign.clients import CLIENTS
+from ot.registry.from_schema import define_pack
+from ot.registry.identifiers import identifier
+from ot.registry.names import is_of_python
+from tests.reference_servers.servers import reference_server
+
+PAGE = (Path(__file__).parents[2] / "docs" / "servers.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+SCRIPTS = Path(sys.executable).parent
+# Installed already: whoever runs the tests has no need to download them as the page's reader does.
+NPX = """#!/bin/sh
+package=$2; shift 2
+case $package in
+*-everything) exec {everything} "$@" ;;
+*-filesystem) exec {filesystem} "$@" ;;
+esac
+exit 1
+"""
+
+
+def test_every_line_works_in_the_order_of_the_page(tmp_path: Path) -> None:
+    here, expected = tmp_path / "project", ""
+    here.mkdir()
+    programs = _programs(tmp_path)
+    said: list[str] = []
+    for language, text in BLOCKS:
+        match language:
+            case "json":
+                name, _, content = text.removeprefix("// ").partition("\n")
+                (here / name).write_text(content)
+            case "yaml":
+                name, _, content = text.removeprefix("# ").partition("\n")
+                assert (here / name).read_text() == content
+            case "sh":
+                said.append(_run(text, here, home=tmp_path, programs=programs))
+            case "text":
+                expected += text
+
+    assert "".join(said) == expected
+
+
+def test_no_kind_of_block_is_left_out() -> None:
+    assert {language for language, _ in BLOCKS} <= {"json", "sh", "text", "yaml"}
+    assert PAGE.count("```") == 2 * len(BLOCKS)
+
+
+def test_the_table_names_every_client() -> None:
+    assert re.findall(r"^\| `([a-z-]+)` \| ", PAGE, re.MULTILINE) == list(CLIENTS)
+
+
+def test_the_table_of_names_is_true() -> None:
+    rows = re.findall(r"^\| (tool|parameter|server) `([^`]+)` \| `([^`]+)`", PAGE, re.MULTILINE)
+    assert len(rows) == 7
+    for kind, name, code in rows:
+        short = identifier(name, fallback="x")
+        match kind:
+            case "tool":
+                assert code.endswith(f".{short}(...)")
+                assert list(define_pack("s", "s", [{"name": name}]).tools) == [short]
+            case "parameter":
+                assert code.startswith(f"{short}=")
+            case "server":
+                assert code.startswith(f"{short}{'_' if is_of_python(short) else ''}.")
+
+
+def test_every_yaml_block_is_yaml() -> None:
+    for language, text in BLOCKS:
+        if language == "yaml":
+            assert yaml.safe_load(text)
+
+
+def _programs(folder: Path) -> Path:
+    """A folder with an `npx` that starts the servers which `make test` has installed."""
+    work = folder / "work"
+    work.mkdir()
+    commands = {
+        name: " ".join([server.command, server.args[0]])
+        for name in ("everything", "filesystem")
+        for server in [reference_server(name, work)]
+    }
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / "npx").write_text(NPX.format(**commands))
+    (programs / "npx").chmod(0o755)
+    return programs
+
+
+def _run(commands: str, folder: Path, *, home: Path, programs: Path) -> str:
+    path = os.pathsep.join([str(programs), str(SCRIPTS), os.environ.get("PATH", "")])
+    done = subprocess.run(
+        ["bash", "-eu", "-c", commands],
+        cwd=folder,
+        env={"HOME": str(home), "PATH": path, "LANG": "C.UTF-8"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
