@@ -1,0 +1,38 @@
+"""The page about the ot pack is true: its examples are run in their order, and answer what it shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.engine import open_engine
+
+pytestmark = pytest.mark.anyio
+
+PAGE = (Path(__file__).parents[2] / "docs" / "ot.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+async def test_every_example_answers_what_the_page_shows(tmp_path: Path) -> None:
+    config = "\n".join(text for language, text in BLOCKS if language == "yaml")
+    answer = ""
+    async with open_engine(tmp_path, config=config) as app:
+        for language, text in BLOCKS:
+            if language == "python":
+                outcome = await app.runner.run(text)
+                assert not outcome.is_error, outcome.text
+                answer = outcome.text
+            elif language == "text":
+                assert re.fullmatch(_pattern(text), answer.strip()), f"{answer}\n--- but the page shows\n{text}"
+
+
+def test_no_kind_of_block_is_left_out() -> None:
+    assert {language for language, _ in BLOCKS} == {"yaml", "python", "text"}
+    assert PAGE.count("```") == 2 * len(BLOCKS)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """The text as it stands; `…` is whatever differs from one time to another."""
+    return re.compile(".*".join(map(re.escape, text.strip().split("…"))), re.DOTALL)
