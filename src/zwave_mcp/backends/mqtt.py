@@ -6,6 +6,7 @@ import json
 import logging
 import secrets
 import ssl
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -37,8 +38,11 @@ from zwave_mcp.values import ValueId
 log = logging.getLogger(__name__)
 
 ANNOUNCE_WITHIN = 3.0  # seconds: the broker keeps the announcement of a gateway and sends it at once
+_SETTLE = 0.1  # seconds after the first announcement, for those of other gateways
 _ASK_AGAIN = 15.0  # seconds until a gateway that did not answer is asked again
 _BETWEEN_LOOKS = 2.0  # seconds between two looks at everything
+_LOOK_FOR_STRANGERS = 60.0  # seconds
+_MOST_STRANGERS = 10_000
 _SHOWN = 200  # characters of a message that makes no sense
 
 
@@ -54,6 +58,8 @@ class MqttBackend:
         self._asked: dict[str, tuple[str, list[Any]]] = {}
         self._index = TopicIndex()
         self._online: dict[str, bool] = {}
+        self._used = address.gateway
+        self._strangers: dict[str, float] = {}  # topics that are not known, and when they were last looked for
         self._look = anyio.Event()
 
     async def run(self) -> None:
@@ -94,6 +100,7 @@ class MqttBackend:
 
     async def _serve(self, client: Client) -> None:
         self._client, self._pending, self._online, self._look = client, Pending(), {}, anyio.Event()
+        self._used = self._address.gateway
         end: Exception | None = None
         try:
             async with anyio.create_task_group() as tasks:
@@ -117,6 +124,7 @@ class MqttBackend:
             await self._look.wait()
         if not self._look.is_set():
             self._network.disconnected(f"no gateway of zwave-js-ui announces itself below {self._address.prefix}/")
+        await anyio.sleep(_SETTLE)
         while True:
             connected = self._network.link.state is LinkState.CONNECTED
             with anyio.move_on_after(None if connected else _ASK_AGAIN):
@@ -131,7 +139,8 @@ class MqttBackend:
             await anyio.sleep(_BETWEEN_LOOKS)
 
     async def _look_at_everything(self) -> None:
-        facts = {"gateway": self._choose_gateway()}
+        self._used = self._choose_gateway()
+        facts = {"gateway": self._used}
         try:
             info = DriverInfo.model_validate(await self._call("getInfo"))
             nodes = Nodes.model_validate({"nodes": await self._call("getNodes")}).nodes
@@ -157,6 +166,8 @@ class MqttBackend:
         if self._address.gateway:
             return self._address.gateway
         online = sorted(name for name, here in self._online.items() if here)
+        if self._used in online:
+            return self._used  # one that comes later changes nothing
         if len(online) == 1:
             return online[0]
         if online:
@@ -183,17 +194,26 @@ class MqttBackend:
                 case DeviceTopic(path) if not apply_report(
                     self._network, self._index, path, payload, retained=bool(message.retain)
                 ):
-                    self._look.set()
+                    self._meet_stranger(path)
         except ValueError as error:  # also pydantic's
             log.warning("passed over what stands at %s: %.*s", message.topic, _SHOWN, error)
 
+    def _meet_stranger(self, path: str) -> None:
+        """Look at everything for a topic that is new; seldom for one that stayed unknown, as a person's own do."""
+        now = time.monotonic()
+        if path not in self._strangers or now - self._strangers[path] > _LOOK_FOR_STRANGERS:
+            if len(self._strangers) >= _MOST_STRANGERS:
+                self._strangers.clear()
+            self._strangers[path] = now
+            self._look.set()
+
     def _take_gateway_status(self, gateway: str, *, here: bool) -> None:
         self._online[gateway] = here
-        if here:
-            self._look.set()
-        elif self._address.gateway in ("", gateway):
+        if not here and (gateway == self._used or not any(self._online.values())):
             self._network.disconnected(f"the gateway {gateway} is offline")
             self._pending.fail_all()
+        if any(self._online.values()):
+            self._look.set()
 
     def _take_driver_status(self, *, ready: bool, retained: bool) -> None:
         self._network.controller.ready = ready and self._network.link.state is LinkState.CONNECTED
