@@ -72,7 +72,7 @@ async def raw_provider() -> AsyncIterator[RawProvider]:
     """Listening on a port of its own."""
     provider = RawProvider()
     server = await asyncio.start_server(provider.serve, "127.0.0.1", 0)
-    provider.url = "http://127.0.0.1:{}".format(server.sockets[0].getsockname()[1])
+    provider.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     yield provider
     server.close()
 
@@ -103,9 +103,9 @@ def claude_text(text: str, index: int = 0) -> bytes:
     )
 
 
-def claude_call(name: Any, arguments: str, *, id: Any = "t1", index: int = 1) -> bytes:
+def claude_call(name: Any, arguments: str, *, call_id: Any = "t1", index: int = 1) -> bytes:
     """A block that asks for a call; `arguments` are the characters that the model wrote."""
-    block = {"type": "tool_use", "id": id, "name": name, "input": {}}
+    block = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
     return b"".join(
         [
             claude_event("content_block_start", index=index, content_block=block),

@@ -82,8 +82,8 @@ def small_model_server() -> Iterator[str]:
 
 @contextmanager
 def _announced(command: Sequence[Path | str]) -> Iterator[str]:
-    """A program that says at which address it listens; it ends with the block."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    """A program that says on stdout at which address it listens; it ends with the block."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout
         for line in process.stdout:

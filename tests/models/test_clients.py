@@ -210,9 +210,7 @@ async def test_an_answer_that_breaks_off_begins_anew_and_says_so(provider: str, 
     assert remembered.text == text
 
 
-async def test_tools_are_not_called_twice_when_the_turn_after_them_fails(
-    provider: str, server: ScriptedServer
-) -> None:
+async def test_tools_are_not_called_twice_when_the_turn_after_them_fails(provider: str, server: ScriptedServer) -> None:
     server.answer({**BEFORE, "sequenceIndex": 0}, {"toolCalls": [call("sample_count")]}, truncateAfterChunks=2)
     server.answer(BEFORE, {"toolCalls": [call("sample_count")]})
     server.answer({**AFTER, "sequenceIndex": 0}, {"content": "so many words here"}, truncateAfterChunks=4)

@@ -126,7 +126,7 @@ class TurnReader:
             if text := _text(block, "text"):
                 yield Text(text)
         elif kind in ("tool_use", "thinking", "redacted_thinking"):
-            self._blocks[event.index] = block.to_dict()
+            self._blocks[event.index] = block.to_dict(warnings=False)
             self._json[event.index] = []
 
     def _extend(self, event: Any) -> Iterator[Piece]:

@@ -74,11 +74,11 @@ class ToolCalls:
                 yield event
 
     async def _call(self, call: ToolCall, offered: OfferedTools) -> ToolResult:
-        if call.problem:
-            return ToolResult(call, f"{call.problem} Nothing was called.", ok=False)
         tool = offered.find(call.name)
-        if tool is None:
-            return ToolResult(call, offered.explain_unknown(call.name), ok=False)
+        if tool is None or call.problem:
+            unknown = offered.explain_unknown(call.name) if tool is None else ""
+            problems = " ".join(part for part in (unknown, call.problem, "Nothing was called.") if part)
+            return ToolResult(call, problems, ok=False)
         answer = await self._executor.answer(tool.tool, tool.arguments(call.arguments), caller=self._caller)
         images = tuple(item for item in answer.attachments if isinstance(item, Image))
         return ToolResult(call, answer.text, answer.ok, images)

@@ -1,0 +1,40 @@
+"""A real model that is far too small for tools: odd names, wrong arguments, broken JSON, and a loop that stays sane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ot.ai.events import Finished, TextDelta, ToolEnded, ToolStarted, Usage
+from tests.models.clients import assert_sound, collect, only, open_client
+from tests.models.servers import small_model_server
+from tests.opened_executor import open_executor
+
+QUESTIONS = ["Say hello in capital letters.", "What is the weather in Paris?"]
+
+
+@pytest.fixture(scope="module")
+def small_model() -> Iterator[str]:
+    with small_model_server() as url:
+        yield url
+
+
+async def test_a_model_that_calls_tools_badly_gets_its_answers_and_comes_to_an_end(
+    provider: str, small_model: str
+) -> None:
+    async with open_executor() as opened:
+        tools = ["demo.upper", "demo.numbers"]
+        async with open_client(provider, opened.executor, small_model, tools=tools, max_rounds=1, timeout=60) as client:
+            events = [event for question in QUESTIONS for event in await collect(client, question)]
+            assert_sound(client)
+
+    assert len(only(Finished, events)) == len(QUESTIONS)
+    assert len(only(Usage, events)) >= len(QUESTIONS)
+    assert all(usage.input_tokens and usage.output_tokens for usage in only(Usage, events))
+    ended = only(ToolEnded, events)
+    assert [event.id for event in ended] == [event.id for event in only(ToolStarted, events)]
+    assert only(TextDelta, events) or ended
+    # What it asks for is rarely a tool with its arguments; then it is told what there is.
+    for event in ended:
+        assert event.ok or event.text.startswith(("There is no tool", "The arguments", "demo."))
