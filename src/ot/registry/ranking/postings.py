@@ -14,7 +14,7 @@ from ot.registry.ranking.words import read_words
 # These, and those of the index, lie on a wide plateau of several labelled sets: half or twice of any moves little.
 _NAME, _DESCRIPTION, _PARAMETERS = 4.0, 1.0, 0.5  # weight of each field
 _NAME_LENGTH, _TEXT_LENGTH = 0.75, 0.6  # how much a long field takes from the worth of each of its words
-_SATURATION = 1.2
+_SATURATION = 2.0
 _LONGEST = 10_000  # characters of a text that are read
 
 
