@@ -19,7 +19,6 @@ def _failing(reason: str, *checks: str) -> ExpectedFailure:
 
 _FIXTURE_TOOL = "calls a tool that only the suite's own fixture server has; our one tool is run"
 _NO_COMPLETION = "completions are offered for prompts and resource templates, and we have neither"
-_NO_LOGGING = "logging/setLevel: the log of OneTool goes to stderr or its file, not to the client"
 _NO_LISTS = "we have no prompts and no resources, and do not claim the capabilities: their lists are unknown methods"
 _NO_PROMPTS = "asks for a prompt of the suite's fixture server; we have no prompts"
 _NO_RESOURCES = "asks for a resource of the suite's fixture server; we have no resources"
@@ -53,12 +52,11 @@ EXPECTED_FAILURES: dict[str, dict[str, ExpectedFailure]] = {
         **_BOTH_REVISIONS,
         "elicitation-sep1034-defaults": _failing(_FIXTURE_TOOL, "elicitation-sep1034-general"),
         "elicitation-sep1330-enums": _failing(_FIXTURE_TOOL, "elicitation-sep1330-general"),
-        "logging-set-level": _failing(_NO_LOGGING, "logging-set-level"),
         "resources-subscribe": _failing(_NO_SUBSCRIPTIONS, "resources-subscribe"),
         "resources-unsubscribe": _failing(_NO_SUBSCRIPTIONS, "resources-unsubscribe"),
         "tools-call-elicitation": _failing(_FIXTURE_TOOL, "tools-call-elicitation"),
         "tools-call-sampling": _failing(_FIXTURE_TOOL, "tools-call-sampling"),
-        "tools-call-with-logging": _failing(_NO_LOGGING, "tools-call-with-logging"),
+        "tools-call-with-logging": _failing(_FIXTURE_TOOL, "tools-call-with-logging"),
     },
     "2026-07-28": {
         **_BOTH_REVISIONS,
@@ -148,6 +146,7 @@ PASSING: dict[str, frozenset[str]] = {
     "2025-11-25": frozenset(
         {
             "dns-rebinding-protection",
+            "logging-set-level",
             "ping",
             "server-initialize",
             "server-session-lifecycle",

@@ -275,7 +275,7 @@ class VadSettings(Section):
     release: Share = 0.35
     min_speech: Seconds = 0.25
     min_silence: Seconds = 0.7
-    padding: Seconds = 0.3
+    padding: Seconds = 0.4
     max_length: Annotated[Seconds, Field(ge=1, le=300)] = 15
 
 

@@ -14,7 +14,7 @@ import anyio
 from ot.context import CallContext
 from ot.front import Front, FrontError
 from ot.logs import write_log
-from ot.proxy.calls_in_flight import front_of
+from ot.proxy.calls_in_flight import CallsInFlight, front_of
 from ot.proxy.failures import ConnectFailedError
 
 TOLD_EVERY = 2.0  # seconds
@@ -49,14 +49,15 @@ class Attempt:
                 if context is not None and not self.done:
                     await context.progress(round(time.monotonic() - self._since, 1), None, self._doing)
 
-    async def send_to(self, url: str) -> None:
-        """Send the person behind one of those who wait to a web page; raises ConnectFailedError."""
-        for context in reversed(self._waiting):
-            front = front_of(context)
+    async def send_to(self, url: str, calls: CallsInFlight | None) -> None:
+        """Send the person behind one of those who wait, or call, to a web page; raises ConnectFailedError."""
+        waiting = [(context, front_of(context)) for context in reversed(self._waiting)]
+        for context, front in [*waiting, *(calls.fronts() if calls is not None else ())]:
             if front is not None and (front.can_open_urls or front.can_elicit):
                 self._doing = f"waiting until somebody has let OneTool use the server {self._server}"
                 self._wake()
-                await self._ask(front, url)
+                with context.held():
+                    await self._ask(front, url)
                 return
         raise ConnectFailedError(
             "wants a person to log in, and nobody can be asked here",

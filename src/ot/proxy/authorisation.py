@@ -1,11 +1,93 @@
-"""OAuth for servers that want it."""
+"""OAuth for servers that want it: the SDK's own flow, with our file, our page, and a person who is sent there."""
 
 from __future__ import annotations
 
-import httpx2
+from collections.abc import AsyncGenerator
 
+import httpx2
+from mcp.client.auth import OAuthClientProvider
+from mcp.shared.auth import OAuthClientMetadata
+from pydantic import AnyUrl
+
+from ot.proxy.login_listener import LoginListener
 from ot.proxy.plan import SessionPlan
+from ot.proxy.token_file import TokenFile
+
+LOGIN = 300.0  # seconds that a person has
+
+_REFUSALS = (401, 403)
+
+
+class Authorisation(OAuthClientProvider):
+    """The SDK's provider, which also remembers when a token ends, and lets requests pass beside each other.
+
+    The SDK holds a lock until a request is answered, so that one slow call would hold up all others. Here a request
+    goes out at once with the token that there is; only one that is refused goes the SDK's way.
+    """
+
+    def __init__(self, url: str, metadata: OAuthClientMetadata, tokens: TokenFile, plan: SessionPlan) -> None:
+        listener = LoginListener(tokens.port, patience=LOGIN)
+
+        async def send(address: str) -> None:
+            await listener.open()
+            try:
+                await plan.authorise(address)
+            except BaseException:
+                listener.close()
+                raise
+
+        super().__init__(
+            url,
+            metadata,
+            tokens,
+            redirect_handler=send,
+            callback_handler=listener.wait,
+            client_metadata_url=plan.settings.oauth.client_metadata_url,
+        )
+        self._tokens = tokens
+
+    async def _initialize(self) -> None:
+        await super()._initialize()
+        self.context.token_expiry_time = self._tokens.expires_at
+
+    async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        if not self._initialized:
+            async with self.context.lock:
+                if not self._initialized:
+                    await self._initialize()
+        refusal: httpx2.Response | None = None
+        sent_with = self.context.current_tokens
+        if sent_with is None or self.context.is_token_valid():
+            self._add_auth_header(request)
+            refusal = yield request
+            if refusal.status_code not in _REFUSALS:
+                return
+        flow = super()._auth_flow(request)
+        try:
+            outgoing = await flow.__anext__()
+            if refusal is not None and outgoing is request and self.context.current_tokens is sent_with:
+                outgoing = await flow.asend(refusal)  # it would only be refused again
+            while True:
+                response = yield outgoing
+                outgoing = await flow.asend(response)
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
 
 
 def build_authorisation(plan: SessionPlan) -> httpx2.Auth | None:
-    return None
+    """None where the settings bring an authorization of their own."""
+    settings = plan.settings
+    if settings.url is None or any(name.lower() == "authorization" for name in settings.headers):
+        return None
+    tokens = TokenFile(plan.token_file, settings.oauth, plan.learn)
+    redirect = LoginListener(tokens.port, patience=LOGIN).address
+    metadata = OAuthClientMetadata(
+        client_name="OneTool",
+        redirect_uris=[AnyUrl(redirect)],
+        grant_types=["authorization_code", "refresh_token"],
+        response_types=["code"],
+        scope=settings.oauth.scope,
+    )
+    return Authorisation(settings.url, metadata, tokens, plan)

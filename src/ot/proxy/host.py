@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 
 from ot.proxy.cache import DefinitionCache
 from ot.proxy.pins import Pins
-from ot.proxy.plan import SessionPlan
+from ot.proxy.plan import Authorise, SessionPlan
 
 if TYPE_CHECKING:
     from ot.proxy.session import Session
 
 BuildSession = Callable[[SessionPlan], "Session"]
+
+
+def _ignore(_: str) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,8 @@ class ProxyHost:
     environ: Mapping[str, str]  # of which servers get what they need
     load_builder: Callable[[], BuildSession]  # loads the SDK's client, on a thread
     pin_tools: bool = False
+    authorise: Authorise | None = None  # sends a person to a page, where no client waits that could
+    learn: Callable[[str], None] = _ignore  # is told of every secret that comes up
 
     @property
     def cache(self) -> DefinitionCache:

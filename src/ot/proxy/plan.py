@@ -30,3 +30,4 @@ class SessionPlan:
     environ: Mapping[str, str]
     token_file: Path
     authorise: Authorise
+    learn: Callable[[str], None]  # is told of every secret that comes up

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextvars
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 
     from ot.proxy.session import Session
 
+Answer = TypeVar("Answer")
+
 ATTEMPTS = 3
 PATIENT = 2.0  # seconds of backoff that a call waits for; where there is more to wait, it fails at once
-LOGIN = 300.0  # seconds that a person has to log in
+LOGIN = 330.0  # seconds that an attempt may take once a person was sent to log in
 
 
 class ProxiedServer:
@@ -222,9 +224,12 @@ class ProxiedServer:
 
     def _plan(self, attempt: Attempt, mode: Mode, *, older: bool) -> SessionPlan:
         async def authorise(url: str) -> None:
-            await attempt.send_to(url)
-            assert self._deadline is not None
-            self._deadline.deadline = anyio.current_time() + LOGIN
+            if self._deadline is not None and self._session is None:
+                self._deadline.deadline = anyio.current_time() + LOGIN
+            if self._host.authorise is not None:
+                await self._host.authorise(url)
+            else:
+                await attempt.send_to(url, self._session.calls if self._session is not None else None)
 
         return SessionPlan(
             server=self.name,
@@ -237,6 +242,7 @@ class ProxiedServer:
             environ=self._host.environ,
             token_file=self._host.token_file(self.place),
             authorise=authorise,
+            learn=self._host.learn,
         )
 
     def _become_connected(self, session: Session, attempt: Attempt, *, older: bool) -> None:
@@ -286,6 +292,19 @@ class ProxiedServer:
                     break
         assert lost is not None
         raise ServerUnavailableError("", server=self.name, reason=lost.reason, begun=lost.begun, tail=lost.tail)
+
+    async def ask(self, question: Callable[[Session], Awaitable[Answer]]) -> Answer:
+        """Ask a connection something that changes nothing, again if it was lost; raises CallError."""
+        lost: LostError | None = None
+        for _ in range(ATTEMPTS):
+            session = await self.obtain(current_or_none())
+            try:
+                with session.calls.add(current_or_none()):
+                    return await question(session)
+            except LostError as error:
+                lost = error
+        assert lost is not None
+        raise ServerUnavailableError("", server=self.name, reason=lost.reason, tail=lost.tail)
 
     def _refuse_unaccepted(self, tool: str) -> None:
         if self._host.pin_tools:

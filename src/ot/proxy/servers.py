@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from ot.config.models import ServerSettings
-from ot.errors import CallError, PackLoadError, ServerUnavailableError
+from ot.errors import CallError, PackLoadError, ServerUnavailableError, ToolError
 from ot.proxy.host import ProxyHost
 from ot.proxy.packs import build_pack
 from ot.proxy.server import ProxiedServer
@@ -67,16 +67,16 @@ class Servers:
             if not server.known:
                 server.connect_soon()
 
-    def get(self, name: str) -> ProxiedServer:
-        """One server by its name, or by that of its pack; raises KeyError."""
-        found = self._servers.get(name)
-        if found is None:
-            found = next(server for each, server in self._servers.items() if self.pack_name(each) == name)
-        return found
-
-    def enabled(self) -> list[ProxiedServer]:
-        """Those that may be used."""
-        return self._enabled()
+    def choose(self, name: str = "") -> list[ProxiedServer]:
+        """The servers that may be used: all of them, or the one of this name or pack; raises ToolError."""
+        enabled = sorted(self._enabled(), key=lambda server: server.name)
+        if not name:
+            return enabled
+        found = [server for server in enabled if name in (server.name, self.pack_name(server.name))]
+        if not found:
+            known = ", ".join(server.name for server in enabled) or "none"
+            raise ToolError(f"there is no server {name!r}. Servers: {known}")
+        return found[:1]
 
     def _build(self, name: str, settings: ServerSettings) -> ProxiedServer:
         return ProxiedServer(name, settings, host=self._host, tasks=self._tasks, changed=self._on_changed)

@@ -6,9 +6,9 @@ This module loads the SDK's client, so it is itself loaded only when the first s
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 from mcp import Client
@@ -30,11 +30,12 @@ from ot.logs import LogSpan, write_log
 from ot.proxy.cache import Offer
 from ot.proxy.calls_in_flight import CallsInFlight
 from ot.proxy.failures import ConnectFailedError, LostError
-from ot.proxy.listing import list_tools
+from ot.proxy.listing import list_prompts, list_resources, list_templates, list_tools, plain
 from ot.proxy.plan import SessionPlan
 from ot.proxy.server_requests import ServerRequests
 from ot.proxy.transports import Transport, build_transport
 
+Answer = TypeVar("Answer")
 _VERDICT = 5.0  # seconds that it may take to find out how a connection ended
 _SESSION_GONE = "Session terminated"  # how the SDK words a 404 to a session, its only sign of it
 
@@ -205,6 +206,42 @@ class Session:
             self.closing.set()
             return LostError("has forgotten us", begun=False)
         return ToolError(error.error.message or f"its server answered with the error {error.code}")
+
+    # -- what is asked rarely, in its plain form
+
+    async def resources(self) -> list[dict[str, Any]]:
+        """Resources, and patterns of them under `uriTemplate`; raises LostError or ToolError."""
+        if self._client.server_capabilities.resources is None:
+            return []
+        listed = await self._ask(list_resources(self._client))
+        try:
+            return [*listed, *await self._ask(list_templates(self._client))]
+        except ToolError:
+            return listed  # many servers know no patterns, and do not say so beforehand
+
+    async def read(self, uri: str) -> list[dict[str, Any]]:
+        """The contents of a resource; raises LostError or ToolError."""
+        result = await self._ask(self._client.read_resource(uri))
+        return [plain(item) for item in result.contents]
+
+    async def prompts(self) -> list[dict[str, Any]]:
+        """Prompts; raises LostError or ToolError."""
+        if self._client.server_capabilities.prompts is None:
+            return []
+        return await self._ask(list_prompts(self._client))
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> dict[str, Any]:
+        """One prompt, filled in; raises LostError or ToolError."""
+        return plain(await self._ask(self._client.get_prompt(name, arguments)))
+
+    async def _ask(self, asking: Awaitable[Answer]) -> Answer:
+        given = self._transport.given
+        try:
+            return await asking
+        except MCPError as error:
+            raise await self._judge(error, given) from error
+        except ValidationError as error:
+            raise ToolError(f"its server's answer does not follow the protocol: {_first_problem(error)}") from error
 
     async def ping(self) -> None:
         """Find out whether it is still there, where only asking can tell; it is closed if not."""

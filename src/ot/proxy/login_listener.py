@@ -1,0 +1,85 @@
+"""The web page of ours to which a person's browser comes back after a login: on this machine, for one visit."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+from mcp.client.auth import OAuthFlowError
+from mcp.shared.auth import AuthorizationCodeResult
+
+PATH = "/callback"
+_MAX_LINE = 16 * 1024
+_READ = 10.0  # seconds
+_PAGE = "<!doctype html><meta charset=utf-8><title>OneTool</title><p>{}</p><p>You can close this page and go back.</p>"
+
+
+class LoginListener:
+    """Listens from `open` on until `wait` has what it waits for."""
+
+    def __init__(self, port: int, *, patience: float) -> None:
+        self.address = f"http://127.0.0.1:{port}{PATH}"
+        self._port = port
+        self._patience = patience
+        self._server: asyncio.Server | None = None
+        self._result: AuthorizationCodeResult | None = None
+        self._refusal = ""
+        self._arrived = anyio.Event()
+
+    async def open(self) -> None:
+        """Begin to listen; raises OAuthFlowError where the port is taken."""
+        self._arrived, self._result, self._refusal = anyio.Event(), None, ""
+        try:
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=_MAX_LINE)
+        except OSError as error:
+            raise OAuthFlowError(f"port {self._port}, where a login comes back to, is taken: {error}") from error
+
+    async def wait(self) -> AuthorizationCodeResult:
+        """What the browser brings; raises OAuthFlowError where it brings a refusal, or nothing in time."""
+        try:
+            with anyio.move_on_after(self._patience):
+                await self._arrived.wait()
+        finally:
+            self.close()
+        if self._result is None:
+            raise OAuthFlowError(self._refusal or f"nobody logged in within {self._patience:g} s")
+        return self._result
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        status, text = "400 Bad Request", "This is no answer to a login."
+        try:
+            with anyio.move_on_after(_READ):
+                line = (await reader.readline()).decode("latin-1")
+                if self._take(line):
+                    status, text = "200 OK", "The login was refused." if self._refusal else "OneTool is logged in."
+        except (ValueError, OSError):
+            pass
+        body = _PAGE.format(text).encode()
+        head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+        with contextlib.suppress(OSError):
+            writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)
+            await writer.drain()
+            writer.close()
+
+    def _take(self, line: str) -> bool:
+        """Read a request's first line; whether it is what we wait for."""
+        method, _, rest = line.partition(" ")
+        parts = urlsplit(rest.split(" ")[0])
+        if method != "GET" or parts.path != PATH:
+            return False
+        query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        if "error" in query:
+            self._refusal = f"the login was refused: {query.get('error_description') or query['error']}"[:300]
+        elif "code" in query:
+            self._result = AuthorizationCodeResult(code=query["code"], state=query.get("state"), iss=query.get("iss"))
+        else:
+            return False
+        self._arrived.set()
+        return True

@@ -1,0 +1,55 @@
+"""The servers' prompts: listed together, and one filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ot.errors import ToolError
+from ot.proxy.content import read_result
+from ot.proxy.resources import ask_all
+from ot.proxy.servers import Servers
+
+
+async def list_prompts(servers: Servers, server: str = "") -> list[dict[str, Any]]:
+    """Every prompt of all servers, or of one; raises CallError where that one cannot be asked."""
+    found = await ask_all(servers.choose(server), lambda each: each.ask(lambda session: session.prompts()), server)
+    return [_describe(name, item) for name, items in found.items() for item in items]
+
+
+async def fill_prompt(
+    servers: Servers, name: str, arguments: Mapping[str, Any], server: str = ""
+) -> list[dict[str, Any]]:
+    """The messages of one prompt; raises ToolError where no server, or more than one, has it."""
+    chosen = servers.choose(server)
+    if not server:
+        listed = await ask_all(chosen, lambda each: each.ask(lambda session: session.prompts()), "")
+        having = [each for each in chosen if any(item.get("name") == name for item in listed.get(each.name, []))]
+        if len(having) > 1:
+            names = ", ".join(each.name for each in having)
+            raise ToolError(f"several servers have a prompt {name!r}: {names}. Say which one with server=")
+        if not having:
+            known = sorted({item["name"] for items in listed.values() for item in items})
+            raise ToolError(f"no server has a prompt {name!r}. Prompts: {', '.join(known) or 'none'}")
+        chosen = having
+    texts = {key: value if isinstance(value, str) else str(value) for key, value in arguments.items()}
+    filled = await chosen[0].ask(lambda session: session.prompt(name, texts))
+    messages = filled.get("messages")
+    return [_read_message(message) for message in messages or ()]
+
+
+def _describe(server: str, item: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = [
+        {
+            "name": argument.get("name"),
+            **({"description": argument["description"]} if argument.get("description") else {}),
+            "required": argument.get("required") is True,
+        }
+        for argument in item.get("arguments") or ()
+    ]
+    facts = {"server": server, "name": item.get("name"), "description": item.get("description") or item.get("title")}
+    return {key: value for key, value in facts.items() if value} | {"arguments": arguments}
+
+
+def _read_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {"role": message.get("role"), "content": read_result({"content": [message.get("content")]})}

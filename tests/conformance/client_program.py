@@ -1,0 +1,135 @@
+"""The proxy's client as a program for the conformance suite: `client_program.py URL` connects and uses what it finds.
+
+The suite says in the environment which scenario it plays, and what the program should know for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+
+from ot.app import load_session_builder
+from ot.config.models import Config
+from ot.config.secrets import Secrets
+from ot.errors import CallError
+from ot.execution.caller import Caller
+from ot.execution.tool_executor import ToolExecutor
+from ot.proxy.host import ProxyHost
+from ot.proxy.prompts import fill_prompt, list_prompts
+from ot.proxy.resources import list_resources, read_resource
+from ot.proxy.server import ProxiedServer
+from ot.proxy.servers import Servers, open_servers
+from ot.registry.places import PackPlaces
+from ot.registry.registry import ToolRegistry
+
+SERVER = "conformance"
+CLIENT_DOCUMENT = "https://conformance-test.local/client-metadata.json"  # the one that the suite knows of
+_SAMPLES = {"integer": 3, "number": 5, "string": "text", "boolean": True, "array": [], "object": {}}
+
+
+class DefaultsFront:
+    """A client whose person accepts every form as it is filled in beforehand."""
+
+    session = object()
+    can_elicit = True
+    can_open_urls = False
+    can_sample = False
+    can_list_roots = False
+
+    async def elicit(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        fields = params["requestedSchema"].get("properties", {})
+        content = {name: field["default"] for name, field in fields.items() if "default" in field}
+        return {"action": "accept", "content": content}
+
+    async def sample(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    async def list_roots(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    async def log(self, level: str, logger: str, data: Any) -> None:
+        pass
+
+
+async def log_in(url: str) -> None:
+    """What a person's browser does: it opens the page, and is sent on to ours."""
+    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+        await browser.get(url)
+
+
+async def main(url: str) -> int:
+    facts = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    oauth = {"client_id": facts.get("client_id"), "client_secret": facts.get("client_secret")}
+    settings = {"url": url, "oauth": {**oauth, "client_metadata_url": CLIENT_DOCUMENT}, "start_timeout": 100}
+    config = Config.model_validate({"servers": {SERVER: settings}})
+    registry = ToolRegistry()
+    with tempfile.TemporaryDirectory() as folder:
+        host = ProxyHost(
+            project=Path(folder),
+            state=Path(folder) / "state",
+            environ=os.environ,
+            load_builder=load_session_builder,
+            authorise=log_in,
+        )
+        places = PackPlaces(registry)
+        async with open_servers(config.servers, registry=registry, places=places, host=host) as servers:
+            executor = ToolExecutor(registry, config=config, secrets=Secrets(), project=Path(folder))
+            await servers.catch_up(SERVER)
+            await use(servers, executor, facts)
+            states = [status.error for status in servers.status()]
+    sys.stderr.write(f"{states}\n")
+    return 1 if any(states) else 0
+
+
+async def use(servers: Servers, executor: ToolExecutor, facts: Mapping[str, Any]) -> None:
+    """Everything that the server offers, each once; tools all at the same time."""
+    (server,) = servers.choose(SERVER)
+    tools = {tool["name"]: tool for tool in server.offer().tools}
+    async with anyio.create_task_group() as tasks:
+        for call in facts.get("toolCalls") or ():
+            tasks.start_soon(_call_as_told, server, call)
+        for name, tool in tools.items() if not facts.get("toolCalls") else ():
+            tasks.start_soon(_call, executor, name, _fill_in(tool, tools))
+    for resource in await list_resources(servers):
+        if "uri" in resource:
+            _show(await read_resource(servers, resource["uri"]))
+    for prompt in await list_prompts(servers):
+        _show(await fill_prompt(servers, prompt["name"], {a["name"]: "text" for a in prompt["arguments"]}))
+
+
+def _fill_in(tool: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Arguments that fit; one that is called `schema` gets the whole schema of the other tool."""
+    schema = tool["inputSchema"]
+    others = [other for name, other in tools.items() if name != tool["name"]]
+    if "schema" in schema.get("properties", {}) and others:
+        return {"schema": others[0]["inputSchema"]}
+    needed = schema.get("required", ())
+    return {name: _SAMPLES.get(schema["properties"][name].get("type"), "text") for name in needed}
+
+
+async def _call(executor: ToolExecutor, name: str, arguments: dict[str, Any]) -> None:
+    try:
+        _show(await executor.call(f"{SERVER}.{name}", arguments, caller=Caller(front=DefaultsFront())))
+    except CallError as error:
+        sys.stderr.write(f"{name}: {error!r}\n")
+
+
+async def _call_as_told(server: ProxiedServer, call: Mapping[str, Any]) -> None:
+    """With the suite's own arguments, which need not fit the schema."""
+    _show(await server.call(call["name"], call["arguments"], repeatable=False))
+
+
+def _show(value: Any) -> None:
+    sys.stderr.write(f"{value!r}\n"[:300])
+
+
+if __name__ == "__main__":
+    sys.exit(anyio.run(main, sys.argv[1]))

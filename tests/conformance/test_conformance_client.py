@@ -1,0 +1,65 @@
+"""The official conformance suite against the proxy's client, at both revisions of the protocol.
+
+Scenarios that need an extension of the protocol are listed with the reason; all that a revision requires must pass.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.suite import Checks, run_client_scenario, run_client_suite
+
+pytestmark = pytest.mark.xdist_group("conformance")
+
+_LAUNCHER = Path(__file__).parent / "client_launcher.py"
+REVISIONS = ("2025-11-25", "2026-07-28")
+
+NOT_OFFERED = {
+    "auth/client-credentials-jwt": "an extension: a client that logs in with a key of its own, without a person",
+    "auth/client-credentials-basic": "an extension: a client that logs in with a password of its own, without a person",
+    "auth/enterprise-managed-authorization": "an extension: tokens by way of a company's identity provider",
+    "auth/dpop": "an extension: tokens that are bound to a key",
+    "auth/dpop-nonce": "an extension: tokens that are bound to a key",
+    "auth/wif-jwt-bearer": "an extension: tokens by way of the identity of a workload",
+}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """The command that the suite starts for each scenario; the program behind it is loaded once."""
+    address = tmp_path_factory.mktemp("client") / "socket"
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.conformance.preloaded_client", str(address)],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+        yield [sys.executable, "-S", "-E", str(_LAUNCHER), str(address)]
+        program.terminate()
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_required_scenario_passes(client: list[str], revision: str, tmp_path: Path) -> None:
+    results = run_client_suite(client, revision, tmp_path / "all")
+
+    failed = {name: _failed(checks) for name, checks in results.items() if name not in NOT_OFFERED and _failed(checks)}
+
+    # The suite plays all scenarios at once, which is too much for a busy machine: what failed is played again, alone.
+    again = {
+        name: _failed(run_client_scenario(client, name, revision, tmp_path / str(number)))
+        for number, name in enumerate(failed)
+    }
+    assert {name: checks for name, checks in again.items() if checks} == {}
+    assert len(results) > len(NOT_OFFERED) + 15
+    assert results.keys() >= NOT_OFFERED.keys()
+
+
+def _failed(checks: Checks) -> list[str]:
+    return sorted(check for check, status in checks.items() if status == "FAILURE")
