@@ -57,7 +57,10 @@ def write_document(topic: str, message: str, now: datetime) -> bytes:
         """Its own, so that its way to write text is nobody else's."""
 
     def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+        # YAML knows other line breaks than ours, and would fold them.
+        plain = all(sign.isprintable() or sign == "\n" for sign in text)
+        style = ("|" if "\n" in text else None) if plain else '"'
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, represent)
     fields = {"topic": topic, "time": now.isoformat(timespec="milliseconds"), "message": message}

@@ -14,11 +14,10 @@ _FOR_WORDS = 700  # of them
 _MOST_LINES = 200
 
 
-def word_stored(stored: Stored, head: Any, *, redact: Any = escape_surrogates) -> str:
-    """The text for a stored result; `head` is the value, or as much of its beginning as is at hand."""
-    room = MOST_BYTES - _FOR_WORDS
-    lines, whole = _take(redact, head, room, stored)
+def word_stored(stored: Stored, head: Any, *, partial: bool = False) -> str:
+    """The text for a stored result; `head` is the value, or `partial`: as much of its beginning as is at hand."""
     facts, handle = stored.facts, stored.handle
+    lines, whole = _take(head, MOST_BYTES - _FOR_WORDS, partial=partial)
     first = {"handle": handle, "type": facts.what, "size": facts.size, "lines": facts.lines}
     if whole:
         shown = f"{'Line 1' if whole == 1 else f'Lines 1-{whole}'} of {facts.lines:,}"
@@ -34,22 +33,23 @@ def word_stored(stored: Stored, head: Any, *, redact: Any = escape_surrogates) -
     return "\n".join([render(first).text, *lines, note])
 
 
-def _take(redact: Any, head: Any, room: int, stored: Stored) -> tuple[list[str], int]:
-    """Lines from the beginning within so many bytes, and how many of them are whole; 0 for a part of the first."""
-    lines = [redact(line) for line in islice(render_lines(head, limit=MOST_BYTES), _MOST_LINES + 1)]
-    if len(lines) < stored.facts.lines and len(lines) > 1:
-        lines.pop()  # the head may end in the middle of it
+def _take(head: Any, room: int, *, partial: bool) -> tuple[list[str], int]:
+    """Lines from the beginning within so many bytes, and how many of them are whole; 0 for a part of the first.
+
+    Where something was left off, the last line may be half of one: it is shown only if there is no other.
+    """
+    found = [escape_surrogates(line) for line in islice(render_lines(head, limit=MOST_BYTES), _MOST_LINES + 1)]
+    left_off = partial or len(found) > _MOST_LINES or sum(map(len, found)) >= MOST_BYTES
+    sure = found[:-1] if left_off else found
     taken: list[str] = []
-    for line in lines:
-        size = len(line.encode()) + 1
-        if size > room:
+    for line in sure:
+        room -= len(line.encode()) + 1
+        if room < 0:
             break
         taken.append(line)
-        room -= size
-    whole = len(taken) if len(lines) > 1 or stored.facts.lines == len(taken) else 0
-    if not taken or (len(lines) == 1 and not whole):
-        return [cut_bytes(lines[0], room) + "…"], 0
-    return taken, whole
+    if taken or not found:
+        return taken, len(taken)
+    return [cut_bytes(found[0], MOST_BYTES - _FOR_WORDS) + "…"], 0
 
 
 def cut_bytes(text: str, size: int) -> str:

@@ -1,0 +1,20 @@
+"""Keeps one result after the other, and says each handle as soon as it has it: to be killed in the middle."""
+
+import sys
+from pathlib import Path
+
+import anyio
+
+from ot.config.models import ResultSettings
+from ot.redaction import Redactor
+from ot.results.store import ResultStore
+
+
+async def main() -> None:
+    store = ResultStore(Path(sys.argv[1]) / "state" / "results", ResultSettings(), redactor=Redactor())
+    while True:
+        stored = await store.keep_value(["x" * 1000] * 500)
+        print(stored.handle, flush=True)
+
+
+anyio.run(main)
