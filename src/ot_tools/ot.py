@@ -126,7 +126,7 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
     context = current()
     catalogue = await context.part(Finder).catalogue(context.settings)
     answers = Help(context.registry, context.settings, catalogue, _expand_with(context.settings.snippets))
-    return answers.answer([query] if isinstance(query, str) else query, info)
+    return await answers.answer([query] if isinstance(query, str) else query, info)
 
 
 def _expand_with(settings: Mapping[str, SnippetSettings]) -> Expand:

@@ -280,6 +280,12 @@ async def test_several_queries_are_answered_in_their_order(app: App) -> None:
     assert places == sorted(places)
 
 
+async def test_a_query_may_be_a_call_and_is_answered_once(app: App) -> None:
+    assert await help_of(app, '["brave.search()", "brave.search", " brave.search "]') == await help_of(
+        app, '"brave.search"'
+    )
+
+
 async def test_an_answer_stays_within_its_budget_whatever_matches(tmp_path: Path) -> None:
     functions = "\n".join(
         f'async def read_{number}(*, path: str) -> str:\n    """Read a file {"very carefully " * 60}."""\n    return path\n'
@@ -289,7 +295,13 @@ async def test_an_answer_stays_within_its_budget_whatever_matches(tmp_path: Path
     async with open_engine(tmp_path, packs={"many": source}, config="results: {inline_limit: 1000000}") as app:
         answers = [
             await help_of(app, f"query={query!r}, info={info!r}")
-            for query in ("read a file", "many", "many.read_7", ["read a file"] * 12, ["many"] * 500)
+            for query in (
+                "read a file",
+                "many",
+                "many.read_7",
+                [f"read file {n}" for n in range(12)],
+                [f"many {n}" for n in range(500)],
+            )
             for info in ("list", "min", "full")
         ]
 

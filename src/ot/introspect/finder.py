@@ -18,7 +18,8 @@ class Finder:
 
     def __init__(self, registry: ToolRegistry) -> None:
         self._registry = registry
-        self._made_of = (-1, 0)  # version of the registry, identity of the configuration
+        self._version = -1  # of the registry, and the configuration, that the catalogue was made of
+        self._config: Config | None = None
         self._catalogue: Catalogue | None = None
 
     async def catalogue(self, config: Config) -> Catalogue:
@@ -27,9 +28,9 @@ class Finder:
         from ot.introspect.catalogue import Catalogue  # noqa: PLC0415
 
         known = self._catalogue
-        if known is None or self._made_of != (self._registry.version, id(config)):
+        if known is None or self._version != self._registry.version or self._config is not config:
             tools, packs = self._registry.definitions(), self._registry.packs()  # reads packs that came late, too
-            made_of = (self._registry.version, id(config))
+            version = self._registry.version
             known = await anyio.to_thread.run_sync(Catalogue, tools, packs, config)
-            self._catalogue, self._made_of = known, made_of
+            self._catalogue, self._version, self._config = known, version, config
         return known

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import anyio.lowlevel
+
 from ot.config.models import Config
 from ot.execution.wording import word_error
 from ot.introspect.catalogue import Catalogue
@@ -29,14 +31,17 @@ class Help:
     catalogue: Catalogue
     expand: Expand
 
-    def answer(self, queries: Sequence[str], info: Info) -> str:
+    async def answer(self, queries: Sequence[str], info: Info) -> str:
         """Help about each query; without any, an overview."""
-        wanted = [query.strip() for query in queries if query.strip()]
+        wanted = [*dict.fromkeys(query.strip().removesuffix("()") for query in queries if query.strip())]
         if not wanted:
             return self._overview()
         asked = wanted[:MOST_QUERIES]
         room = BUDGET // len(asked)
-        parts = [self._about(query, info, room) for query in asked]
+        parts = []
+        for query in asked:
+            parts.append(self._about(query, info, room))
+            await anyio.lowlevel.checkpoint()  # among many thousand tools each takes a while
         if len(wanted) > len(asked):
             parts.append(f"[{len(asked)} of {len(wanted)} queries answered. Ask for the rest in another call.]")
         return "\n\n".join(parts)
