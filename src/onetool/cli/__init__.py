@@ -23,9 +23,12 @@ COMMANDS = {
     "check": "look for mistakes in configuration and packs",
     "init": "write a configuration file to start from",
     "import": "take over servers that other MCP clients know, or make OneTool known to one",
+    "login": "let OneTool use a server that wants to know who you are",
+    "accept": "look at tools of a server that have changed, and accept them",
     "new": "write an extension to start from, with a test",
     "sdk-path": "print the folder that an extension needs on PYTHONPATH when it is run by hand",
     "chat": "talk to a model that has every tool",
+    "listen": "speak with a model that has every tool",
     "demo": "watch a client and the server talk",
 }
 

@@ -1,0 +1,166 @@
+"""`onetool listen`: speak with a model that has every tool."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from argparse import ArgumentParser, Namespace
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import anyio
+
+from onetool.chat.clean_text import clean, show_seconds
+from onetool.chat.display import PlainDisplay
+from onetool.cli import FAILED, OK
+from onetool.cli.chat import choose
+from onetool.cli.printing import complain, say
+from onetool.cli.start import load
+from ot.app import launch, open_app, open_assistant
+from ot.config.loader import LoadedConfig
+from ot.config.models import VoiceSettings
+from ot.errors import ModelError, VoiceError
+from ot.execution.caller import Caller
+from ot.execution.wording import word_error
+from ot.kernel.zygote_process import ZygoteProcess
+from ot_voice.background_transcriber import BackgroundTranscriber
+from ot_voice.events import (
+    AnswerEnded,
+    Answering,
+    Dropped,
+    Failed,
+    Heard,
+    Interrupted,
+    NotUnderstood,
+    VoiceEvent,
+    WakeWordHeard,
+)
+from ot_voice.listening import open_listening
+from ot_voice.microphone import MicrophoneSource
+from ot_voice.players import FolderPlayer, Player, find_player
+from ot_voice.sources import AudioSource, PcmSource, WavSource
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--wav", type=Path, metavar="FILE", help="listen to a WAV file instead of the microphone")
+    where.add_argument("--stdin", action="store_true", help="listen to raw 16-bit samples, 16 kHz, mono, on stdin")
+    parser.add_argument("--wake-word", metavar="W", help="answer only after this, such as hey_jarvis")
+    parser.add_argument("--provider", choices=["anthropic", "ollama"], help="who answers (default: ai.provider)")
+    parser.add_argument("--model", metavar="M", help="which of its models (default: the configured one)")
+    parser.add_argument("--no-answer", action="store_true", help="only write down what is heard")
+    parser.add_argument("--no-speech", action="store_true", help="do not speak the answers")
+    parser.add_argument("--speak-to", type=Path, metavar="FOLDER", help="write what would be spoken into WAV files")
+    parser.add_argument("--once", action="store_true", help="end after the first answer")
+
+
+def main(options: Namespace) -> int:
+    loaded = load(options)
+    if loaded.config.log.file is None:
+        logging.disable(logging.ERROR)  # a person is told of what went wrong where it is shown
+    settings = loaded.config.voice
+    if options.wake_word:
+        settings = settings.model_copy(update={"wake_word": options.wake_word})
+    try:
+        source = _open_source(options, settings)
+        return anyio.run(_listen, options, loaded, settings, source, launch(loaded))
+    except (ModelError, VoiceError) as error:
+        complain(f"onetool listen: {word_error(error)}")
+        return FAILED
+
+
+def _open_source(options: Namespace, settings: VoiceSettings) -> AudioSource:
+    if options.wav is not None:
+        return WavSource(options.wav)
+    if options.stdin:
+        return PcmSource(sys.stdin.fileno())
+    return MicrophoneSource(settings.microphone)
+
+
+def _choose_player(options: Namespace, settings: VoiceSettings) -> Player | None:
+    if options.no_speech or options.no_answer or settings.speaker == "off":
+        return None
+    if options.speak_to is not None:
+        return FolderPlayer(options.speak_to)
+    player = find_player()
+    if player is None:
+        complain("(no loudspeaker was found: answers are only written)")
+    return player
+
+
+async def _listen(
+    options: Namespace, loaded: LoadedConfig, settings: VoiceSettings, source: AudioSource, launched: ZygoteProcess
+) -> int:
+    display = _Display(once=options.once, answered=not options.no_answer)
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(open_app(loaded, launched=launched, offer_run=True))
+        answers = None
+        if not options.no_answer:
+            ai = choose(loaded.config.ai, options.provider, options.model)
+            # Nobody can be asked yes or no by voice: what needs consent is refused.
+            assistant = open_assistant(app, loaded, settings=ai, caller=Caller(client="onetool listen"))
+            answers = await stack.enter_async_context(assistant)
+        player = _choose_player(options, settings)
+        listening = await stack.enter_async_context(
+            open_listening(source, answers, app.executor, settings=settings, player=player, watch=display.show)
+        )
+        if source.live:
+            complain("Listening. Ctrl-C ends it.")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(display.wait_until_done, tasks.cancel_scope)
+            failure = await _finished(listening)
+            tasks.cancel_scope.cancel()
+    if failure is not None:
+        complain(f"onetool listen: {word_error(failure)}")
+        return FAILED
+    if not display.heard:
+        complain("(no speech was found)")
+    return OK
+
+
+async def _finished(listening: BackgroundTranscriber) -> VoiceError | None:
+    try:
+        await listening.finished()
+    except VoiceError as error:
+        return error
+    return None
+
+
+class _Display:
+    """What was heard, the calls and the answer, one below the other."""
+
+    def __init__(self, *, once: bool, answered: bool) -> None:
+        self._answers = PlainDisplay()
+        self._last = (AnswerEnded if answered else Heard) if once else None  # the event to end after
+        self.heard = 0
+        self._done = anyio.Event()
+
+    async def wait_until_done(self, scope: anyio.CancelScope) -> None:
+        """End the listening after the first answer, where that is wanted."""
+        await self._done.wait()
+        scope.cancel()
+
+    def show(self, event: VoiceEvent) -> None:
+        match event:
+            case WakeWordHeard():
+                complain(f"({event.name})")
+            case Heard():
+                say(f"> {clean(event.text)}")
+                self._answers.begin()
+                self.heard += 1
+            case NotUnderstood():
+                complain("(not understood)")
+            case Answering():
+                self._answers.show(event.event)
+            case Dropped():
+                complain(f"(too much at once: {show_seconds(event.seconds)} of speech were not answered)")
+            case Failed():
+                self._answers.end(f"! {event.part}: {event.reason}")
+            case Interrupted():
+                self._answers.end("(stopped)")
+            case AnswerEnded():
+                self._answers.end()
+            case _:
+                pass
+        if self._last is not None and isinstance(event, self._last):
+            self._done.set()

@@ -1,0 +1,33 @@
+"""Audio as every part of the voice takes it: 16-bit little-endian samples, 16,000 a second, one channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RATE = 16_000  # samples a second
+SAMPLE = 2  # bytes
+BLOCK = 512 * SAMPLE  # bytes that speech detection looks at: 32 ms
+
+
+def seconds_of(size: int) -> float:
+    """How long so many bytes sound."""
+    return size / (RATE * SAMPLE)
+
+
+def bytes_of(seconds: float) -> int:
+    """How many bytes sound so long, in whole samples."""
+    return int(seconds * RATE) * SAMPLE
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """What somebody said without a longer pause; `start` and `end` are seconds since listening began."""
+
+    audio: bytes
+    start: float
+    end: float
+    cut: bool = False  # it was longer than an utterance may be, and goes on in the next one
+
+    @property
+    def seconds(self) -> float:
+        return seconds_of(len(self.audio))

@@ -1,0 +1,87 @@
+"""The ear: audio in; out come the moments that matter: speech began, the wake word, a whole utterance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from ot.config.models import VadSettings
+from ot_voice.audio import BLOCK, Utterance, seconds_of
+from ot_voice.vad import Segmenter, SpeechBegan
+
+_KEPT = 0.25  # seconds before the wake word is reported in which the command may have begun already
+
+
+class Waker(Protocol):
+    """Whatever hears a wake word."""
+
+    name: str
+
+    def heard_in(self, block: bytes) -> bool: ...
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WakeWordHeard:
+    """The assistant is being spoken to."""
+
+    name: str
+    at: float
+
+
+Sound = SpeechBegan | WakeWordHeard | Utterance
+
+
+class Ear:
+    """Blocking and quick (a few milliseconds for a block): to be called off the event loop, one block at a time.
+
+    With a wake word, only what is said after it counts: in the same breath, or begun within `window` seconds.
+    """
+
+    def __init__(
+        self,
+        detector: Callable[[bytes], float],
+        settings: VadSettings,
+        *,
+        waker: Waker | None = None,
+        window: float = 8.0,
+    ) -> None:
+        self._detector = detector
+        self._segmenter = Segmenter(settings)
+        self._waker = waker
+        self._window = window
+        self._time = 0.0
+        self._awake_until = math.inf if waker is None else -math.inf
+
+    def hear(self, block: bytes) -> list[Sound]:
+        """Take one block."""
+        return list(self._hear(block))
+
+    def finish(self) -> list[Sound]:
+        """The source has ended."""
+        return list(self._attend(self._segmenter.finish()))
+
+    def close(self) -> None:
+        if self._waker is not None:
+            self._waker.close()
+
+    def _hear(self, block: bytes) -> Iterator[Sound]:
+        self._time += seconds_of(BLOCK)
+        sounds = list(self._segmenter.feed(block, self._detector(block)))
+        if self._waker is not None and self._waker.heard_in(block):
+            self._awake_until = self._time + self._window
+            self._segmenter.restart(keep=_KEPT)
+            yield WakeWordHeard(self._waker.name, self._time)
+            return  # what was found in this block belongs to the word
+        yield from self._attend(iter(sounds))
+
+    def _attend(self, sounds: Iterator[SpeechBegan | Utterance]) -> Iterator[Sound]:
+        for sound in sounds:
+            begun = sound.start if isinstance(sound, Utterance) else sound.at
+            if begun > self._awake_until:
+                continue
+            yield sound
+            if isinstance(sound, Utterance) and self._waker is not None and not sound.cut:
+                self._awake_until = -math.inf

@@ -1,0 +1,30 @@
+"""faster-whisper, for who has it installed and has its weights: more languages and better ears, and slower."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+from ot_voice.library import load_library
+
+
+def prepare(model: str) -> None:
+    """Load the model, so that the first utterance does not wait for it."""
+    _model(model)
+
+
+def transcribe(audio: bytes, model: str) -> dict[str, Any]:
+    """Words for one utterance."""
+    numpy = load_library("numpy")
+    samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32) / 32768
+    segments = list(_model(model).transcribe(samples, beam_size=5, condition_on_previous_text=False)[0])
+    text = " ".join(segment.text.strip() for segment in segments)
+    likely = [math.exp(segment.avg_logprob) for segment in segments]
+    return {"text": text, "confidence": sum(likely) / len(likely) if likely else None}
+
+
+@cache
+def _model(name: str) -> Any:
+    """Kept for the life of the helper process."""
+    return load_library("faster_whisper").WhisperModel(name, device="auto", compute_type="int8")

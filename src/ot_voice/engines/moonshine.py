@@ -1,0 +1,33 @@
+"""Moonshine: free speech, English, with the weights that its package brings along."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ot_voice.audio import RATE
+from ot_voice.library import load_library
+
+_MODEL = "tiny-en"
+
+
+def prepare() -> None:
+    """Load the model, so that the first utterance does not wait for it."""
+    _transcriber()
+
+
+def transcribe(audio: bytes) -> dict[str, Any]:
+    """Words for one utterance."""
+    numpy = load_library("numpy")
+    samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32) / 32768
+    lines = _transcriber().transcribe_without_streaming(samples, RATE).lines
+    return {"text": " ".join(line.text.strip() for line in lines).strip()}
+
+
+@cache
+def _transcriber() -> Any:
+    """Kept for the life of the helper process."""
+    library, interface = load_library("moonshine_voice.transcriber"), load_library("moonshine_voice.moonshine_api")
+    weights = load_library("moonshine_voice.utils").get_model_path(_MODEL)
+    # We have found the speech already: its own search for it would only cut off beginnings.
+    return library.Transcriber(str(weights), interface.ModelArch.TINY, options={"vad_threshold": "0.0"})

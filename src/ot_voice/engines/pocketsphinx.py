@@ -1,0 +1,94 @@
+"""PocketSphinx: which command of the grammar was said, and how much better that explains the sound than any phones."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ot_voice.grammar import render_grammar
+from ot_voice.library import load_library
+from ot_voice.pronunciation import pronounce
+
+_COMMANDS, _PHONES = "commands", "phones"
+_TAIL = 5  # frames of a hundredth of a second that may be missing at the end
+_SCALE = 1024  # scores are natural logarithms, scaled down by this
+
+
+def prepare(devices: tuple[str, ...], tools: tuple[str, ...]) -> list[str]:
+    """Load the model and the grammar; gives the names that it cannot have, because nobody knows how they are said."""
+    return sorted(_decoder().load(devices, tools))
+
+
+def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -> dict[str, Any]:
+    """The most likely command, and its margin.
+
+    The margin is how much more likely it makes each hundredth of a second than free phones do, in nats: about 0.1 to
+    1.5 for a command of the grammar, less for everything else that people say.
+    """
+    decoder = _decoder()
+    decoder.load(devices, tools)
+    text, score, frames = decoder.decode(_COMMANDS, audio)
+    if not text:
+        return {"text": "", "margin": -math.inf}
+    _, free, _ = decoder.decode(_PHONES, audio)
+    return {"text": text, "margin": (score - free) * _SCALE / frames}
+
+
+class _Decoder:
+    """The acoustic model with two searches: commands, and phones in any order."""
+
+    def __init__(self) -> None:
+        library = load_library("pocketsphinx")
+        # Normalised over each utterance by itself: what was said before must not change what is heard now.
+        # Wide beams: the right command must not be lost at its first, unclear sound. Utterances are short.
+        self._decoder = library.Decoder(
+            lm=None, loglevel="FATAL", logfn=os.devnull, cmn="batch", beam=1e-60, wbeam=1e-40, pbeam=1e-60
+        )
+        phones = Path(library.get_model_path()) / "en-us" / "en-us-phone.lm.bin"
+        self._decoder.add_allphone_file(_PHONES, str(phones))
+        self._names: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+        self._left_out: set[str] = set()
+
+    def load(self, devices: tuple[str, ...], tools: tuple[str, ...]) -> set[str]:
+        """Take these names into the grammar, unless they are there; gives those that were left out."""
+        if self._names != (devices, tools):
+            unsayable = self._learn({word for name in (*devices, *tools) for word in name.split()})
+            self._left_out = {name for name in (*devices, *tools) if not unsayable.isdisjoint(name.split())}
+            if self._names is not None:
+                self._decoder.remove_search(_COMMANDS)
+            kept = ([name for name in names if name not in self._left_out] for names in (devices, tools))
+            self._decoder.add_jsgf_string(_COMMANDS, render_grammar(*kept))
+            self._names = (devices, tools)
+        return self._left_out
+
+    def decode(self, search: str, audio: bytes) -> tuple[str, float, int]:
+        """What this search finds: its text, its score and the number of frames; no text where it finds nothing."""
+        decoder = self._decoder
+        decoder.activate_search(search)
+        decoder.start_utt()
+        decoder.process_raw(audio, full_utt=True)
+        decoder.end_utt()
+        found, frames = decoder.hyp(), decoder.n_frames()
+        if found is None or found.score <= 0:
+            return "", -math.inf, 1
+        *_, last = decoder.seg()
+        if last.end_frame < frames - _TAIL:
+            return "", -math.inf, 1  # the search gave up in the middle: its score is that of a part
+        return found.hypstr, math.log(found.score), max(1, frames)
+
+    def _learn(self, words: set[str]) -> set[str]:
+        """Learn the words that the dictionary has not; gives those that cannot be learnt."""
+        new = sorted(word for word in words if self._decoder.lookup_word(word) is None)
+        said = pronounce(new)
+        for word, phones in said.items():
+            self._decoder.add_word(word, phones, update=True)
+        return set(new) - set(said)
+
+
+@cache
+def _decoder() -> _Decoder:
+    """One for the life of the helper process."""
+    return _Decoder()

@@ -1,0 +1,94 @@
+"""What happens while somebody speaks with the assistant, for whoever shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ot.ai.events import Event
+from ot_voice.ear import WakeWordHeard
+from ot_voice.vad import SpeechBegan
+
+__all__ = [
+    "AnswerEnded",
+    "Answering",
+    "Dropped",
+    "Failed",
+    "Heard",
+    "Interrupted",
+    "NotUnderstood",
+    "SpeechBegan",
+    "Spoken",
+    "VoiceEvent",
+    "WakeWordHeard",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An utterance in words; `engine` recognised it, which took `seconds`."""
+
+    text: str
+    engine: str
+    confidence: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class NotUnderstood:
+    """There was speech without words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Speech came faster than it could be answered; this is the oldest that was waiting."""
+
+    seconds: float
+    start: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """Something that the AI client does."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A sentence of the answer has been said."""
+
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """Somebody spoke, so the answer was stopped: its speech, and the AI client's reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEnded:
+    """The answer to `text` is over, and said."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something went wrong with one utterance; listening goes on. `part` is recognition, answer or speech."""
+
+    part: str
+    reason: str
+
+
+VoiceEvent = (
+    SpeechBegan
+    | WakeWordHeard
+    | Heard
+    | NotUnderstood
+    | Dropped
+    | Answering
+    | Spoken
+    | Interrupted
+    | AnswerEnded
+    | Failed
+)

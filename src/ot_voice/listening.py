@@ -1,0 +1,70 @@
+"""The parts of a listening assistant, built as the configuration says and closed together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from ot.config.models import VoiceSettings
+from ot.execution.tool_executor import ToolExecutor
+from ot.isolate import IsolateHost
+from ot_voice.background_transcriber import Answers, BackgroundTranscriber
+from ot_voice.ear import Ear
+from ot_voice.events import VoiceEvent
+from ot_voice.live_names import LiveNames
+from ot_voice.players import Player
+from ot_voice.recognisers import (
+    FasterWhisperRecogniser,
+    GrammarRecogniser,
+    MoonshineRecogniser,
+    Recogniser,
+)
+from ot_voice.second_opinion import SecondOpinion
+from ot_voice.sources import AudioSource
+from ot_voice.speech import EspeakSpeaker
+from ot_voice.vad import SileroDetector
+from ot_voice.wake_word import WakeWord
+
+_MEMORY = 3 * 1024**3  # bytes of data that a recogniser may hold
+_FOR_GOOD = 30 * 24 * 3600.0  # seconds: a model is loaded once, however long nobody speaks
+
+
+@asynccontextmanager
+async def open_listening(
+    source: AudioSource,
+    answers: Answers | None,
+    executor: ToolExecutor,
+    *,
+    settings: VoiceSettings,
+    player: Player | None,
+    watch: Callable[[VoiceEvent], None],
+) -> AsyncIterator[BackgroundTranscriber]:
+    """Listen to a source until the block ends; answers are spoken where there is a player. Raises VoiceError."""
+    ear = build_ear(settings)
+    names = LiveNames(executor, settings)
+    speaker = EspeakSpeaker(player, voice=settings.voice, speed=settings.speed) if player is not None else None
+    async with IsolateHost(memory=_MEMORY, idle_timeout=_FOR_GOOD) as host:
+        recogniser = build_recogniser(host, names, settings)
+        async with BackgroundTranscriber(
+            source, ear, recogniser, answers, settings=settings, speaker=speaker, watch=watch, beside=names.keep_fresh
+        ) as transcriber:
+            yield transcriber
+
+
+def build_ear(settings: VoiceSettings) -> Ear:
+    """Speech detection, and the wake word where one is set; raises VoiceError."""
+    waker = WakeWord(settings.wake_word, threshold=settings.wake_threshold) if settings.wake_word else None
+    return Ear(SileroDetector(), settings.vad, waker=waker, window=settings.wake_window)
+
+
+def build_recogniser(host: IsolateHost, names: LiveNames, settings: VoiceSettings) -> Recogniser:
+    """The engine, with the grammar beside it where a second opinion is wanted."""
+    grammar = GrammarRecogniser(host, names)
+    if settings.engine == "grammar":
+        return grammar
+    free: Recogniser = (
+        FasterWhisperRecogniser(host, settings.whisper_model)
+        if settings.engine == "faster-whisper"
+        else MoonshineRecogniser(host)
+    )
+    return SecondOpinion(free, grammar) if settings.second_opinion else free

@@ -1,0 +1,100 @@
+"""Where spoken sound goes: a device of this machine, or files where there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any, Protocol
+
+from anyio import to_thread
+
+from ot.errors import MissingVoiceError, VoiceError
+from ot_voice.audio import RATE
+from ot_voice.library import load_library
+from ot_voice.programs import run_program
+
+_HEAD = 44  # bytes before the samples in the WAVs that we write
+
+
+class Player(Protocol):
+    """Whatever lets a WAV be heard, or keeps it."""
+
+    async def play(self, wav: bytes) -> None:
+        """Play it, and return at its end; cancelled, it is silent at once. Raises VoiceError."""
+        ...
+
+
+class AplayPlayer:
+    """ALSA's own player, in a process for each sentence."""
+
+    async def play(self, wav: bytes) -> None:
+        await run_program(["aplay", "-q", "-"], wav)
+
+
+class DevicePlayer:
+    """The system's default output, through PortAudio."""
+
+    async def play(self, wav: bytes) -> None:
+        sounddevice = load_library("sounddevice")
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        left = memoryview(wav)[_HEAD:]
+
+        def fill(out: Any, _frames: int, _time: Any, _status: Any) -> None:
+            nonlocal left
+            piece, left = left[: len(out)], left[len(out) :]
+            out[: len(piece)] = piece
+            out[len(piece) :] = bytes(len(out) - len(piece))
+            if not left:
+                raise sounddevice.CallbackStop
+
+        try:
+            stream = sounddevice.RawOutputStream(
+                samplerate=RATE,
+                channels=1,
+                dtype="int16",
+                callback=fill,
+                finished_callback=lambda: loop.call_soon_threadsafe(ended.set),
+            )
+            with stream:
+                try:
+                    await ended.wait()
+                finally:
+                    stream.abort()
+        except sounddevice.PortAudioError as error:
+            raise VoiceError("the loudspeaker", f"cannot be used: {error}") from error
+
+
+class FolderPlayer:
+    """Keeps every sentence as a WAV file of its own, for machines without a loudspeaker."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+
+    async def play(self, wav: bytes) -> None:
+        self._count += 1
+        await to_thread.run_sync(self._write, self._folder / f"spoken-{self._count:04}.wav", wav)
+
+    @staticmethod
+    def _write(file: Path, wav: bytes) -> None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            partial = file.with_suffix(".part")
+            partial.write_bytes(wav)
+            partial.replace(file)
+        except OSError as error:
+            raise VoiceError(str(file), f"cannot be written: {error.strerror}") from error
+
+
+def find_player() -> Player | None:
+    """What can be heard on this machine; None where nothing can."""
+    try:
+        sounddevice = load_library("sounddevice")
+        sounddevice.query_devices(kind="output")
+        return DevicePlayer()
+    except MissingVoiceError:
+        pass
+    except sounddevice.PortAudioError:
+        pass
+    return AplayPlayer() if shutil.which("aplay") and any(Path("/dev/snd").glob("pcm*p")) else None

