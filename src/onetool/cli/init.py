@@ -47,7 +47,7 @@ TEMPLATE = """\
 #workers: {idle_timeout: 600, call_timeout: 60, start_timeout: 300}
 
 # How much of an answer is shown (characters), and how long the rest is kept (seconds).
-#results: {inline_limit: 20000, keep_for: 3600}
+#results: {inline_limit: 20000, keep_for: 3600, max_size: 500m}
 
 # Counting of calls.
 #stats: {enabled: true}
