@@ -26,9 +26,10 @@ class Zwave:
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool and give its result as it is, a success or a failure."""
         result = await self._client.call_tool(tool, arguments)
-        assert result.structured_content is not None, result.content
-        assert result.is_error is not result.structured_content["success"]
-        return result.structured_content
+        answer: dict[str, Any] | None = result.structured_content
+        assert answer is not None, result.content
+        assert result.is_error is not answer["success"]
+        return answer
 
     async def get(self, tool: str, **arguments: Any) -> Any:
         """Call a tool that must succeed and give its value."""

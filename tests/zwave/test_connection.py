@@ -257,6 +257,23 @@ async def test_a_large_network_arrives_whole() -> None:
     assert len(ambiguous["error"]) < 5000
 
 
+async def test_one_odd_node_or_value_hides_no_other() -> None:
+    odd = describe_switch(2)
+    odd["values"] += [
+        {"commandClass": "thirty-seven"},
+        5,
+        {"commandClass": 49, "property": "x", "metadata": {"states": 7}},
+    ]
+    network = describe_network(odd, {"nodeId": "three"}, describe_switch(4, "Gate"))
+
+    async with open_odd_server(obey, network=network) as url, open_zwave(url) as zwave:
+        devices = await zwave.get("devices")
+        switched = await zwave.get("switch", device="plug", on=True)
+
+    assert [device["name"] for device in devices] == ["Plug", "Gate"]
+    assert switched["on"]
+
+
 async def test_names_and_devices_that_change_are_followed() -> None:
     async def answer(link: ServerConnection, request: dict[str, Any]) -> None:
         name = {"commandClass": 119, "endpoint": 0, "property": "name", "newValue": "Fountain"}

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic import Field
-
-from zwave_mcp.backends.messages import Message
+from zwave_mcp.backends.messages import Message, read_each
 from zwave_mcp.network import Controller
 from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import Value, ValueId, read_milliseconds, state_key
@@ -87,7 +85,7 @@ class GatewayNode(Message):
     product_description: str | None = None
     last_active: float | None = None
     statistics: dict[str, Any] | None = None
-    values: dict[str, GatewayValue] | None = None
+    values: dict[str, Any] | None = None
 
     def to_node(self) -> Node:
         node = Node(
@@ -103,7 +101,8 @@ class GatewayNode(Message):
             last_seen=read_milliseconds(self.last_active),
             statistics=self.statistics or {},
         )
-        node.values = {value.id: value for value in (each.to_value() for each in (self.values or {}).values())}
+        read = [value.to_value() for value in read_each(GatewayValue, (self.values or {}).values())]
+        node.values = {value.id: value for value in read}
         return node
 
 
@@ -147,10 +146,6 @@ class NodeStatus(Message):
     node_id: int | None = None
     time: float | None = None
     value: Any = None
-
-
-class Nodes(Message):
-    nodes: list[GatewayNode] = Field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,11 @@ from aiomqtt import Client, Message, MqttError
 
 from zwave_mcp.address import Address
 from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration
-from zwave_mcp.backends.gateway_messages import DriverInfo, Nodes, Reply, read_flag, read_json
+from zwave_mcp.backends.gateway_messages import DriverInfo, GatewayNode, Reply, read_flag, read_json
 from zwave_mcp.backends.gateway_topics import apply_report
+from zwave_mcp.backends.messages import read_each
 from zwave_mcp.backends.pending import Pending
-from zwave_mcp.backends.reconnecting import keep_connected
+from zwave_mcp.backends.reconnecting import keep_connected, word_os_error
 from zwave_mcp.backends.topics import (
     DeviceTopic,
     DriverTopic,
@@ -143,7 +144,7 @@ class MqttBackend:
         facts = {"gateway": self._used}
         try:
             info = DriverInfo.model_validate(await self._call("getInfo"))
-            nodes = Nodes.model_validate({"nodes": await self._call("getNodes")}).nodes
+            nodes = read_each(GatewayNode, _read_list(await self._call("getNodes")))
         except RefusedError as error:
             log.warning("the gateway's driver is not ready: %s", error.message)
             self._network.connected((), Controller(), facts)
@@ -255,6 +256,12 @@ class MqttBackend:
             del self._asked[key]
 
 
+def _read_list(answer: Any) -> list[Any]:
+    if not isinstance(answer, list):
+        raise ValueError("it is no list")
+    return answer
+
+
 def _keep_newer(node: Node, before: Node | None) -> None:
     """Keep what was published while the gateway put its answer together."""
     for id_, known in before.values.items() if before else ():
@@ -275,6 +282,7 @@ def _address(value_id: ValueId) -> dict[str, Any]:
 
 def _word(error: Exception | None) -> str:
     """What is wrong, in a clause; the libraries' texts hold no password."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
+    cause = error.__context__ if isinstance(error, MqttError) else error  # the library hides it
+    if isinstance(cause, OSError):
+        return word_os_error(cause)
     return str(error or "") or "no reason is given"

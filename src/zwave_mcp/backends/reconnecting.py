@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
+import socket
+import ssl
 from collections.abc import Awaitable, Callable
 
 import anyio
@@ -14,6 +17,17 @@ from zwave_mcp.network import LinkState, Network
 log = logging.getLogger(__name__)
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0  # seconds
+
+
+def word_os_error(error: OSError) -> str:
+    """Why a host cannot be reached, in the system's words and without the address."""
+    if isinstance(error, socket.gaierror):
+        return "its name is not known"
+    if isinstance(error, ssl.SSLError):
+        return f"no trusted connection ({error.reason or 'TLS'})"
+    if error.errno and error.errno > 0:
+        return os.strerror(error.errno)
+    return "it cannot be reached"
 
 
 async def keep_connected(network: Network, connect: Callable[[], Awaitable[None]]) -> None:

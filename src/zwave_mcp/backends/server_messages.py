@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from zwave_mcp.backends.messages import Message
+from zwave_mcp.backends.messages import Message, read_each
 from zwave_mcp.network import Controller
 from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import Value, ValueId, read_iso
@@ -81,7 +81,7 @@ class NodeState(Message):
     device_config: DeviceConfig | None = None
     statistics: dict[str, Any] = Field(default_factory=dict)
     last_seen: str | None = None
-    values: list[ValueState] | dict[str, ValueState] = Field(default_factory=list)
+    values: list[Any] | dict[str, Any] = Field(default_factory=list)
 
     def to_node(self, controller: int | None) -> Node:
         values = self.values.values() if isinstance(self.values, dict) else self.values
@@ -98,7 +98,8 @@ class NodeState(Message):
             last_seen=read_iso(self.last_seen or self.statistics.get("lastSeen")),
             statistics=self.statistics,
         )
-        node.values = {value.id: value for value in (state.to_value(self.node_id) for state in values)}
+        read = [state.to_value(self.node_id) for state in read_each(ValueState, values)]
+        node.values = {value.id: value for value in read}
         return node
 
 
@@ -117,10 +118,10 @@ class ControllerState(Message):
 class ServerState(Message):
     driver: DriverState = Field(default_factory=DriverState)
     controller: ControllerState = Field(default_factory=ControllerState)
-    nodes: list[NodeState] = Field(default_factory=list)
+    nodes: list[Any] = Field(default_factory=list)
 
     def to_nodes(self) -> list[Node]:
-        return [node.to_node(self.controller.own_node_id) for node in self.nodes]
+        return [node.to_node(self.controller.own_node_id) for node in read_each(NodeState, self.nodes)]
 
     def to_controller(self, version: Version) -> Controller:
         own = self.controller

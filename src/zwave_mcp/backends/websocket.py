@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from zwave_mcp.address import Address
 from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration
 from zwave_mcp.backends.pending import Pending
-from zwave_mcp.backends.reconnecting import keep_connected
+from zwave_mcp.backends.reconnecting import keep_connected, word_os_error
 from zwave_mcp.backends.server_events import apply_event
 from zwave_mcp.backends.server_messages import Event, ServerState, Version
 from zwave_mcp.errors import LinkError, NotConnectedError, RefusedError, ZwaveError
@@ -244,5 +244,5 @@ def _word_link_error(error: Exception) -> str:
         case InvalidHandshake():
             return "what answers there does not open a WebSocket"
         case OSError():
-            return error.strerror or "the server cannot be reached"
+            return word_os_error(error)
     return type(error).__name__
