@@ -10,9 +10,12 @@ from onetool.cli import OK, USAGE
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import say
 from onetool.cli.start import load
+from ot.app import proxy_host
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
+from ot.proxy.acceptance import Acceptance
+from ot.proxy.commands import find_mistake
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
 
@@ -26,6 +29,7 @@ def main(options: Namespace) -> int:
     registry = read_registry(loaded)
     problems = [*_find_pack_problems(registry), *_find_setting_problems(loaded, registry)]
     notes = [word_collision(collision) for collision in registry.collisions if not _is_mistake(collision)]
+    notes += _find_changed_servers(loaded)
     for line in (*problems, *(f"note: {note}" for note in notes)):
         say(" ".join(line.split()))
     if problems:
@@ -54,11 +58,23 @@ def word_collision(collision: NameCollision) -> str:
     return f"pack {collision.name}: the name belongs to {collision.kept_by}; {collision.other} {fate}"
 
 
+def _find_changed_servers(loaded: LoadedConfig) -> Iterator[str]:
+    host = proxy_host(loaded, os.environ)
+    for name, settings in loaded.config.servers.items():
+        count = len(Acceptance(name, settings, host).differences()) if settings.enabled else 0
+        if count:
+            yield f"servers.{name}: {count} tools are not as they were accepted; onetool accept {name} shows them"
+
+
 def _find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
     config = loaded.config
     for name, project in config.projects.items():
         if not project.path.is_dir():
             yield f"projects.{name}: {project.path} is not a folder"
+    for name, server in config.servers.items():
+        mistake = find_mistake(server, environ=os.environ, project=loaded.project) if server.enabled else ""
+        if mistake:
+            yield f"servers.{name}: {mistake}"
     for alias, target in config.aliases.items():
         if "." not in target or target.partition(".")[0] in config.servers:
             continue  # another alias, or a tool that only its server knows

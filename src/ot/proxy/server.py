@@ -64,6 +64,7 @@ class ProxiedServer:
         self._deadline: anyio.CancelScope | None = None  # of the attempt
         self._backoff = Backoff(anyio.current_time)
         self._offer: Offer | None = None
+        self._forgotten = False  # what was remembered of it cannot be read
         self._changes: Changes | None = None
         self._older = False
         self._retired = False
@@ -74,21 +75,26 @@ class ProxiedServer:
     @property
     def known(self) -> bool:
         """Whether something is known of its tools, without looking further than for a file."""
-        return self._offer is not None or self._host.cache.holds(self.name, self.digest)
+        if self._offer is not None:
+            return True
+        return not self._forgotten and self._host.cache.holds(self.name, self.digest)
 
     def offer(self) -> Offer:
         """What it offers, or offered the last time; nothing where that is not known."""
-        if self._offer is None:
+        if self._offer is None and not self._forgotten:
             self._offer = self._host.cache.read(self.name, self.digest)
-        if self._offer is None:
-            self.connect_soon()
-            return Offer()
-        return self._offer
+            if self._offer is None:
+                self._forgotten = True
+                self.connect_soon()
+        return self._offer or Offer()
 
     def changes(self) -> Changes:
         """What differs from what a person has accepted; looked up anew, for they may have accepted it since."""
+        offer = self.offer()
+        if self._offer is None:
+            return Changes()  # nothing is known of it, so there is nothing to accept either
         if self._changes is None or self._changes:
-            self._changes = self._host.pins.compare(self.place, self.offer().tools)
+            self._changes = self._host.pins.compare(self.place, offer.tools)
         return self._changes
 
     def shown_tools(self) -> list[Mapping[str, Any]]:

@@ -1,0 +1,53 @@
+"""`onetool accept SERVER`: look at tools whose definition has changed, and accept them as they are now."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+
+from onetool.cli import FAILED, OK, USAGE
+from onetool.cli.printing import complain, say
+from onetool.cli.start import load
+from ot.app import proxy_host
+from ot.proxy.acceptance import Acceptance
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("server", metavar="SERVER", help="the server's name under `servers:`")
+    parser.add_argument("--yes", action="store_true", help="accept without a question")
+    parser.epilog = "What is seen first is accepted by itself; this is for what has changed since."
+
+
+def main(options: Namespace) -> int:
+    loaded = load(options)
+    settings = loaded.config.servers.get(options.server)
+    if settings is None:
+        known = ", ".join(sorted(loaded.config.servers)) or "none"
+        complain(f"onetool: there is no server {options.server!r}. Servers: {known}")
+        return USAGE
+    acceptance = Acceptance(options.server, settings, proxy_host(loaded, os.environ))
+    if not acceptance.seen:
+        say(f"{options.server} has not been seen yet; what it offers the first time is accepted.")
+        return OK
+    differences = acceptance.differences()
+    if not differences:
+        say(f"Nothing has changed: every tool of {options.server} is as it was accepted.")
+        return OK
+    for difference in differences:
+        say(f"{ascii(difference.tool)[1:-1]} ({'new' if difference.new else 'changed'})")
+        for line in difference.lines:
+            say(f"  {line}")
+    if not options.yes and not _ask(len(differences)):
+        complain("onetool: nothing was accepted")
+        return FAILED
+    acceptance.accept()
+    say(f"Accepted {len(differences)} tools of {options.server}.")
+    return OK
+
+
+def _ask(count: int) -> bool:
+    if not sys.stdin.isatty():
+        complain("onetool: nobody can be asked here; --yes accepts what is shown above")
+        return False
+    return input(f"Accept these {count} tools as they are now? [y/N] ").strip().lower() in ("y", "yes")

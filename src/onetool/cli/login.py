@@ -1,0 +1,65 @@
+"""`onetool login SERVER`: let OneTool use a server that wants to know who you are."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+
+import anyio
+import anyio.to_thread
+
+from onetool.cli import FAILED, OK, USAGE
+from onetool.cli.printing import complain, say
+from onetool.cli.start import load
+from ot.app import proxy_host
+from ot.config.loader import LoadedConfig
+from ot.config.models import ServerSettings
+from ot.errors import ServerUnavailableError
+from ot.execution.wording import word_error
+from ot.proxy.identity import digest_of_place
+from ot.proxy.servers import open_servers
+from ot.registry.places import PackPlaces
+from ot.registry.registry import ToolRegistry
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("server", metavar="SERVER", help="the server's name under `servers:`")
+    parser.add_argument("--forget", action="store_true", help="remove what a login has left on this machine")
+    parser.epilog = "The tokens lie below ~/.onetool/state, readable by you alone."
+
+
+def main(options: Namespace) -> int:
+    loaded = load(options)
+    settings = loaded.config.servers.get(options.server)
+    if settings is None or settings.url is None:
+        known = ", ".join(sorted(name for name, each in loaded.config.servers.items() if each.url)) or "none"
+        complain(f"onetool: there is no server {options.server!r} with a url. Such servers: {known}")
+        return USAGE
+    if options.forget:
+        place = digest_of_place(options.server, settings, project=loaded.project)
+        proxy_host(loaded, os.environ).token_file(place).unlink(missing_ok=True)
+        say(f"Nothing is left of a login at {options.server}.")
+        return OK
+    return anyio.run(_log_in, options.server, settings, loaded)
+
+
+async def _log_in(name: str, settings: ServerSettings, loaded: LoadedConfig) -> int:
+    host = replace(proxy_host(loaded, os.environ), authorise=_send_to)
+    registry = ToolRegistry()
+    chosen = {name: settings.model_copy(update={"enabled": True})}
+    async with open_servers(chosen, registry=registry, places=PackPlaces(registry), host=host) as servers:
+        try:
+            session = await servers.choose(name)[0].obtain()
+        except ServerUnavailableError as error:
+            complain(f"onetool: {word_error(error)}")
+            return FAILED
+        say(f"{name} is connected and offers {len(session.offer.tools)} tools.")
+        return OK
+
+
+async def _send_to(url: str) -> None:
+    import webbrowser  # only a login needs it
+
+    say(f"Open this page to log in:\n{url}")
+    await anyio.to_thread.run_sync(webbrowser.open, url)

@@ -1,0 +1,67 @@
+"""What a person looks at before they accept a server's tools: every definition that is not as it was accepted."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ot.config.models import ServerSettings
+from ot.proxy.cache import Offer
+from ot.proxy.host import ProxyHost
+from ot.proxy.identity import digest_of_configuration, digest_of_place
+from ot.proxy.pins import definitions_of
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One tool; `lines` are those of a diff, in plain ASCII, so that nothing in them can move a terminal's cursor."""
+
+    tool: str
+    new: bool
+    lines: tuple[str, ...]
+
+
+class Acceptance:
+    """One server, as it was seen the last time, against what was accepted. Only a person's command uses this."""
+
+    def __init__(self, name: str, settings: ServerSettings, host: ProxyHost) -> None:
+        digest = digest_of_configuration(name, settings, project=host.project)
+        self._pins = host.pins
+        self._place = digest_of_place(name, settings, project=host.project)
+        self._offer: Offer | None = host.cache.read(name, digest)
+
+    @property
+    def seen(self) -> bool:
+        """Whether this server has ever told its tools."""
+        return self._offer is not None
+
+    def differences(self) -> list[Difference]:
+        """What would be accepted, by the tools' names."""
+        if self._offer is None:
+            return []
+        tools = self._offer.tools
+        changes = self._pins.compare(self._place, tools)
+        accepted = self._pins.read(self._place) or {}
+        offered = definitions_of(tools)
+        names = sorted({*changes.changed, *changes.added})
+        return [_compare(name, accepted.get(name), offered[name]) for name in names]
+
+    def accept(self) -> None:
+        """Accept exactly what `differences` tells of; raises OSError."""
+        if self._offer is not None:
+            self._pins.accept(self._place, self._offer.tools)
+
+
+def _compare(name: str, accepted: Mapping[str, Any] | None, offered: Mapping[str, Any]) -> Difference:
+    before = _lines(accepted) if accepted is not None else []
+    diff = difflib.unified_diff(before, _lines(offered), "accepted", "offered", lineterm="")
+    return Difference(name, accepted is None, tuple(diff))
+
+
+def _lines(definition: Mapping[str, Any]) -> list[str]:
+    """A definition as text, a line for each sentence of its description too."""
+    text = json.dumps(definition, indent=2, sort_keys=True, ensure_ascii=True)
+    return [part for line in text.splitlines() for part in line.replace("\\n", "\\n\n").splitlines()]

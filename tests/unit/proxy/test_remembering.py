@@ -1,0 +1,210 @@
+"""What is remembered of servers: their definitions, so that nobody waits for them, and what a person has accepted."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from ot.errors import ServerUnavailableError, ToolChangedError, ToolDeniedError, UnknownToolError
+from ot.proxy.acceptance import Acceptance
+from ot.proxy.host import ProxyHost
+from ot.registry.registry import ToolRegistry
+from tests.opened_executor import define
+from tests.proxied import Proxied, open_proxied, program
+
+pytestmark = pytest.mark.anyio
+
+
+def files_below(folder: Path, part: str) -> list[Path]:
+    return sorted((folder / "state" / "servers" / part).glob("*.json"))
+
+
+async def test_a_known_server_is_not_started_before_its_first_call(tmp_path: Path) -> None:
+    servers = {"changing": program("changing", tmp_path / "counter")}
+    async with open_proxied(tmp_path, servers) as proxied:
+        await proxied.call("changing.start_0")
+
+    async with open_proxied(tmp_path, servers) as proxied:
+        names = set(proxied.registry.pack("changing").tools)
+        state = proxied.status("changing").state
+
+    assert names == {"grow", "start_0"}
+    assert state == "disconnected"
+    assert (tmp_path / "counter").read_text() == "1", "it was started once"
+
+
+async def test_an_unknown_server_is_connected_by_itself(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"plain": program("plain_server")}) as proxied:
+        with anyio.fail_after(20):
+            while proxied.status("plain").state != "connected":
+                await anyio.sleep(0.01)
+
+        assert set(proxied.registry.pack("plain").tools) == {"echo"}
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"[]", b'{"form": 1}', b'{"form": 1, "tools": [1]}', b"\xff\xfe", b"[" * 5000]
+)
+async def test_a_damaged_memory_is_ignored_and_made_anew(tmp_path: Path, damage: bytes) -> None:
+    servers = {"plain": program("plain_server")}
+    async with open_proxied(tmp_path, servers) as proxied:
+        await proxied.call("plain.echo", text="x")
+    (file,) = files_below(tmp_path, "definitions")
+    file.write_bytes(damage)
+
+    async with open_proxied(tmp_path, servers) as proxied:
+        assert proxied.registry.pack("plain").tools == {}
+        assert await proxied.call("plain.echo", text="again") == "again"
+
+    assert len(file.read_bytes()) > 100
+
+
+async def test_another_configuration_is_another_memory_and_secrets_are_not_in_it(tmp_path: Path) -> None:
+    for token in ("hunter2-hunter2", "swordfish-9"):
+        async with open_proxied(tmp_path, {"plain": program("plain_server", env={"TOKEN": token})}) as proxied:
+            await proxied.call("plain.echo", text="x")
+
+    files = [*files_below(tmp_path, "definitions"), *files_below(tmp_path, "accepted")]
+    assert len(files) == 3, "one that is accepted, whatever the token"
+    assert not any(b"hunter2" in file.read_bytes() or "hunter2" in file.name for file in files)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+
+
+async def test_a_change_while_it_runs_is_seen(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"changing": program("changing", tmp_path / "counter")}) as proxied:
+        await proxied.call("changing.grow")
+        with anyio.fail_after(20):
+            while "grown_0" not in proxied.registry.pack("changing").tools:
+                await anyio.sleep(0.01)
+
+        assert await proxied.call("changing.grown_0") == "grown_0 in start 0"
+
+
+async def test_filters_decide_which_tools_there_are(tmp_path: Path) -> None:
+    filters = {"allow": ["tool_1*"], "deny": ["tool_1?"]}
+
+    async with open_proxied(tmp_path, {"many": program("many_tools", tools=filters)}) as proxied:
+        await proxied.call("many.tool_1")
+        with pytest.raises(UnknownToolError):
+            await proxied.call("many.tool_10")
+
+        assert len(proxied.registry.pack("many").tools) == 101
+
+
+# -- names
+
+
+def registry_with(*packs: str) -> ToolRegistry:
+    async def call(arguments: dict[str, Any]) -> Any:
+        return "built in"
+
+    registry = ToolRegistry()
+    for pack in packs:
+        registry.register(define(f"{pack}.echo"), call)
+    return registry
+
+
+async def test_a_built_in_pack_gives_way_and_stays_reachable(tmp_path: Path) -> None:
+    registry = registry_with("web")
+
+    async with open_proxied(tmp_path, {"web": program("plain_server")}, registry=registry) as proxied:
+        with anyio.fail_after(20):
+            while proxied.status("web").state != "connected":
+                await anyio.sleep(0.01)
+
+        assert await proxied.call("web.echo", text="proxied") == "proxied"
+        assert await proxied.call("web_builtin.echo") == "built in"
+        assert [each.name for each in registry.collisions] == ["web"]
+
+
+async def test_a_server_with_a_name_of_pythons_own_is_reached_with_an_underscore(tmp_path: Path) -> None:
+    async with open_proxied(
+        tmp_path, {"time": program("plain_server")}, policy={"deny": ["time.forbidden"]}
+    ) as proxied:
+        await proxied.servers.probe(20)
+
+        assert await proxied.call("time_.echo", text="here") == "here"
+        assert proxied.status("time").pack == "time_"
+
+
+async def test_what_policy_says_of_a_name_that_was_given_up_holds(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"time": program("plain_server")}, policy={"deny": ["time.*"]}) as proxied:
+        await proxied.servers.probe(20)
+
+        with pytest.raises(ToolDeniedError):
+            await proxied.call("time_.echo", text="here")
+
+
+async def test_the_tools_of_a_server_that_is_not_there_are_explained(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"silent": program("silent", start_timeout=0.5)}) as proxied:
+        await proxied.servers.probe(20)
+
+        with pytest.raises(ServerUnavailableError) as caught:
+            await proxied.call("silent.tool")
+    assert caught.value.server == "silent"
+
+
+# -- what a person has accepted
+
+
+async def grown(folder: Path, **config: Any) -> None:
+    """A server that was seen once, and is different now."""
+    servers = {"changing": program("changing", folder / "counter")}
+    async with open_proxied(folder, servers, **config) as proxied:
+        await proxied.call("changing.start_0")
+
+
+async def test_what_has_changed_since_it_was_seen_first_is_told(tmp_path: Path) -> None:
+    await grown(tmp_path)
+
+    async with open_proxied(tmp_path, {"changing": program("changing", tmp_path / "counter")}) as proxied:
+        assert proxied.status("changing").changed == ()
+        await proxied.call("changing.grow")
+        status = proxied.status("changing")
+
+    assert (status.changed, status.added) == (("grow",), ("start_1",))
+
+
+async def test_pinned_tools_that_changed_are_refused_until_a_person_accepts_them(tmp_path: Path) -> None:
+    security = {"pin_tools": True}
+    await grown(tmp_path, security=security)
+    servers = {"changing": program("changing", tmp_path / "counter")}
+
+    async with open_proxied(tmp_path, servers, security=security) as proxied:
+        with pytest.raises(ToolChangedError) as caught:
+            await proxied.call("changing.grow")
+        shown = proxied.registry.get("changing.grow").description
+        with pytest.raises(ToolChangedError) as caught_new:
+            await proxied.call("changing.start_1")
+        accept_everything(tmp_path, proxied)
+
+        assert await proxied.call("changing.grow") == "grow in start 1"
+        assert await proxied.call("changing.start_1") == "start_1 in start 1"
+    assert (caught.value.new, caught_new.value.new) == (False, True)
+    assert shown == "Grows. Start 0.", "a model sees what was accepted"
+
+
+def accept_everything(folder: Path, proxied: Proxied) -> None:
+    """What `onetool accept` does, in another process."""
+    (server,) = proxied.servers.choose("changing")
+    host = ProxyHost(project=folder, state=folder / "state", environ={}, load_builder=lambda: pytest.fail("not needed"))
+    acceptance = Acceptance("changing", server.settings, host)
+    assert [difference.tool for difference in acceptance.differences()] == ["grow", "start_1"]
+    acceptance.accept()
+
+
+async def test_damage_to_what_was_accepted_accepts_nothing(tmp_path: Path) -> None:
+    security = {"pin_tools": True}
+    await grown(tmp_path, security=security)
+    (file,) = files_below(tmp_path, "accepted")
+    file.write_text("{")
+
+    async with open_proxied(
+        tmp_path, {"changing": program("changing", tmp_path / "counter")}, security=security
+    ) as proxied:
+        with pytest.raises(ToolChangedError):
+            await proxied.call("changing.grow")
