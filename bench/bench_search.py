@@ -10,7 +10,7 @@ import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean, median, quantiles
 
 from bench.labelled_sets import LabelledSet, Tool, ndcg, read_sets
 from bench.report import Line
@@ -29,9 +29,9 @@ def measure(_: Servers) -> Iterator[Line]:
     if not sets:
         print(f"no labelled sets for tool search in {folder!r}: set {FOLDER} to a folder that has some")
     for count, target in ((500, 5.0), (15_000, 30.0)):
-        typical, slowest = time_queries(count)
-        yield Line(f"search among {count:,} tools, a usual query", typical, None, "ms", target)
-        yield Line(f"search among {count:,} tools, the slowest of 100", slowest, None, "ms", target)
+        usual, slow = time_queries(count)
+        yield Line(f"search among {count:,} tools, the usual query", usual, None, "ms", target)
+        yield Line(f"search among {count:,} tools, one query in twenty", slow, None, "ms", target)
 
 
 def score(labelled: LabelledSet) -> float:
@@ -41,7 +41,7 @@ def score(labelled: LabelledSet) -> float:
 
 
 def time_queries(count: int) -> tuple[float, float]:
-    """Milliseconds of the median and of the slowest query."""
+    """Milliseconds that half of all queries stay below, and 19 of 20."""
     chance = random.Random(count)
     index = ToolIndex.of_tools([_invent_tool(chance, number) for number in range(count)])
     index.rank("warm up")
@@ -51,7 +51,7 @@ def time_queries(count: int) -> tuple[float, float]:
         started = time.perf_counter()
         index.rank(query, limit=20)
         times.append((time.perf_counter() - started) * 1000)
-    return median(times), max(times)
+    return median(times), quantiles(times, n=20)[-1]
 
 
 def _invent_tool(chance: random.Random, number: int) -> Tool:

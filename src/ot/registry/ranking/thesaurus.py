@@ -109,7 +109,6 @@ _THINGS = """
     function method procedure
     code source program script
     command cmd shell terminal
-    container docker image
     environment env
     variable parameter argument
     test check
