@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -24,6 +24,7 @@ from ot.execution.caller import Caller
 from ot.kernel.zygote_process import ZygoteProcess
 
 CLIENT = "onetool chat"
+_LOOK = 0.2  # seconds
 
 T = TypeVar("T")
 
@@ -57,7 +58,7 @@ class Conversation:
         happenings = self._desk.open()
         future = self._portal.start_task_soon(self._pump, text, happenings)
         try:
-            while not isinstance(item := happenings.get(), _End):
+            while not isinstance(item := _next(happenings), _End):
                 yield item
         except (KeyboardInterrupt, GeneratorExit):
             future.cancel()
@@ -78,11 +79,20 @@ class Conversation:
             happenings.put(_End())
 
 
+def _next(happenings: SimpleQueue[Event | Question | _End]) -> Event | Question | _End:
+    """What happens next. A Ctrl-C in the instant before the wait begins is seen when it is looked for again."""
+    while True:
+        try:
+            return happenings.get(timeout=_LOOK)
+        except Empty:
+            continue
+
+
 def _wait_for_end(happenings: SimpleQueue[Event | Question | _End]) -> None:
     """Calls are being stopped; whoever presses Ctrl-C again does not make that faster."""
     while True:
         try:
-            item = happenings.get()
+            item = _next(happenings)
         except KeyboardInterrupt:
             continue
         if isinstance(item, Question):

@@ -15,6 +15,7 @@ from onetool.chat.prompt import Leaving, Prompt
 from onetool.cli import FAILED, INTERRUPTED, OK, USAGE
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
+from ot.ai.tool_loop import ToolLoop
 from ot.app import launch
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings
@@ -79,8 +80,7 @@ def _answer_once(conversation: Conversation) -> int:
 
 def _talk(conversation: Conversation, loaded: LoadedConfig) -> int:
     display, write = _open_display()
-    provider, model = conversation.see(lambda client: (client.model.provider, client.model.name))
-    write(f"{provider} {model}, {conversation.see(lambda client: len(client.offered()))} tools. /help shows commands.")
+    write(conversation.see(greet))
     prompt = Prompt(state_folder(loaded.home), say=write)
     while True:
         try:
@@ -95,6 +95,13 @@ def _talk(conversation: Conversation, loaded: LoadedConfig) -> int:
             display.end(STOPPED)
         except ModelError as error:
             display.end(word_error(error))
+
+
+def greet(client: ToolLoop) -> str:
+    """Who is there, with how many tools."""
+    count = len(client.offered())
+    tools = "1 tool" if count == 1 else f"{count} tools"
+    return f"{client.model.provider} {client.model.name}, {tools}. /help shows commands."
 
 
 def _show(conversation: Conversation, text: str, display: Display, prompt: Prompt | None) -> None:

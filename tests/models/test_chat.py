@@ -1,0 +1,240 @@
+"""`onetool chat`, as a person uses it: in a real terminal, and in a pipe."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models.servers import ScriptedServer
+from tests.models.terminal import ROWS, Terminal, in_terminal
+
+MARKDOWN = """# Title
+
+Some *leaning* words and `code`, [a link](https://example.com).
+
+1. first
+2. second
+
+Escapes: \x1b[2J\x07 are shown."""
+COMMAND = [sys.executable, "-m", "onetool", "chat"]
+
+Chat = Callable[..., AbstractContextManager[Terminal]]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {
+        "HOME": str(folder),
+        "PATH": os.environ["PATH"],
+        "TERM": "xterm-256color",
+        "LANG": "C.UTF-8",
+        "ANTHROPIC_API_KEY": "key-for-tests",
+    }
+
+
+def write_config(folder: Path, url: str, more: str = "") -> None:
+    (folder / ".onetool").mkdir(exist_ok=True)
+    providers = f"provider: ollama, retries: 0, anthropic: {{base_url: '{url}'}}, ollama: {{host: '{url}'}}"
+    (folder / ".onetool/onetool.yaml").write_text(f"ai: {{{providers}}}\n{more}\n")
+
+
+@pytest.fixture
+def chat(tmp_path: Path, server: ScriptedServer) -> Chat:
+    """Start a conversation in a terminal; the block begins at its first prompt."""
+
+    @contextmanager
+    def start(*arguments: str, config: str = "") -> Iterator[Terminal]:
+        write_config(tmp_path, server.url, config)
+        with in_terminal([*COMMAND, *arguments], cwd=tmp_path, env=environment(tmp_path)) as terminal:
+            terminal.wait_for_prompt(1)
+            yield terminal
+
+    return start
+
+
+def run_code(command: str) -> dict[str, Any]:
+    return {"name": "run", "arguments": {"command": command}}
+
+
+def test_an_answer_is_laid_out_once_and_calls_are_shown_with_their_time(chat: Chat, server: ScriptedServer) -> None:
+    calls = [run_code("demo.upper(text='x')"), run_code("demo.nothing()")]
+    server.answer({"hasToolResult": False}, {"content": "Let me see.", "toolCalls": calls})
+    server.answer({"hasToolResult": True}, {"content": MARKDOWN}, latency=5)
+
+    with chat("--provider", "anthropic") as terminal:
+        terminal.type("show it\n")
+        text = terminal.wait_for_prompt(2)
+        terminal.type("\x04")
+        status = terminal.wait_for_exit()
+
+    for words in [
+        "Let me see.",
+        "Title",
+        "leaning words and code",
+        "a link (https://example.com)",
+        "1 first",
+        "2 second",
+    ]:
+        assert text.count(words) == 1, words
+    assert re.search(r"^✓ onetool\.run\(command=\"demo\.upper\(text='x'\)\"\)  [\d.]+ m?s$", text, re.MULTILINE)
+    assert re.search(r"^✗ onetool\.run\(command=\"demo\.nothing\(\)\"\)  [\d.]+ m?s$", text, re.MULTILINE)
+    assert "onetool.run: Nothing was executed. line 1: The pack demo has no tool" in text
+    assert "# Title" not in text
+    # What a model writes cannot reach the terminal's own controls.
+    assert "Escapes: �[2J� are shown." in text
+    assert "\x1b[2J" not in terminal.sent
+    assert status == 0
+
+
+def test_an_answer_longer_than_the_screen_is_printed_once(chat: Chat, server: ScriptedServer) -> None:
+    lines = [f"line {number:03}" for number in range(3 * ROWS)]
+    server.answer({}, {"content": "```text\n" + "\n".join(lines) + "\n```\n\nThe end."}, latency=2)
+
+    with chat() as terminal:
+        terminal.type("go\n")
+        text = terminal.wait_for_prompt(2)
+
+    assert [line.strip() for line in text.splitlines() if line.strip().startswith("line ")] == lines
+    assert text.count("The end.") == 1
+
+
+def test_ctrl_c_stops_the_answer_and_not_the_program(chat: Chat, server: ScriptedServer, tmp_path: Path) -> None:
+    late = tmp_path / "late"
+    server.answer({"userMessage": "slow"}, {"toolCalls": [run_code(f"demo.block(seconds=3, path={str(late)!r})")]})
+    server.answer({"userMessage": "again"}, {"content": "still here"})
+
+    with chat("--model", "tiny") as terminal:
+        assert "ollama tiny, 1 tool. /help" in terminal.screen.text
+        terminal.type("slow\n")
+        terminal.wait_for(lambda text: "demo.block" in text)
+        terminal.type("\x03")
+        text = terminal.wait_for_prompt(2)
+        assert "Stopped." in text
+        terminal.type("again\n")
+        text = terminal.wait_for(lambda text: "still here" in text)
+        terminal.wait_for_prompt(3)
+        terminal.type("/exit\n")
+        assert terminal.wait_for_exit() == 0
+
+    assert re.search(r"demo\.block.*, stopped$", text, re.MULTILINE)
+    assert not late.exists()
+    told = str(server.requests()[-1]["messages"])
+    assert "stopped" in told
+
+
+def test_ctrl_c_twice_at_the_prompt_leaves(chat: Chat) -> None:
+    with chat() as terminal:
+        terminal.type("half a thought")
+        terminal.wait_for(lambda text: "half a thought" in text)
+        terminal.type("\x03")
+        assert "Ctrl-C again, or Ctrl-D, to leave." in terminal.wait_for_prompt(2)
+        terminal.type("\x03")
+
+        assert terminal.wait_for_exit() == 0
+
+
+@pytest.mark.parametrize(("key", "told"), [("y", "HELLO"), ("n", "the answer was no")])
+def test_a_person_is_asked_where_policy_wants_it(chat: Chat, server: ScriptedServer, key: str, told: str) -> None:
+    server.answer({"hasToolResult": False}, {"toolCalls": [run_code("demo.upper(text='hello')")]})
+    server.answer({"hasToolResult": True}, {"content": "so be it"})
+
+    with chat(config="policy: {ask: [demo.*]}") as terminal:
+        terminal.type("go\n")
+        terminal.wait_for(lambda text: "Allow it? [y/N]" in text)
+        terminal.type(f"{key}\n")
+        text = terminal.wait_for_prompt(2)
+
+    assert "Allow demo.upper with {'text': 'hello'}?" in text
+    assert "so be it" in text
+    assert told in str(server.requests()[-1]["messages"])
+
+
+def test_commands_and_history(chat: Chat, server: ScriptedServer, tmp_path: Path) -> None:
+    server.answer({}, {"content": "Hi."})
+
+    with chat() as terminal:
+        terminal.type("/help\n/tools\n/cost\n/unknown\n")
+        text = terminal.wait_for_prompt(5)
+        assert all(words in text for words in ["/clear   begin a new", "run  Execute Python;", "Nothing yet."])
+        assert "There is no /unknown. Commands: /help, " in text
+        terminal.type("first \\\n")
+        terminal.wait_for(lambda text: "\n…" in text)
+        terminal.type("second\n")
+        terminal.wait_for_prompt(6)
+        terminal.type("/clear\n/cost\n")
+        text = terminal.wait_for_prompt(8)
+        assert "A new conversation." in text
+        assert "1 request, 0 tokens in, 0 out; no price is known (ai.prices)" in text
+        terminal.type("\x1b[A\x1b[A\x1b[A\n")  # the third line from below
+        terminal.wait_for_prompt(9)
+        terminal.type("\x04")
+        terminal.wait_for_exit()
+
+    asked = [request["messages"][-1]["content"] for request in server.requests()]
+    assert asked[0] == "first \nsecond"
+    file = tmp_path / ".onetool/state/chat_history"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.read_text().splitlines()[:2] == ["/help", "/tools"]
+
+
+@pytest.fixture
+def pipe(tmp_path: Path, server: ScriptedServer) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """`... | onetool chat`."""
+
+    def run(question: bytes, *arguments: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
+        write_config(tmp_path, variables.pop("url", server.url))
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            input=question,
+            capture_output=True,
+            cwd=tmp_path,
+            env=environment(tmp_path) | variables,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+def test_a_question_in_a_pipe_is_answered_exactly(pipe: Any, server: ScriptedServer) -> None:
+    answer = "  # *Grüße*\n\n\t`x`  end"
+    server.answer({"hasToolResult": False}, {"toolCalls": [run_code("demo.upper(text='x')")]})
+    server.answer({"hasToolResult": True}, {"content": answer})
+
+    done = pipe(b"wie geht's?\n")
+
+    assert (done.returncode, done.stdout.decode()) == (0, f"{answer}\n")
+    assert re.fullmatch(r"✓ onetool\.run\(command=\"demo\.upper\(text='x'\)\"\)  .*\n", done.stderr.decode())
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "status", "words"),
+    [
+        (b" \n", {}, 2, "there is no question on stdin"),
+        (b"\xff", {}, 2, "not UTF-8"),
+        (
+            b"x",
+            {"ONETOOL_AI_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": ""},
+            2,
+            "ANTHROPIC_API_KEY: is not set; put it",
+        ),
+        (b"x", {"url": "http://127.0.0.1:9"}, 1, "ollama did not answer: cannot connect to http://127.0.0.1:9/"),
+    ],
+    ids=["nothing", "no text", "no key", "nobody there"],
+)
+def test_what_cannot_be_answered_is_one_line(
+    pipe: Any, question: bytes, options: dict[str, str], status: int, words: str
+) -> None:
+    done = pipe(question, **options)
+
+    assert (done.returncode, done.stdout) == (status, b"")
+    assert words in done.stderr.decode()
+    assert len(done.stderr.decode().splitlines()) == 1
