@@ -18,6 +18,7 @@ from ot.proxy.servers import Servers
 from ot.proxy.status import ServerStatus
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
+from ot.stats.recorder import Recorder
 from ot.workers.pool import WorkerPool
 
 OK = "ok"
@@ -60,6 +61,7 @@ class Health:
             "collisions": [_describe_collision(collision) for collision in registry.collisions],
             "sandbox": await self._describe_sandbox(),
             "workers": [asdict(status) for status in self._workers.status()],
+            "stats": _describe_stats(self._executor.recorder),
             "running_late": self._executor.running_late,
         }
 
@@ -102,6 +104,15 @@ def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[dict[str,
     ]
     found = [{key: value for key, value in fact.items() if value} for fact in facts]
     return [fact for fact in found if len(fact) > 1]
+
+
+def _describe_stats(recorder: Recorder | None) -> dict[str, Any]:
+    if recorder is None:
+        return {"status": "disabled"}
+    described = {"status": DEGRADED if recorder.problem or recorder.dropped else OK, "file": str(recorder.file)}
+    if recorder.problem:
+        described["reason"] = recorder.problem
+    return {**described, "dropped": recorder.dropped}
 
 
 def _describe_problem(problem: PackLoadError) -> dict[str, Any]:

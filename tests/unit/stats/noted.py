@@ -36,7 +36,7 @@ def note_call(
     recorder.call(tool, **{"seconds": 0.001, "sent": sent, "received": received, **fields})
     if ago:
         noted = recorder._pending.pop()
-        recorder._pending.append((noted[0] - ago, *noted[1:]))  # type: ignore[arg-type]
+        recorder._pending.append((noted[0] - ago, *noted[1:]))
 
 
 def note_run(
@@ -44,7 +44,7 @@ def note_run(
 ) -> int:
     """One run, whose number it gives; calls are noted with it."""
     number = fields.pop("number", None) or recorder.next_run()
-    facts = {"seconds": 0.01, "error": "", "attachments": 0} | fields
+    facts: dict[str, Any] = {"seconds": 0.01, "error": "", "attachments": 0} | fields
     recorder.run(
         RunNote(
             time.time() - ago,

@@ -67,9 +67,12 @@ def test_neither_arguments_nor_results_are_stored(tmp_path: Path) -> None:
 
 def test_threads_may_note_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
     with open_recorder(tmp_path, interval=0.001) as recorder:
-        threads = [
-            threading.Thread(target=lambda: [note_call(recorder) for _ in range(500)] and None) for _ in range(8)
-        ]
+
+        def note_many() -> None:
+            for _ in range(500):
+                note_call(recorder)
+
+        threads = [threading.Thread(target=note_many) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
