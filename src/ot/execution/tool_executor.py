@@ -140,6 +140,7 @@ class ToolExecutor:
             if self.recorder is not None:
                 self.recorder.call(UNKNOWN_TOOL, seconds=0, error=type(error).__name__, run=caller.run, sent=sent)
             raise
+        name = tool.definition.name  # it may have been called by its server's own name for it
         delivered, failure = b"", ""
         with LogSpan(name, clock=self._clock, arguments=arguments) as span:
             if positional:

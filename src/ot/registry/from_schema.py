@@ -22,6 +22,7 @@ from ot.registry.wrapped_results import result_schema
 MAX_TOOLS = 5_000
 MAX_DESCRIPTION = 10_000
 MAX_SUMMARY = 400
+MAX_SHOWN = 100  # parameters
 _MAX_ARGUMENT = 500
 
 Tool = Mapping[str, Any]
@@ -103,11 +104,12 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
 
 def _signature(name: str, parameters: Parameters, returned: Any) -> str:
     root = parameters.schema
-    texts = [_parameter_text(parameter, root) for parameter in parameters.listed]
-    if root.get("additionalProperties") not in (None, False):
-        taken = {parameter.shown for parameter in parameters.listed}
-        others = next(word for word in ("others", "other_arguments", "others_") if word not in taken)
-        texts.append(f"**{others}: {annotation_of(root['additionalProperties'], root)}")
+    shown = parameters.listed[:MAX_SHOWN]
+    texts = [_parameter_text(parameter, root) for parameter in shown]
+    others = root.get("additionalProperties")
+    if others not in (None, False) or len(shown) < len(parameters.listed):
+        names = [*(parameter.shown for parameter in shown), "\0others"]
+        texts.append(f"**{assign_identifiers(names, fallback='others')[names[-1]]}: {annotation_of(others, root)}")
     result = "" if returned is None else annotation_of(returned, returned)
     return f"{name}({', '.join(texts)})" + (f" -> {result}" if result and result != ANY else "")
 
@@ -138,7 +140,7 @@ def _read_docs(tool: Tool, parameters: Parameters, returned: Any) -> ToolDocs:
 
 def _describe_arguments(parameters: Parameters, written: Mapping[str, str]) -> Iterable[tuple[str, str]]:
     """What the schema says of each parameter, else what a docstring in the description says; and its fields."""
-    for parameter in parameters.listed:
+    for parameter in parameters.listed[:MAX_SHOWN]:
         described = parameter.schema.get("description") if isinstance(parameter.schema, dict) else None
         text = _one_line(described) or written.get(parameter.name, "")
         fields = _one_line(fields_of(parameter.schema, parameters.schema))
@@ -160,7 +162,9 @@ def _clean(value: Any, limit: int) -> str:
     """Text of a server, for people and models: nothing invisible in it that could hide what it says."""
     if not isinstance(value, str):
         return ""
-    kept = "".join(character for character in value[:limit] if character in "\n\t" or not _is_hidden(character))
+    kept = value[:limit]
+    if not kept.replace("\n", "").isprintable():
+        kept = "".join(character for character in kept if character in "\n\t" or not _is_hidden(character))
     return f"{kept}… (cut: {len(value):,} characters)" if len(value) > limit else kept
 
 

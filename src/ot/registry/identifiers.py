@@ -15,6 +15,8 @@ MAX_LENGTH = 80
 
 def identifier(name: str, *, fallback: str) -> str:
     """The nearest name that Python accepts; `fallback` where nothing of it can be kept."""
+    if name.isascii() and name.isidentifier() and len(name) <= MAX_LENGTH and name[:2] != "__":
+        return f"{name}_" if keyword.iskeyword(name) else name
     # Python reads identifiers in this form, so only a name in this form is found again.
     plain = unicodedata.normalize("NFKC", name[: 4 * MAX_LENGTH])
     kept = "".join(character if ("a" + character).isidentifier() else "\0" for character in plain)

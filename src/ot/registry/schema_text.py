@@ -14,6 +14,7 @@ PLACEHOLDER = "'...'"
 
 _NAMES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _MAX_LEVELS = 3
+_MAX_NODES = 60
 _MAX_CHOICES = 12
 _MAX_ANNOTATION = 120
 _MAX_DEFAULT = 60
@@ -22,7 +23,7 @@ _MAX_FIELDS = 20
 
 def annotation_of(schema: Any, root: Any) -> str:
     """The type that a schema asks for, as Python would annotate it; `Any` where that cannot be said shortly."""
-    text = _annotation(schema, root, 0)
+    text = _Annotation(root).text(schema, 0)
     return text if len(text) <= _MAX_ANNOTATION else ANY
 
 
@@ -55,35 +56,41 @@ def fields_of(schema: Any, root: Any, level: int = 0) -> str:
     return f"{{{', '.join(fields)}{', …' if len(properties) > _MAX_FIELDS else ''}}}"
 
 
-def _annotation(schema: Any, root: Any, level: int) -> str:
-    schema = resolve(root, schema)
-    if not isinstance(schema, dict) or level > _MAX_LEVELS:
-        return ANY
-    choices = [schema["const"]] if "const" in schema else schema.get("enum")
-    if isinstance(choices, list) and (literals := _choices(choices)):
-        return literals
-    for keyword in ("anyOf", "oneOf"):
-        branches = schema.get(keyword)
-        if isinstance(branches, list) and branches:
-            return _union(_annotation(branch, root, level + 1) for branch in branches[: _MAX_CHOICES + 1])
-    branches = schema.get("allOf")
-    if isinstance(branches, list) and len(branches) == 1 and "type" not in schema:
-        return _annotation(branches[0], root, level + 1)
-    kinds = schema.get("type")
-    if isinstance(kinds, list):
-        return _union(_named(kind, schema, root, level) for kind in kinds[: _MAX_CHOICES + 1])
-    return _named(kinds, schema, root, level)
+class _Annotation:
+    """One annotation; schemas may refer to themselves in more ways than one, so it looks at a few of them only."""
 
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._left = _MAX_NODES
 
-def _named(kind: Any, schema: dict[str, Any], root: Any, level: int) -> str:
-    if kind == "array" or (kind is None and "items" in schema):
-        items = _annotation(schema.get("items"), root, level + 1)
-        return "list" if items == ANY else f"list[{items}]"
-    if kind == "object" or (kind is None and "properties" in schema):
-        others = schema.get("additionalProperties")
-        values = ANY if "properties" in schema else _annotation(others, root, level + 1)
-        return "dict" if values == ANY else f"dict[str, {values}]"
-    return _NAMES.get(kind, ANY) if isinstance(kind, str) else ANY
+    def text(self, schema: Any, level: int) -> str:
+        self._left -= 1
+        schema = resolve(self._root, schema)
+        if not isinstance(schema, dict) or level > _MAX_LEVELS or self._left < 0:
+            return ANY
+        choices = [schema["const"]] if "const" in schema else schema.get("enum")
+        if isinstance(choices, list) and (literals := _choices(choices)):
+            return literals
+        for keyword in ("anyOf", "oneOf"):
+            branches = schema.get(keyword)
+            if isinstance(branches, list) and branches:
+                return _union(self.text(branch, level + 1) for branch in branches[: _MAX_CHOICES + 1])
+        branches = schema.get("allOf")
+        if isinstance(branches, list) and len(branches) == 1 and "type" not in schema:
+            return self.text(branches[0], level + 1)
+        kinds = schema.get("type")
+        if isinstance(kinds, list):
+            return _union(self._named(kind, schema, level) for kind in kinds[: _MAX_CHOICES + 1])
+        return self._named(kinds, schema, level)
+
+    def _named(self, kind: Any, schema: dict[str, Any], level: int) -> str:
+        if kind == "array" or (kind is None and "items" in schema):
+            items = self.text(schema.get("items"), level + 1)
+            return "list" if items == ANY else f"list[{items}]"
+        if kind == "object" or (kind is None and "properties" in schema):
+            values = ANY if "properties" in schema else self.text(schema.get("additionalProperties"), level + 1)
+            return "dict" if values == ANY else f"dict[str, {values}]"
+        return _NAMES.get(kind, ANY) if isinstance(kind, str) else ANY
 
 
 def _union(texts: Iterable[str]) -> str:

@@ -242,7 +242,14 @@ HOSTILE = {
     "a circle of alternatives": {
         "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}] * 3}},
     },
+    "a tree of circles": {
+        "properties": {f"p{number}": {"$ref": "#/$defs/a"} for number in range(1_000)},
+        "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"items": {"$ref": "#/$defs/a"}}] * 6}},
+    },
     "many alternatives": {"properties": {"a": {"anyOf": [{"type": "string"}] * 10_000}}},
+    "every word for the rest": {
+        "properties": {name: {} for name in ("others", "others_2", "others_3")}, "additionalProperties": True,
+    },
     "code in names": {"properties": {"a): import os #": {"type": "string", "default": "\n')"}, "\n": {}, "": {}}},
     "code in choices": {"properties": {"a": {"enum": ["'] = __import__('os')", "\ud800"]}}},
     "a default that is large": {"properties": {"a": {"default": [list(range(1_000))] * 100}}},
@@ -259,6 +266,7 @@ def test_a_hostile_schema_still_gives_a_tool(schema: Mapping[str, Any]) -> None:
     assert len(tool.description) < 1_000
     assert len(tool.docs.body) < MAX_DESCRIPTION + 100
     assert all(len(text) < 2_000 for text in tool.docs.arguments.values())
+    assert len(tool.signature) < 20_000
 
 
 json_values = st.recursive(
@@ -276,7 +284,7 @@ schemas = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(schemas, st.text(max_size=10), json_values, schemas)
 def test_anything_at_all_gives_a_tool_that_can_be_registered(
     schema: Any, name: str, description: Any, output: Any
