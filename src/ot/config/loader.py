@@ -34,7 +34,8 @@ class LoadedConfig:
     redactor: Redactor
     files: tuple[Path, ...]
     project: Path
-    read_again: Callable[[], LoadedConfig]  # the same places as they are by then; raises ConfigError
+    # The same places as they are by then; raises ConfigError. Not shown: it holds the environment.
+    read_again: Callable[[], LoadedConfig] = field(repr=False, compare=False)
     home: Path = field(default_factory=Path.home)
 
 
