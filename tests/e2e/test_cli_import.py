@@ -206,6 +206,23 @@ def test_a_configuration_of_ours_that_is_broken_is_left_alone(place: Place) -> N
     assert place.config.read_text() == "servers: [\n"
 
 
+def test_what_would_break_our_configuration_is_left_out(place: Place) -> None:
+    entries = {"bad\ncommand": {"command": "a\nb"}, "a\x00\nname": {"command": "s"}, "ot": {"command": "s"}}
+    place.write(place.project / ".mcp.json", servers(**entries))
+
+    finished = place.run()
+
+    assert finished.returncode == 0
+    assert "bad command: left out: command: must be a name" in finished.stdout
+    assert set(place.known_servers()) == {"a name", "ot_server"}
+
+
+def test_what_a_file_holds_cannot_move_the_cursor(place: Place) -> None:
+    place.write(place.project / ".mcp.json", servers(s={"command": "s", "args": ["\x1b[2J"]}))
+
+    assert "\x1b" not in place.run("--dry-run").stdout + place.run().stdout
+
+
 def test_where_there_is_nothing_it_says_so(place: Place) -> None:
     finished = place.run()
 

@@ -84,13 +84,13 @@ def _elsewhere(file: Path, places: Places) -> dict[str, Path]:
 def _show(plan: Plan, found: Survey, names: list[str]) -> None:
     if not plan.decisions and not names:
         searched = f" (read: {', '.join(map(_near, found.files))})" if found.files else ""
-        say(f"No servers were found{searched}.")
+        _tell(f"No servers were found{searched}.")
     for file, decisions in groupby(plan.decisions, key=lambda each: each.found.source.file):
-        say(_near(file))
+        _tell(_near(file))
         for decision in decisions:
-            say(f"  {decision.name}: {_describe(decision)}")
+            _tell(f"  {decision.name}: {_describe(decision)}")
             for note in decision.notes:
-                say(f"    {_near(note)}")
+                _tell(f"    {_near(note)}")
 
 
 def _describe(decision: Decision) -> str:
@@ -106,18 +106,18 @@ def _write(plan: Plan, *, dry_run: bool) -> None:
     names = [*plan.secrets, *plan.wanted]
     if dry_run:
         for line in _difference(plan):
-            say(line)
+            _tell(line)
         if names:
-            say(f"would put {', '.join(names)} into {_near(plan.secrets_file)}")
-        say("Nothing was written: this is a dry run.")
+            _tell(f"would put {', '.join(names)} into {_near(plan.secrets_file)}")
+        _tell("Nothing was written: this is a dry run.")
         return
     for written in carry_out(plan):
-        say(f"wrote {_near(written.file)}" + (f" (before: {written.backup.name})" if written.backup else ""))
+        _tell(f"wrote {_near(written.file)}" + (f" (before: {written.backup.name})" if written.backup else ""))
     if plan.secrets:
-        say(f"Secrets are in {_near(plan.secrets_file)}: {', '.join(plan.secrets)}")
+        _tell(f"Secrets are in {_near(plan.secrets_file)}: {', '.join(plan.secrets)}")
     for name, reason in plan.wanted.items():
-        say(f"Set {name} in {_near(plan.secrets_file)} (for {reason})")
-    say(f"{_count(plan)} taken over. `onetool check` says whether all is well.")
+        _tell(f"Set {name} in {_near(plan.secrets_file)} (for {reason})")
+    _tell(f"{_count(plan)} taken over. `onetool check` says whether all is well.")
 
 
 def _count(plan: Plan) -> str:
@@ -137,19 +137,19 @@ def _connect(options: Namespace, system: System, places: Places) -> int:
     connection = plan_connection(options.connect, system, **level, config=options.config)
     file = connection.original.file
     if not connection.changes:
-        say(f"OneTool is in {_near(file)} already.")
+        _tell(f"OneTool is in {_near(file)} already.")
         return OK
     for line in show_difference(connection):
-        say(line)
+        _tell(line)
     if options.dry_run:
-        say("Nothing was written: this is a dry run.")
+        _tell("Nothing was written: this is a dry run.")
         return OK
     if not options.yes and not _confirmed(file):
         complain("onetool: nothing was written; --yes writes it")
         return FAILED
     backup = replace_text_file(connection.original, connection.text)
-    say(f"wrote {_near(file)}" + (f" (before: {backup.name})" if backup else ""))
-    say(f"Start {CLIENTS[options.connect]} anew, so that it reads it.")
+    _tell(f"wrote {_near(file)}" + (f" (before: {backup.name})" if backup else ""))
+    _tell(f"Start {CLIENTS[options.connect]} anew, so that it reads it.")
     return OK
 
 
@@ -163,6 +163,11 @@ def _confirmed(file: Path) -> bool:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
     except UnicodeDecodeError as error:
         raise ConfigError("the answer could not be read") from error
+
+
+def _tell(text: str) -> None:
+    """Write a line; what others wrote into their files may not move the cursor of this terminal."""
+    say("".join(character if character.isprintable() or character == "\t" else "�" for character in text))
 
 
 def _near(text: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ntpath
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from onetool.foreign.references import Translator
 
 _TRANSPORTS = frozenset({"stdio", "http", "sse", "streamable-http", "streamablehttp", "streamable_http"})
 _OWN_NAMES = frozenset({"onetool", "onetool.exe"})
+_OWN_PACKAGE = re.compile(r"onetool(\[.*\])?([@=<>~!].*)?")
+_RUNNERS = frozenset({"uv", "uvx", "pipx"})
 
 
 class UnusableEntryError(Exception):
@@ -32,8 +35,15 @@ def is_onetool(entry: Any) -> bool:
     if not isinstance(entry, Mapping):
         return False
     command, arguments = _command_line(entry)
-    words = [command, *arguments] if isinstance(command, str) else arguments
-    return any(isinstance(word, str) and ntpath.basename(word).lower() in _OWN_NAMES for word in words)
+    if not isinstance(command, str):
+        return False
+    program = ntpath.basename(command.strip()).lower()
+    if program in _OWN_NAMES:
+        return True
+    words = [word for word in arguments if isinstance(word, str)]
+    if program.startswith("python"):
+        return words[:2] == ["-m", "onetool"] or ntpath.basename("".join(words[:1])).lower() in _OWN_NAMES
+    return program.removesuffix(".exe") in _RUNNERS and any(_OWN_PACKAGE.fullmatch(word) for word in words)
 
 
 def read_entry(entry: Any, translator: Translator, *, folder: Path | None) -> Entry:
@@ -56,7 +66,7 @@ def read_entry(entry: Any, translator: Translator, *, folder: Path | None) -> En
     if entry.get("disabled") is True or entry.get("enabled") is False:
         settings["enabled"] = False
     denied = entry.get("disabledTools")
-    if isinstance(denied, list) and (names := [name for name in denied if isinstance(name, str) and name.split()]):
+    if isinstance(denied, list) and (names := [name for name in denied if _is_word(name)]):
         settings["tools"] = {"deny": names}
     notes = []
     if "envFile" in entry:
@@ -99,6 +109,10 @@ def _reached(url: str, entry: Mapping[str, Any], translator: Translator) -> dict
     if headers := _texts(entry.get("headers")):
         settings["headers"] = {name: translator.translate(value) for name, value in headers.items()}
     return settings
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and value != "" and not any(character.isspace() for character in value)
 
 
 def _at_home(text: str, home: Path) -> str:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from onetool.foreign.secret_values import Vault
 from onetool.foreign.survey import Found
 from onetool.foreign.text_files import TextFile, read_text_file, replace_text_file
 from onetool.foreign.yaml_edit import add_entries
 from ot.config.documents import read_document
+from ot.config.models import ServerSettings
 from ot.config.paths import SECRETS_FILE
 from ot.config.secrets import read_secrets
 from ot.registry.names import PROTECTED
@@ -86,12 +89,26 @@ def make_plan(
 def _decide(found: Found, vault: Vault, *, project: Path | None) -> Decision:
     if found.entry is None:
         return Decision(found, found.name, f"left out: {found.reason}", {})
-    name = " ".join(found.name.split()) or "server"
+    name = "".join(filter(str.isprintable, " ".join(found.name.split()))) or "server"
     name = f"{name}_server" if name in PROTECTED else name
+    if reason := _find_mistake(found.entry.settings):
+        return Decision(found, name, f"left out: {reason}", {})
     settings = _without_secrets(found.entry.settings, name, vault)
     if project is not None and found.source.project is not None and "command" in settings:
         settings.setdefault("cwd", str(project))
     return Decision(found, name, NEW, settings, found.entry.notes)
+
+
+def _find_mistake(settings: Mapping[str, Any]) -> str:
+    """Why OneTool would refuse such an entry, and with it the whole file; empty where it would not."""
+    url = settings.get("url", "")
+    checked = {**settings, "url": "http://reference"} if url.startswith("${") else settings
+    try:
+        ServerSettings.model_validate(checked)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+    return ""
 
 
 def _without_secrets(settings: Mapping[str, Any], owner: str, vault: Vault) -> dict[str, Any]:

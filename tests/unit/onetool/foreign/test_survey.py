@@ -127,6 +127,7 @@ def test_one_client_can_be_asked_alone(machine: Machine) -> None:
         ({"command": "s", "enabled": False}, {"command": "s", "enabled": False}),
         ({"command": "s", "args": [1, True], "env": {"A": 2, "B": None}}, {"command": "s", "args": ["1", "true"], "env": {"A": "2"}}),
         ({"command": ["s", "a"]}, {"command": "s", "args": ["a"]}),
+        ({"command": "files", "args": ["/work/onetool"]}, {"command": "files", "args": ["/work/onetool"]}),
         ({"command": "s", "disabledTools": ["a", 3, ""]}, {"command": "s", "tools": {"deny": ["a"]}}),
         ({"command": "s", "autoApprove": ["a"], "timeout": 60000}, {"command": "s"}),
     ],
@@ -161,6 +162,8 @@ def test_a_folder_is_where_it_was(machine: Machine) -> None:
         ({"command": "/opt/bin/onetool", "args": ["serve"]}, "this is OneTool itself"),
         ({"command": "uvx", "args": ["onetool", "serve"]}, "this is OneTool itself"),
         ({"command": "python", "args": ["-m", "onetool"]}, "this is OneTool itself"),
+        ({"command": "/usr/bin/python3", "args": ["/opt/bin/onetool", "serve"]}, "this is OneTool itself"),
+        ({"command": "uvx", "args": ["--from", "onetool[voice]==0.1", "onetool"]}, "this is OneTool itself"),
         ({"command": "C:\\bin\\onetool.exe"}, "this is OneTool itself"),
     ],
 )  # fmt: skip
