@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
+import anyio
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
@@ -19,6 +20,7 @@ from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import Value
 
 MOST_VALUES = 300
+_NEWS_WITHIN = 1.0  # seconds
 
 _DEVICE = "Number of the node, its name, or place and name, in any case"
 
@@ -177,6 +179,8 @@ async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[Pinged]:
         if node.status is Status.ASLEEP:
             check_reachable(node)
         answered = await house.backend.ping(node.id)
+        with anyio.move_on_after(_NEWS_WITHIN):
+            await _see_status(house, node, dead=not answered)
         current = house.network.nodes.get(node.id, node)
         return Result.ok(
             Pinged(node=node.id, device=node.title, answered=answered, status=current.status.value),
@@ -184,6 +188,12 @@ async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[Pinged]:
         )
 
     return await answer(work())
+
+
+async def _see_status(house: House, node: Node, *, dead: bool) -> None:
+    """Wait until the driver has told what it concludes from a ping, which it does after it has answered."""
+    while (house.network.nodes.get(node.id, node).status is Status.DEAD) is not dead:
+        await anyio.sleep(0.02)
 
 
 def _describe_reading(node: Node, value: Value) -> Reading:
