@@ -1,7 +1,6 @@
-"""The database of statistics: its schema, and how notes become rows.
+"""The database of statistics: its schema, how it is opened, and what happens to one that is damaged.
 
-Several servers write to one file: transactions are short, a busy file is waited for, and nobody keeps one open between
-batches. It is in WAL mode, so that a process which is killed in the middle of a batch leaves the file as it was before.
+Several servers write to one file: a transaction is one batch, and a busy file is waited for. It is in WAL mode, so that a process which is killed in the middle of a batch leaves the file as it was before.
 A file that is damaged is set aside and a new one begun; one that a newer OneTool wrote is left alone.
 """
 
@@ -11,21 +10,15 @@ import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from ot.errors import StatsUnavailableError
-from ot.stats.recorder import BUSY_TIMEOUT, CallNote, ModelNote, Note, RunNote
-from ot.stats.tokens import classify_text, classify_wire
+from ot.stats.recorder import BUSY_TIMEOUT
 
-MOST_ROWS = 1_000_000  # of a table
-_PRUNE_INTERVAL = 3600.0  # seconds
-_PRUNE_CHUNK = 10_000  # rows of one transaction
-_LONGEST_NAME = 120
-_TABLES = ("calls", "runs", "models")
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_MOST_ASIDE = 6  # files: two databases, each with the two that SQLite puts beside it
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 Migrations = tuple[tuple[str, ...], ...]
@@ -59,55 +52,6 @@ MIGRATIONS: Migrations = (
 
 class BusyError(Exception):
     """Others held the database for longer than one waits."""
-
-
-class Writer:
-    """Writes batches, one transaction each. Not for several threads at once."""
-
-    def __init__(self, file: Path, server: int, *, keep_days: int, patience: float = BUSY_TIMEOUT) -> None:
-        self._file = file
-        self._patience = patience
-        self._server = server
-        self._keep_days = keep_days
-        self._prune_at = 0.0
-        self._connection: sqlite3.Connection | None = None
-        self._identity: tuple[int, int] | None = None
-
-    def write(self, batch: Sequence[Note]) -> None:
-        """Write all of it or nothing; raises BusyError or StatsUnavailableError."""
-        with worded(self._file):
-            try:
-                self._write(batch)
-            except sqlite3.DatabaseError as error:
-                if not _means_damage(error):
-                    raise
-                self.close()
-                set_aside(self._file)
-                self._write(batch)
-
-    def _write(self, batch: Sequence[Note]) -> None:
-        connection = self._connect()
-        with transaction(connection):
-            insert(connection, self._server, batch)
-        now = time.monotonic()
-        if now >= self._prune_at:
-            self._prune_at = now + _PRUNE_INTERVAL
-            prune(connection, keep_days=self._keep_days)
-
-    def _connect(self) -> sqlite3.Connection:
-        """The database of this name: another server may have set aside, or a person removed, the one that is open."""
-        if self._connection is not None and self._identity == _identify(self._file):
-            return self._connection
-        self.close()
-        self._connection = open_database(self._file, patience=self._patience)
-        self._identity = _identify(self._file)
-        return self._connection
-
-    def close(self) -> None:
-        """Let go of the file; the next batch opens it again."""
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
 
 
 def open_database(
@@ -196,22 +140,6 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
-def prune(connection: sqlite3.Connection, *, keep_days: int, most_rows: int = MOST_ROWS) -> None:
-    """Delete what is too old, and what is too much, a piece at a time, so that others can write in between.
-
-    All tables lose the same stretch of time: a run without its calls would tell a wrong story.
-    """
-    before = time.time() - keep_days * 24 * 3600
-    for table in _TABLES:
-        newest = f"SELECT ended FROM {table} ORDER BY ended DESC LIMIT 1 OFFSET ?"
-        for (last,) in connection.execute(newest, (most_rows,)):
-            before = max(before, last)
-    for table in _TABLES:
-        statement = f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE ended <= ? LIMIT {_PRUNE_CHUNK})"
-        while connection.execute(statement, (before,)).rowcount == _PRUNE_CHUNK:
-            pass
-
-
 def set_aside(file: Path) -> None:
     """Give a damaged database another name, so that a new one can begin; of several servers only one does it."""
     with (file.parent / f"{file.name}.lock").open("a") as lock:
@@ -223,6 +151,8 @@ def set_aside(file: Path) -> None:
             place = file.with_name(file.name + suffix)
             if place.exists():
                 place.rename(file.with_name(f"{file.name}.{mark}{suffix}"))
+        for old in sorted(file.parent.glob(f"{file.name}.damaged-*"))[:-_MOST_ASIDE]:
+            old.unlink()
 
 
 def is_damaged(file: Path) -> bool:
@@ -233,53 +163,11 @@ def is_damaged(file: Path) -> bool:
     try:
         return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
     except sqlite3.DatabaseError as error:
-        return _means_damage(error)
+        return means_damage(error)
     finally:
         connection.close()
 
 
-def _means_damage(error: sqlite3.DatabaseError) -> bool:
+def means_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether the file is no good, as against a moment in which it cannot be used."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _DAMAGED
-
-
-def _identify(file: Path) -> tuple[int, int] | None:
-    try:
-        found = file.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def insert(connection: sqlite3.Connection, server: int, batch: Sequence[Note]) -> None:
-    """Notes become rows; what the samples are is decided here, and they go no further."""
-    runs, calls, models = [], [], []
-    for note in batch:
-        match note:
-            case RunNote():
-                runs.append(_run_row(server, note))
-            case ModelNote():
-                models.append((None, _name(note.provider), _name(note.model), note.ended, *note[3:]))
-            case _:
-                calls.append(_call_row(CallNote._make(note)))
-    # A number that two servers drew by chance must not lose the whole batch.
-    connection.executemany(f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * 11)})", runs)
-    connection.executemany(f"INSERT INTO calls VALUES ({', '.join('?' * 11)})", calls)
-    connection.executemany(f"INSERT INTO models VALUES ({', '.join('?' * 8)})", models)
-
-
-def _run_row(server: int, note: RunNote) -> tuple[Any, ...]:
-    command = (note.command_bytes, classify_text(note.command))
-    answer = (note.answer_bytes, classify_text(note.answer))
-    names = (_name(note.client), note.ended, note.seconds, _name(note.error))
-    return note.run, server, *names, *command, *answer, note.attachments
-
-
-def _call_row(note: CallNote) -> tuple[Any, ...]:
-    sent = (note.sent, classify_wire(note.sent_sample))
-    received = (note.received, classify_wire(note.received_sample))
-    return None, note.run, note.depth, _name(note.tool), note.ended, note.seconds, _name(note.error), *sent, *received
-
-
-def _name(text: str) -> str:
-    """A name as others gave it, short and in characters that can be stored."""
-    return text[:_LONGEST_NAME].encode("utf-8", "replace").decode()

@@ -13,14 +13,15 @@ import threading
 import time
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 from ot.errors import StatsUnavailableError
 from ot.logs import write_log
-from ot.stats.tokens import SAMPLE_BODY, SAMPLE_HEAD, take_sample
+from ot.stats.notes import ModelNote, Note, RunNote
+from ot.stats.tokens import SAMPLE, SAMPLE_BODY, SAMPLE_HEAD, take_sample
 
 if TYPE_CHECKING:
-    from ot.stats.database import Writer
+    from ot.stats.writer import Writer
 
 STATS_FILE = "stats.db"
 INTERVAL = 1.0  # seconds between two batches
@@ -28,51 +29,6 @@ BUSY_TIMEOUT = 5.0  # seconds that one waits for other servers
 MOST_PENDING = 50_000  # notes; further ones are dropped until the database can be written again
 UNKNOWN_TOOL = "(unknown)"  # under which calls are counted that name no tool
 _CLOSING_PATIENCE = 10.0  # seconds
-
-
-class CallNote(NamedTuple):
-    """One call; the samples are thrown away once they have told the kind of its arguments and of its result."""
-
-    ended: float
-    run: int
-    depth: int
-    tool: str
-    seconds: float
-    error: str
-    sent: int
-    sent_sample: bytes
-    received: int
-    received_sample: bytes
-
-
-class RunNote(NamedTuple):
-    """One run."""
-
-    ended: float
-    run: int
-    client: str
-    seconds: float
-    error: str
-    command_bytes: int
-    command: str
-    answer_bytes: int
-    answer: str
-    attachments: int
-
-
-class ModelNote(NamedTuple):
-    """One request of an AI client to its model."""
-
-    ended: float
-    provider: str
-    model: str
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-    seconds: float
-
-
-Note = RunNote | ModelNote | tuple[float, int, int, str, float, str, int, bytes, int, bytes]
 
 
 class Recorder:
@@ -108,9 +64,13 @@ class Recorder:
         received: bytes = b"",
     ) -> None:
         """Note one call that has ended: the kind of its error, its arguments and its result as they crossed."""
-        # A plain tuple in the order of CallNote: making one of those would cost three times as much.
-        crossed = (len(sent), take_sample(sent), len(received), take_sample(received))
-        self._note((time.time(), run, depth, tool, seconds, error, *crossed))
+        # On the way of every call: a plain tuple in the order of CallNote, and small content is its own sample.
+        asked, answered = len(sent), len(received)
+        if asked > SAMPLE:
+            sent = take_sample(sent)
+        if answered > SAMPLE:
+            received = take_sample(received)
+        self._note((time.time(), run, depth, tool, seconds, error, asked, sent, answered, received))
 
     def next_run(self) -> int:
         """A number for a run that no other run of any server has."""
@@ -158,7 +118,8 @@ class Recorder:
     def _write(self, batch: list[Note]) -> bool:
         """Whether the batch is done with; one that met another server's long transaction is tried again later."""
         # 10 ms that the start of a server must not wait for, so it is loaded here, on the thread.
-        from ot.stats.database import BusyError, Writer  # noqa: PLC0415
+        from ot.stats.database import BusyError  # noqa: PLC0415
+        from ot.stats.writer import Writer  # noqa: PLC0415
 
         if self._writer is None:
             self._writer = Writer(self.file, self.server, keep_days=self._keep_days, patience=self._patience)
@@ -236,7 +197,7 @@ def _utf8_size(text: str) -> int:
 
 
 def _sample_text(text: str) -> str:
-    if len(text) <= SAMPLE_HEAD + SAMPLE_BODY:
+    if len(text) <= SAMPLE:
         return text
     middle = len(text) >> 1
     return text[:SAMPLE_HEAD] + text[middle : middle + SAMPLE_BODY]

@@ -10,6 +10,7 @@ import re
 from enum import StrEnum
 
 SAMPLE_HEAD, SAMPLE_BODY = 64, 256
+SAMPLE = SAMPLE_HEAD + SAMPLE_BODY  # bytes
 
 
 class Kind(StrEnum):
@@ -48,6 +49,7 @@ WIRE_RATIO = {
 MEDIA_TOKENS = 1500  # about what models charge for one full picture
 
 _ESCAPED = re.compile(rb"\\u([0-9a-fA-F]{4})")
+_TAG = b'"$":'
 _MEDIA = (b'"$":"image"', b'"$":"audio"')
 _FRAMES = (b'"kwargs":', b'"value":')  # what stands in front belongs to the wire
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -61,7 +63,7 @@ _EASTERN = bytes(range(0xE3, 0xEE))  # what the first byte of a Chinese, Japanes
 def take_sample(content: bytes) -> bytes:
     """A little of the beginning and of the middle: enough to tell the kind. Cheap, since it is on the way of a call."""
     size = len(content)
-    if size <= SAMPLE_HEAD + SAMPLE_BODY:
+    if size <= SAMPLE:
         return content
     middle = size >> 1
     return content[:SAMPLE_HEAD] + content[middle : middle + SAMPLE_BODY]
@@ -74,7 +76,7 @@ def classify_text(text: str) -> Kind:
 
 def classify_wire(sample: bytes) -> Kind:
     """The kind of a sample of what crossed to a kernel."""
-    if any(tag in sample for tag in _MEDIA):
+    if _TAG in sample and any(tag in sample for tag in _MEDIA):
         return Kind.MEDIA
     for frame in _FRAMES:
         sample = sample.partition(frame)[2] or sample
@@ -87,7 +89,10 @@ def classify_wire(sample: bytes) -> Kind:
 def _classify(sample: bytes) -> Kind:
     if not sample.isascii() and (foreign := _share(sample, _FOREIGN)) > 0.35:
         return Kind.CJK if _share(sample, _EASTERN) * 3 > foreign / 2 else Kind.ALPHABET
-    digits, letters, structure = (_share(sample, kind) for kind in (_DIGITS, _LETTERS, _STRUCTURE))
+    digits, structure = _share(sample, _DIGITS), _share(sample, _STRUCTURE)
+    if structure > 0.1 and digits <= 0.4:
+        return Kind.DATA
+    letters = _share(sample, _LETTERS)
     if digits > 0.4 and letters < 0.2:
         return Kind.NUMBERS
     if digits > 0.08 and digits + letters > 0.8 and structure < 0.08 and sample.count(b" ") * 40 < len(sample):

@@ -12,7 +12,8 @@ from typing import Any
 from ot.registry.registry import ToolRegistry
 from ot.stats.database import open_for_reading
 from ot.stats.figures import Summary
-from ot.stats.recorder import Recorder, RunNote
+from ot.stats.notes import RunNote
+from ot.stats.recorder import Recorder
 from ot.stats.summary import summarize
 from tests.opened_executor import define
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ot.errors import StatsUnavailableError
-from ot.stats.database import MIGRATIONS, open_database, open_for_reading, prune, transaction
+from ot.stats.database import MIGRATIONS, open_database, open_for_reading, transaction
+from ot.stats.writer import prune
 from tests.unit.stats.noted import note_call, note_run, open_recorder, read_summary
 
 WRITERS, BATCHES = 4, 10
