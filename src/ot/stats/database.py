@@ -1,7 +1,8 @@
 """The database of statistics: its schema, how it is opened, and what happens to one that is damaged.
 
-Several servers write to one file: a transaction is one batch, and a busy file is waited for. It is in WAL mode, so that a process which is killed in the middle of a batch leaves the file as it was before.
-A file that is damaged is set aside and a new one begun; one that a newer OneTool wrote is left alone.
+Several servers write to one file: a transaction is one batch, and a busy file is waited for. It is in WAL mode, so that
+a process which is killed in the middle of a batch leaves the file as it was before. A file that is damaged is set aside
+and a new one begun; one that a newer OneTool wrote is left alone.
 """
 
 from __future__ import annotations
