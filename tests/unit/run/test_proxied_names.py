@@ -87,3 +87,31 @@ async def test_the_servers_own_name_is_gone_with_its_pack(app: App) -> None:
     app.registry.remove_pack("server")
 
     assert not app.registry.has("server.get-env")
+
+
+@pytest.mark.anyio
+@pytest.mark.scenario("ot/list-tools/proxy-tool-signature-from-schema")
+@pytest.mark.scenario("ot/list-tools/proxy-tool-arguments-from-schema")
+async def test_they_are_listed_with_signature_and_arguments(app: App) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"repo": {"type": "string"}, "query": {"type": "string", "description": "What to look for"}},
+        "required": ["query"],
+    }
+    github = define_pack("github", "github", [{"name": "search", "description": "Search.", "inputSchema": schema}])
+    app.registry.register_pack(github, {"search": give_back})
+
+    [tool] = await app.executor.call("ot.tools", {"pattern": "github.search", "info": "full"})
+
+    assert tool["signature"] == "github.search(query: str, repo: str = '...')"
+    assert tool["args"] == ["query: What to look for"]
+    assert tool["source"] == "proxy:github"
+
+
+@pytest.mark.anyio
+@pytest.mark.scenario("ot/pack-discovery/proxy-pack")
+async def test_their_pack_is_listed_as_one_of_a_server(app: App) -> None:
+    [listed] = await app.executor.call("ot.packs", {"pattern": "server"})
+
+    assert (listed["name"], listed["source"], listed["tool_count"]) == ("server", "proxy", 4)
+    assert "get_env" in str(await app.executor.call("ot.packs", {"pattern": "server", "info": "full"}))
