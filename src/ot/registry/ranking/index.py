@@ -156,9 +156,9 @@ class ToolIndex:
         for word, factor in factors.items():
             postings = self._postings.get(word, NOWHERE)
             capped = factor * min(1.0, rarest / self._rarity(word))
-            for position, value in zip(postings.positions, postings.worth, strict=True):
-                if value * capped > worth.get(position, 0.0):
-                    worth[position] = value * capped
+            these = dict(zip(postings.positions, [value * capped for value in postings.worth], strict=True))
+            these.update({position: max(worth[position], these[position]) for position in worth.keys() & these.keys()})
+            worth.update(these)
         for word, factor in factors.items():
             postings = self._packs.get(word, NOWHERE)
             for position, value in zip(postings.positions, postings.worth, strict=True):
