@@ -27,10 +27,11 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 async def app(work: Path) -> AsyncIterator[App]:
     """One engine for all of them: what it takes to start these servers is most of the time."""
-    with serve_everything() as url:
+    with serve_everything() as url, serve_everything("sse") as older:
         servers = {name: reference_server(name, work).settings() for name in SERVERS}
         servers["sqlite"]["json_text"] = True
         servers["over-http"] = {"url": url}
+        servers["over-sse"] = {"url": older}
         config = yaml.safe_dump({"servers": servers})
         async with open_engine(work, config=config) as app:
             yield app
@@ -43,6 +44,7 @@ async def app(work: Path) -> AsyncIterator[App]:
         ("getattr(everything, 'get-sum')(2, 3)", "The sum of 2 and 3 is 5."),
         ("everything.get_sum(**{'a': 2, 'b': 3})", "The sum of 2 and 3 is 5."),
         ("over_http.echo(message='hello')", "Echo: hello"),
+        ("over_sse.echo(message='hello')", "Echo: hello"),
         ("sorted(everything.get_structured_content('Chicago'))", "[conditions, humidity, temperature]"),
         ("filesystem.write_file(f'{WORK}/a.txt', 'hi')['content'][:12]", "Successfully"),
         ("filesystem.read_text_file(path=f'{WORK}/a.txt')", "{content: hi}"),
