@@ -36,4 +36,10 @@ def find_matching(definitions: Sequence[ToolDefinition], pattern: str) -> list[T
     """Those whose name fits the shell pattern, or has the text in it where there is no `*`, `?` or `[`."""
     if not any(character in pattern for character in "*?["):
         pattern = f"*{pattern}*"
-    return [definition for definition in definitions if fnmatchcase(definition.name, pattern)]
+    return [definition for definition in definitions if any(fnmatchcase(name, pattern) for name in _names(definition))]
+
+
+def _names(definition: ToolDefinition) -> list[str]:
+    """A tool of another server is looked for by either of its names."""
+    original = [f"{definition.pack}.{definition.original}"] if definition.original else []
+    return [definition.name, *original]
