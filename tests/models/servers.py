@@ -63,7 +63,7 @@ def scripted_server(fixtures: Path) -> Iterator[ScriptedServer]:
         report_missing("the server that stands in for model providers", remedy=_REMEDY)
     node = _BUNDLED_NODE if _BUNDLED_NODE.exists() else require_program("node")
     (fixtures / "none.json").write_text('{"fixtures": []}')
-    command = [node, _PROGRAM, "--port", "0", "--fixtures", fixtures, "--chunk-size", "7"]
+    command: list[Path | str] = [node, _PROGRAM, "--port", "0", "--fixtures", fixtures, "--chunk-size", "7"]
     with _announced(command) as url:
         server = ScriptedServer(url)
         yield server

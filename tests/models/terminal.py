@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import pty
@@ -17,7 +18,7 @@ from pathlib import Path
 ROWS, COLUMNS = 24, 80
 WAIT = 60.0  # seconds
 _TOKEN = re.compile(
-    r"\x1b\[(\??[0-9;]*)([A-Za-z])|\x1b\][^\x07]*\x07|\x1b.|([\r\n\b\x07])|([^\x1b\r\n\b\x07]+)", re.DOTALL
+    r"\x1b\[(\??[0-9;]*)([A-Za-z])|\x1b\][^\x07]*\x07|\x1b[^\[\]]|([\r\n\b\x07])|([^\x1b\r\n\b\x07]+)", re.DOTALL
 )
 
 
@@ -33,7 +34,7 @@ class Screen:
         """Obey what the program sent; a sequence that is not complete yet waits for its end."""
         text = self._rest + text
         cut = text.rfind("\x1b", max(len(text) - 30, 0))
-        complete = cut < 0 or (_TOKEN.match(text, cut) is not None and len(text) > cut + 2)
+        complete = cut < 0 or _TOKEN.match(text, cut) is not None
         text, self._rest = (text, "") if complete else (text[:cut], text[cut:])
         for token in _TOKEN.finditer(text):
             numbers, command, control, words = token.groups()
@@ -90,6 +91,7 @@ class Terminal:
         self._descriptor = descriptor
         self.screen = Screen()
         self.sent = ""  # every byte of the program
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def type(self, keys: str) -> None:
         """Press keys; \\n is the return key, \\x03 is Ctrl-C."""
@@ -120,7 +122,7 @@ class Terminal:
             data = os.read(self._descriptor, 65536)
         except OSError:  # how Linux says that nobody is at the other end
             return False
-        text = data.decode(errors="replace")
+        text = self._decoder.decode(data)
         self.sent += text
         self.screen.feed(text)
         return bool(data)

@@ -24,7 +24,7 @@ from ot.execution.caller import Caller
 from ot.kernel.zygote_process import ZygoteProcess
 
 CLIENT = "onetool chat"
-_LOOK = 0.2  # seconds
+MOMENT = 0.1  # seconds
 
 T = TypeVar("T")
 
@@ -50,10 +50,11 @@ class Conversation:
         self._client = client
         self._desk = desk
 
-    def reply(self, text: str) -> Generator[Event | Question]:
+    def reply(self, text: str) -> Generator[Event | Question | None]:
         """What happens while the model answers; closing this, or a KeyboardInterrupt in it, stops the answer.
 
-        It is over when the calls that were being made have ended. Raises ModelError.
+        None comes in every moment in which nothing happens. It is over when the calls that were being made have ended.
+        Raises ModelError.
         """
         happenings = self._desk.open()
         future = self._portal.start_task_soon(self._pump, text, happenings)
@@ -79,13 +80,12 @@ class Conversation:
             happenings.put(_End())
 
 
-def _next(happenings: SimpleQueue[Event | Question | _End]) -> Event | Question | _End:
-    """What happens next. A Ctrl-C in the instant before the wait begins is seen when it is looked for again."""
-    while True:
-        try:
-            return happenings.get(timeout=_LOOK)
-        except Empty:
-            continue
+def _next(happenings: SimpleQueue[Event | Question | _End]) -> Event | Question | _End | None:
+    """What happens next, or None after a moment: a Ctrl-C in the instant before a wait begins is seen after it only."""
+    try:
+        return happenings.get(timeout=MOMENT)
+    except Empty:
+        return None
 
 
 def _wait_for_end(happenings: SimpleQueue[Event | Question | _End]) -> None:

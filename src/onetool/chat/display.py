@@ -20,6 +20,7 @@ class Display(Protocol):
 
     def begin(self) -> None: ...
     def show(self, event: Event) -> None: ...
+    def tick(self) -> None: ...
     def pause(self) -> None: ...
     def end(self, note: str = "") -> None: ...
 
@@ -53,6 +54,9 @@ class PlainDisplay:
             case Finished() if event.reason in NOTES:
                 self._end_line()
                 self._note(NOTES[event.reason])
+
+    def tick(self) -> None:
+        """Time has passed."""
 
     def pause(self) -> None:
         """Somebody else writes for a while."""

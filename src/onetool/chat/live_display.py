@@ -1,6 +1,7 @@
 """An answer in a terminal: settled text is printed for good, and only what may still change is drawn again.
 
-That is what keeps it calm: a region that is redrawn is never longer than the screen, and nothing is printed twice.
+That is what keeps it calm: a region that is redrawn is never longer than the screen, and nothing is printed twice. It
+is drawn by whoever shows events, and not by a thread of its own: two that draw at once lose track of the cursor.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from onetool.chat.display import NOTES, describe_end, describe_retry
 from onetool.chat.markdown_blocks import MarkdownBlocks
 from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted
 
-_REDRAWN = 10  # times a second
+_INTERVAL = 0.08  # seconds between two drawings
 _SPARE_LINES = 2
 
 
@@ -34,6 +35,7 @@ class LiveDisplay:
         self._blocks = MarkdownBlocks()
         self._plain = False
         self._gap = False
+        self._drawn = float("-inf")
         self._running: dict[str, tuple[ToolStarted, float]] = {}
         self._calls: dict[str, ToolStarted] = {}
         self._spinner = Spinner("dots", style="cyan")
@@ -66,6 +68,18 @@ class LiveDisplay:
             case Finished() if event.reason in NOTES:
                 self._settle()
                 self._print(Text(NOTES[event.reason], style="yellow"))
+
+        self._draw()
+
+    def tick(self) -> None:
+        """Time has passed: what is being waited for takes longer."""
+        self._draw()
+
+    def _draw(self) -> None:
+        now = self._clock()
+        if self._live is not None and now - self._drawn >= _INTERVAL:
+            self._drawn = now
+            self._live.refresh()
 
     def pause(self) -> None:
         """Somebody else writes for a while; the next event draws on."""
@@ -106,8 +120,8 @@ class LiveDisplay:
 
     def _start(self) -> None:
         if self._live is None:
-            self._live = Live(self, console=self._console, refresh_per_second=_REDRAWN, transient=True)
-            self._live.start()
+            self._live = Live(self, console=self._console, auto_refresh=False, transient=True)
+            self._live.start(refresh=True)
 
     def _add(self, text: str) -> None:
         if self._plain:

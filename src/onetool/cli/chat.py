@@ -109,7 +109,9 @@ def _show(conversation: Conversation, text: str, display: Display, prompt: Promp
     display.begin()
     with closing(conversation.reply(text)) as happenings:
         for happening in happenings:
-            if isinstance(happening, Question):
+            if happening is None:
+                display.tick()
+            elif isinstance(happening, Question):
                 display.pause()
                 happening.answer(prompt is not None and prompt.confirm(happening.text))
             else:
