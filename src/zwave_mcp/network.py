@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from zwave_mcp.errors import DriverNotReadyError, NotConnectedError
-from zwave_mcp.nodes import Node
+from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import CommandClass, Value, ValueId
 
 _PATIENCE = 5.0  # seconds
@@ -60,6 +60,7 @@ class Network:
         self.link = Link(LinkState.CONNECTING, datetime.now(UTC))
         self._first_attempt = anyio.Event()
         self._waiting: dict[ValueId, set[anyio.Event]] = {}
+        self._statuses_changed = anyio.Event()
 
     # What backends tell.
 
@@ -82,6 +83,12 @@ class Network:
 
     def put_node(self, node: Node) -> None:
         self.nodes[node.id] = node
+        self.put_status(node, node.status)
+
+    def put_status(self, node: Node, status: Status) -> None:
+        node.status = status
+        self._statuses_changed.set()
+        self._statuses_changed = anyio.Event()
 
     def remove_node(self, node: int) -> None:
         self.nodes.pop(node, None)
@@ -136,6 +143,12 @@ class Network:
             self._waiting[value_id].discard(news)
             if not self._waiting[value_id]:
                 del self._waiting[value_id]
+
+    async def wait_for_status(self, node: int, fits: Callable[[Status], bool], seconds: float) -> None:
+        """Wait until a node is in a state that fits, or so long."""
+        with anyio.move_on_after(seconds):
+            while node in self.nodes and not fits(self.nodes[node].status):
+                await self._statuses_changed.wait()
 
     def _wake(self, value_id: ValueId) -> None:
         for news in self._waiting.get(value_id, ()):

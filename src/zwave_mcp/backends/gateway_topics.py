@@ -58,7 +58,7 @@ def _apply_to_node(network: Network, index: TopicIndex, path: str, payload: byte
         node.last_seen = read_milliseconds(status.value) or node.last_seen
         return True
     if status.status is not None:
-        node.status = read_status(status.status)
+        network.put_status(node, read_status(status.status))
         return True
     return False  # only yes or no: asleep or dead must be asked for
 

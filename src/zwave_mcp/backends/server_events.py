@@ -55,7 +55,7 @@ def _apply_to_node(network: Network, event: Event) -> None:
         log.debug("an event of the unknown node %s: %s", event.node_id, event.event)
         return
     if event.event in STATUS_EVENTS:
-        node.status = STATUS_EVENTS[event.event]
+        network.put_status(node, STATUS_EVENTS[event.event])
         return
     match event.event:
         case "value updated" | "value added":

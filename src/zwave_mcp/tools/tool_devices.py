@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NotRequired, TypedDict
 
-import anyio
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
@@ -179,8 +178,10 @@ async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[Pinged]:
         if node.status is Status.ASLEEP:
             check_reachable(node)
         answered = await house.backend.ping(node.id)
-        with anyio.move_on_after(_NEWS_WITHIN):
-            await _see_status(house, node, dead=not answered)
+        # What the driver concludes from it, it tells after it has answered.
+        await house.network.wait_for_status(
+            node.id, lambda status: (status is Status.DEAD) is not answered, _NEWS_WITHIN
+        )
         current = house.network.nodes.get(node.id, node)
         return Result.ok(
             Pinged(node=node.id, device=node.title, answered=answered, status=current.status.value),
@@ -188,12 +189,6 @@ async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[Pinged]:
         )
 
     return await answer(work())
-
-
-async def _see_status(house: House, node: Node, *, dead: bool) -> None:
-    """Wait until the driver has told what it concludes from a ping, which it does after it has answered."""
-    while (house.network.nodes.get(node.id, node).status is Status.DEAD) is not dead:
-        await anyio.sleep(0.02)
 
 
 def _describe_reading(node: Node, value: Value) -> Reading:
