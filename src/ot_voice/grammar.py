@@ -36,7 +36,7 @@ def render_grammar(devices: Sequence[str], tools: Sequence[str]) -> str:
     commands = ["<answer>"]
     rules = [_rule("answer", ["yes", "no", "stop", "cancel", "help", "thank you", "never mind", "repeat that"])]
     if devices:
-        rules += [_rule("device", devices), "<which> = [the] <device>;", *_DEVICE_RULES]
+        rules += [_rule("device", devices), "<which> = /0.8/ the <device> | /0.2/ <device>;", *_DEVICE_RULES]
         commands += ["<switch>", "<set>", "<move>", "<ask>"]
     if tools:
         rules += [_rule("tool", tools), "<use> = (run | use | call | start) [the] <tool> [tool];"]

@@ -18,12 +18,7 @@ _OUTPUT_LIMIT = 64 * 1024 * 1024  # bytes
 
 async def run_program(command: Sequence[str], text: bytes) -> bytes:
     """What a program makes of its input; raises VoiceError. Cancelled, it has been killed with all it started."""
-    try:
-        process = await anyio.open_process(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-    except OSError as error:
-        raise VoiceError(command[0], f"cannot be started: {error.strerror}") from error
+    process = await _start(command)
     output = bytearray()
 
     async def write() -> None:
@@ -39,12 +34,28 @@ async def run_program(command: Sequence[str], text: bytes) -> bytes:
             async for piece in process.stdout:
                 output += piece
                 if len(output) > _OUTPUT_LIMIT:
-                    break
+                    tasks.cancel_scope.cancel()
         if len(output) <= _OUTPUT_LIMIT and await process.wait() == 0:
             return bytes(output)
     finally:
         await _end(process)
     raise VoiceError(command[0], f"it ended with status {process.returncode}")
+
+
+async def _start(command: Sequence[str]) -> Process:
+    try:
+        # Shielded: a cancellation in the middle of a start would leave a process that nobody knows.
+        with anyio.CancelScope(shield=True):
+            process = await anyio.open_process(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise VoiceError(command[0], f"cannot be started: {error.strerror}") from error
+    return process
 
 
 async def _end(process: Process) -> None:

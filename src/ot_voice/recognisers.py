@@ -15,7 +15,10 @@ from typing import Any, Protocol
 from ot.errors import MissingVoiceError, ServiceUnavailableError, ToolError, ToolFailedError, VoiceError
 from ot.isolate import IsolateHost
 from ot.logs import write_log
+from ot_voice.audio import bytes_of
 from ot_voice.grammar import Names, spoken_names
+
+_SHORTEST = bytes_of(0.1)  # no word is shorter, and engines fail on nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class MoonshineRecogniser(IsolatedRecogniser):
         await self.call("prepare")
 
     async def transcribe(self, audio: bytes) -> Transcript:
+        if len(audio) < _SHORTEST:
+            return Transcript("", self.name)
         return Transcript((await self.call("transcribe", audio=audio))["text"], self.name)
 
 
@@ -86,6 +91,8 @@ class FasterWhisperRecogniser(IsolatedRecogniser):
         await self.call("prepare", model=self._model)
 
     async def transcribe(self, audio: bytes) -> Transcript:
+        if len(audio) < _SHORTEST:
+            return Transcript("", self.name)
         answer: Mapping[str, Any] = await self.call("transcribe", audio=audio, model=self._model)
         return Transcript(answer["text"], self.name, answer["confidence"])
 
@@ -106,15 +113,17 @@ class GrammarRecogniser(IsolatedRecogniser):
             self._reported |= left_out
 
     async def transcribe(self, audio: bytes) -> Transcript:
+        if len(audio) < _SHORTEST:
+            return Transcript("", self.name, 0.0)
         devices, tools = await self._spoken()
         answer = await self.call("transcribe", audio=audio, devices=tuple(devices), tools=tuple(tools))
-        text = restore_names(answer["text"], devices | tools)
+        text = restore_names(answer["text"], devices, article="the")
         return Transcript(text, self.name, confidence_of(answer["margin"]))
 
     async def _spoken(self) -> tuple[dict[str, str], dict[str, str]]:
         names = await self._names()
         tools = spoken_names(tool.replace(".", " ").replace("_", " ") for tool in names.tools)
-        return spoken_names(names.devices), {form: form for form in tools}
+        return spoken_names(names.devices), tools
 
 
 def confidence_of(margin: float) -> float:
@@ -129,10 +138,14 @@ _EVEN = 0.1  # nats for a hundredth of a second
 _SPREAD = 0.1
 
 
-def restore_names(text: str, names: Mapping[str, str]) -> str:
-    """Write the names in a command as their owners write them; the longest one that fits."""
+def restore_names(text: str, names: Mapping[str, str], *, article: str = "") -> str:
+    """Write the name in a command as its owner writes it, the longest one that fits; with an article in front of it.
+
+    Whether "the" was said is as hard to hear as it is unimportant.
+    """
     for spoken in sorted(names, key=len, reverse=True):
         before, found, after = f" {text} ".partition(f" {spoken} ")
         if found:
-            return f"{before} {names[spoken]} {after}".strip()
+            said = before.split() if not article or before.endswith(f" {article}") else [*before.split(), article]
+            return " ".join([*said, names[spoken], *after.split()])
     return text

@@ -50,7 +50,7 @@ class Segmenter:
     def __init__(self, settings: VadSettings) -> None:
         self._settings = settings
         self._state = _State.SILENT
-        self._before: deque[bytes] = deque(maxlen=max(1, round(settings.padding / _BLOCK_TIME)))
+        self._before: deque[bytes] = deque(maxlen=round(settings.padding / _BLOCK_TIME) + 1)
         self._blocks: list[bytes] = []
         self._voiced = 0.0  # seconds of speech in the blocks
         self._silence = 0.0  # seconds since the last of it

@@ -58,6 +58,7 @@ class _Decoder:
             unsayable = self._learn({word for name in (*devices, *tools) for word in name.split()})
             self._left_out = {name for name in (*devices, *tools) if not unsayable.isdisjoint(name.split())}
             if self._names is not None:
+                self._decoder.activate_search(_PHONES)  # the active one cannot be removed
                 self._decoder.remove_search(_COMMANDS)
             kept = ([name for name in names if name not in self._left_out] for names in (devices, tools))
             self._decoder.add_jsgf_string(_COMMANDS, render_grammar(*kept))

@@ -1,0 +1,99 @@
+"""Names and texts as spoken words, the grammar that is made of them, and how they are pronounced."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ot_voice.grammar import MOST_NAMES, render_grammar, spoken_names
+from ot_voice.live_names import find_names
+from ot_voice.pronunciation import pronounce, to_arpabet
+from ot_voice.recognisers import restore_names
+from ot_voice.words import say_number, spoken_form
+
+
+@pytest.mark.parametrize(
+    ("written", "spoken"),
+    [
+        ("Kitchen Light", "kitchen light"),
+        ("bedroomLamp_2", "bedroom lamp two"),
+        ("Süd 厨房", "sud"),
+        ("Set it to 21°, then 50%!", "set it to twenty one degrees then fifty percent"),
+        ("thirty per cent", "thirty percent"),
+        ("twenty-one", "twenty one"),
+        ("what’s on", "what's on"),
+        ("zwave.list_devices", "zwave list devices"),
+        ("<command> = (a | b); */", "command a b"),
+        ("", ""),
+    ],
+)
+def test_texts_become_the_words_that_are_said(written: str, spoken: str) -> None:
+    assert spoken_form(written) == spoken
+
+
+@given(st.text(max_size=80))
+def test_whatever_a_name_is_nothing_in_it_is_syntax(name: str) -> None:
+    assert set(spoken_form(name)) <= set("abcdefghijklmnopqrstuvwxyz' ")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (0, "zero"),
+        (13, "thirteen"),
+        (40, "forty"),
+        (99, "ninety nine"),
+        (305, "three hundred five"),
+        (2026, "two zero two six"),
+    ],
+)
+def test_numbers_are_said(number: int, words: str) -> None:
+    assert say_number(number) == words
+
+
+def test_names_that_sound_alike_are_one_and_odd_ones_are_left_out() -> None:
+    assert spoken_names(["Lamp", "LAMP!", "", "厨房", "a b c d e f g"]) == {"lamp": "Lamp"}
+    assert len(spoken_names(f"device {n}" for n in range(5000))) == MOST_NAMES
+
+
+def test_a_grammar_without_names_still_knows_yes_and_no() -> None:
+    assert "<device>" not in render_grammar([], [])
+    assert "yes | no" in render_grammar([], [])
+
+
+def test_names_come_back_as_their_owners_write_them() -> None:
+    names = {"lamp": "Lamp", "bedroom lamp": "Bedroom Lamp"}
+
+    assert restore_names("dim the bedroom lamp to thirty percent", names) == "dim the Bedroom Lamp to thirty percent"
+    assert restore_names("turn on the clamp", names) == "turn on the clamp"
+    assert restore_names("turn lamp on", names, article="the") == "turn the Lamp on"
+    assert restore_names("turn on the lamp", names, article="the") == "turn on the Lamp"
+
+
+def test_names_are_found_in_what_tools_give() -> None:
+    devices = [
+        {"name": "Lamp", "location": "Attic"},
+        {"name": "Attic Fan", "location": "Attic"},
+        {"name": 7},
+        "Door",
+        None,
+    ]
+
+    assert list(dict.fromkeys(find_names({"result": devices}))) == ["Lamp", "Attic", "Attic Lamp", "Attic Fan", "Door"]
+    assert list(find_names("text")) == list(find_names(7)) == []
+
+
+def test_words_that_no_dictionary_has_are_pronounced() -> None:
+    said = pronounce(["multisensor", "wohnzimmer"])
+
+    assert said["multisensor"].split()[:3] == ["M", "AH", "L"]
+    assert said["wohnzimmer"].startswith("W OW N")
+
+
+def test_without_espeak_nothing_is_pronounced() -> None:
+    assert pronounce(["multisensor"], program="no-such-program") == {}
+
+
+def test_signs_without_sound_are_left_out() -> None:
+    assert to_arpabet("ˈdʒʌdʒː ?") == "JH AH JH"
