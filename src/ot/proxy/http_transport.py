@@ -8,16 +8,15 @@ from types import TracebackType
 import anyio
 import httpx2
 from mcp.client._transport import TransportStreams
-from mcp.client.sse import sse_client
-from mcp.client.streamable_http import streamable_http_client
+from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
 from ot.proxy.authorisation import build_authorisation
+from ot.proxy.older_http import open_older_http
 from ot.proxy.plan import SessionPlan
 
+_SESSION_UNKNOWN = (400, 404)  # the protocol wants the second, some servers use the first
 _CONNECT = 15.0  # seconds
 _MAX_EVENT = 256 * 1024 * 1024  # bytes
-_GOODBYE = 2.0  # seconds for the word that ends a session
-_FOREVER = 365 * 24 * 3600.0  # seconds; how long an answer may take is decided by whoever waits for it
 
 
 class HttpTransport:
@@ -32,19 +31,15 @@ class HttpTransport:
         self._plan = plan
         self._stack = AsyncExitStack()
         self._refused: int | None = None  # the last status that was an error
-
-    @property
-    def refused(self) -> int | None:
-        """The status with which the server refused the last request that it refused."""
-        return self._refused
+        self.forgotten = False
 
     async def __aenter__(self) -> TransportStreams:
         url = self._plan.settings.url
         assert url is not None
+        client = await self._stack.enter_async_context(self._build_client())
         if self._plan.older:
-            streams = sse_client(url, sse_read_timeout=_FOREVER, httpx_client_factory=self._build_client)
+            streams = open_older_http(url, client, server=self._plan.server, max_event=_MAX_EVENT)
         else:
-            client = await self._stack.enter_async_context(self._build_client())
             streams = streamable_http_client(url, http_client=client, max_sse_event_size=_MAX_EVENT)
         try:
             return await self._stack.enter_async_context(streams)
@@ -57,22 +52,20 @@ class HttpTransport:
     ) -> bool | None:
         return await self._stack.__aexit__(kind, error, traceback)
 
-    def _build_client(
-        self,
-        headers: dict[str, str] | None = None,
-        timeout: httpx2.Timeout | None = None,
-        auth: httpx2.Auth | None = None,
-    ) -> httpx2.AsyncClient:
+    def _build_client(self) -> httpx2.AsyncClient:
+        """How long an answer may take is decided by whoever waits for it."""
         return httpx2.AsyncClient(
-            headers={**self._plan.settings.headers, **(headers or {})},
-            timeout=timeout or httpx2.Timeout(_CONNECT, read=None),
-            auth=auth or build_authorisation(self._plan),
+            headers=self._plan.settings.headers,
+            timeout=httpx2.Timeout(_CONNECT, read=None),
+            auth=build_authorisation(self._plan),
             event_hooks={"response": [self._note]},
         )
 
     async def _note(self, response: httpx2.Response) -> None:
         if response.status_code >= 400:
             self._refused = response.status_code
+            if MCP_SESSION_ID in response.request.headers and response.status_code in _SESSION_UNKNOWN:
+                self.forgotten = True
 
     def took_after(self, given: int) -> bool:
         """Not known; so it may have."""

@@ -18,6 +18,7 @@ from ot.proxy.server import ProxiedServer
 from ot.proxy.status import ServerStatus
 from ot.registry.definitions import PackDefinition
 from ot.registry.identifiers import identifier
+from ot.registry.names import is_of_python
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import LoadedPack, ToolRegistry
 
@@ -98,7 +99,7 @@ class Servers:
         for server in self._enabled():
             wanted = identifier(server.name, fallback="server")
             if not server.known:
-                absent[wanted] = partial(_explain_absence, server)
+                absent[f"{wanted}_" if is_of_python(wanted) else wanted] = partial(_explain_absence, server)
                 continue
             pack = self._packs.get(server.name)
             if pack is None:
@@ -134,7 +135,7 @@ class Servers:
         coming = [server for server in self._enabled() if server.state == "connecting" and not server.known]
         if not coming:
             return
-        named = [s for s in coming if re.search(rf"\b{re.escape(identifier(s.name, fallback='server'))}\b", code)]
+        named = [s for s in coming if re.search(rf"\b{re.escape(identifier(s.name, fallback='server'))}_?\b", code)]
         if named:
             await _wait_for(named, max(server.settings.start_timeout for server in named))
         if _LISTING.search(code):

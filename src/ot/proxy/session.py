@@ -16,7 +16,6 @@ from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
-    INVALID_REQUEST,
     CallToolResult,
     Implementation,
     ToolListChangedNotification,
@@ -37,7 +36,6 @@ from ot.proxy.transports import Transport, build_transport
 
 Answer = TypeVar("Answer")
 _VERDICT = 5.0  # seconds that it may take to find out how a connection ended
-_SESSION_GONE = "Session terminated"  # how the SDK words a 404 to a session, its only sign of it
 
 
 class Session:
@@ -202,9 +200,9 @@ class Session:
                 await self.ended.wait()
             reason = self.verdict if self.ended.is_set() else error.error.message
             return LostError(reason, begun=self._transport.took_after(given), tail=self._transport.tail)
-        if error.code == INVALID_REQUEST and error.error.message == _SESSION_GONE and not self._transport.ends:
+        if self._transport.forgotten and self.offer.era == "handshake":
             self.closing.set()
-            return LostError("has forgotten us", begun=False)
+            return LostError(f"has forgotten our session: {error.error.message}", begun=False)
         return ToolError(error.error.message or f"its server answered with the error {error.code}")
 
     # -- what is asked rarely, in its plain form
@@ -253,7 +251,7 @@ class Session:
             else:
                 await self._client.session.send_discover(self._client.protocol_version)
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED or error.error.message == _SESSION_GONE:
+            if error.code == CONNECTION_CLOSED or self._transport.forgotten:
                 self.closing.set()
 
 

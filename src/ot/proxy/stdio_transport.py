@@ -35,6 +35,7 @@ class StdioTransport:
     """One process and its two streams; use it with `async with`, which gives the streams."""
 
     ends = True
+    forgotten = False
 
     def __init__(self, server: str, command: ServerCommand) -> None:
         self._server = server

@@ -19,6 +19,7 @@ class Transport(Protocol):
     """Gives the streams when entered, and can tell afterwards what happened."""
 
     ended: anyio.Event  # it has ended by itself
+    forgotten: bool  # the server does not know our session any more
 
     @property
     def ends(self) -> bool:

@@ -1,0 +1,213 @@
+"""Servers over HTTP: every transport, lost connections, headers, and logins."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+
+from ot.errors import ServerUnavailableError
+from ot.execution.caller import Caller
+from ot.proxy.resources import list_resources
+from tests.http_programs import address_of, find_free_port, serve_http
+from tests.opened_executor import define
+from tests.proxied import Proxied, open_proxied
+
+pytestmark = pytest.mark.anyio
+
+KINDS = ("modern", "handshake", "json", "sse")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    with serve_http(request.param) as address:
+        yield address
+
+
+async def test_calls_of_every_size_and_several_at_once(url: str, tmp_path: Path) -> None:
+    answers: list[Any] = []
+
+    async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+        assert await proxied.call("web.echo", text="hello") == "hello"
+        with anyio.fail_after(60):
+            assert len(await proxied.call("web.large")) == 20 * 1024 * 1024
+
+            async def meet() -> None:
+                answers.append(await proxied.call("web.meet", count=8))
+
+            async with anyio.create_task_group() as tasks:
+                for _ in range(8):
+                    tasks.start_soon(meet)
+
+    assert answers == ["met"] * 8
+
+
+async def test_headers_of_the_settings_are_sent(tmp_path: Path) -> None:
+    with serve_http("handshake") as url:
+        settings = {
+            "url": url,
+            "json_text": True,
+            "headers": {"X-Api-Key": "swordfish-9", "Authorization": "Bearer of ours"},
+        }
+        async with open_proxied(tmp_path, {"web": settings}) as proxied:
+            found = await proxied.call("web.headers")
+
+    assert (found["x-api-key"], found["authorization"]) == ("swordfish-9", "Bearer of ours")
+
+
+@pytest.mark.parametrize("kind", ["handshake", "modern"])
+async def test_a_lost_connection_is_told_and_comes_back(kind: str, tmp_path: Path) -> None:
+    port = find_free_port()
+
+    async with open_proxied(tmp_path, {"web": {"url": address_of(kind, port)}}) as proxied:
+        with serve_http(kind, port=port):
+            first = await proxied.call("web.pid")
+        with pytest.raises(ServerUnavailableError):
+            await proxied.call("web.pid")
+        await proxied.servers.probe()
+        state_while_gone = proxied.status("web").state
+        with serve_http(kind, port=port):
+            with anyio.fail_after(30):
+                await proxied.servers.probe()
+                second = await proxied.call("web.pid")
+            assert proxied.status("web").state == "connected"
+
+    assert state_while_gone == "disconnected"
+    assert first != second
+
+
+async def test_a_session_that_the_server_has_forgotten_is_begun_anew_unseen(tmp_path: Path) -> None:
+    port = find_free_port()
+
+    async with open_proxied(tmp_path, {"web": {"url": address_of("handshake", port)}}) as proxied:
+        with serve_http("handshake", port=port):
+            first = await proxied.call("web.pid")
+        with serve_http("handshake", port=port):
+            assert await proxied.call("web.pid") != first
+
+
+async def test_health_sees_a_server_over_http_that_is_gone(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"web": {"url": address_of("handshake", find_free_port())}}) as proxied:
+        await proxied.servers.probe()
+
+        status = proxied.status("web")
+    assert status.state == "disconnected"
+    assert "cannot be reached at its address" in status.error
+
+
+async def test_progress_of_a_call_over_http(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    async def listen(done: float, total: float | None, message: str) -> None:
+        told.append(message)
+
+    with serve_http("handshake") as url:
+        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+            await proxied.call_as(Caller(progress=listen), "web.wait", seconds=0.2)
+
+    assert "web.wait: waiting" in told
+
+
+# -- logins
+
+
+class Browser:
+    """A client at the front that opens the pages it is sent to."""
+
+    session = object()
+    can_elicit = False
+    can_open_urls = True
+    can_sample = False
+    can_list_roots = False
+
+    def __init__(self, *, willing: bool = True) -> None:
+        self.asked: list[Mapping[str, Any]] = []
+        self._willing = willing
+
+    async def elicit(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        self.asked.append(params)
+        if not self._willing:
+            return {"action": "decline"}
+        async with httpx2.AsyncClient(follow_redirects=True) as client:
+            await client.get(params["url"])
+        return {"action": "accept"}
+
+    async def sample(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    async def list_roots(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    async def log(self, level: str, logger: str, data: Any) -> None:
+        pass
+
+
+def what_was_issued(url: str) -> dict[str, int]:
+    found: dict[str, int] = httpx2.get(url.replace("/mcp", "/issued")).json()
+    return found
+
+
+async def connect_as(proxied: Proxied, front: Browser) -> None:
+    """Use a server of which nothing is known yet, on behalf of a client."""
+    await proxied.servers.probe()
+
+    async def look(arguments: dict[str, Any]) -> Any:
+        return await list_resources(proxied.servers, "web")
+
+    proxied.registry.register(define("test.look"), look)
+    await proxied.executor.call("test.look", {}, caller=Caller(front=front))
+
+
+async def test_a_person_logs_in_once_and_the_token_is_kept_for_their_eyes_only(tmp_path: Path) -> None:
+    browser = Browser()
+    with serve_http("login") as url:
+        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+            await connect_as(proxied, browser)
+            assert await proxied.call("web.echo", text="in") == "in"
+        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+            assert await proxied.call("web.echo", text="again") == "again"
+        issued = what_was_issued(url)
+
+    (file,) = (tmp_path / "state" / "servers" / "tokens").iterdir()
+    assert issued["logins"] == 1
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert json.loads(file.read_text())["tokens"]["access_token"].startswith("access-secret")
+    assert "wants you to log in" in browser.asked[0]["message"]
+
+
+async def test_a_token_that_has_ended_is_renewed_without_a_person(tmp_path: Path) -> None:
+    with serve_http("login", environ={"LIFETIME": "1"}) as url:
+        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+            await connect_as(proxied, Browser())
+        await anyio.sleep(1.1)
+        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+            assert await proxied.call("web.echo", text="again") == "again"
+        issued = what_was_issued(url)
+
+    assert issued["logins"] == 1
+    assert issued["refresh"] >= 1
+
+
+async def test_where_nobody_can_log_in_the_error_says_how(tmp_path: Path) -> None:
+    with serve_http("login") as url:
+        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+            with pytest.raises(ServerUnavailableError) as caught:
+                await proxied.call("web.echo", text="in")
+
+    assert "nobody can be asked here" in caught.value.reason
+    assert "onetool login web" in caught.value.remedy
+
+
+async def test_a_login_that_is_declined_is_an_error(tmp_path: Path) -> None:
+    with serve_http("login") as url:
+        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+            with pytest.raises(ServerUnavailableError) as caught:
+                await connect_as(proxied, Browser(willing=False))
+
+    assert "who did not" in caught.value.reason
