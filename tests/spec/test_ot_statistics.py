@@ -15,6 +15,7 @@ from mcp_types import TextContent
 
 from ot.stats.report_file import MARK
 from tests.real_server import connect_server
+from tests.tokens import count_tokens
 
 pytestmark = pytest.mark.anyio
 
@@ -50,6 +51,12 @@ class Tool:
         result = await self._client.call_tool("run", {"command": command})
         assert isinstance(result.content[0], TextContent)
         return result.content[0].text, bool(result.is_error)
+
+    async def definition(self) -> str:
+        """What the client has in its context for this server."""
+        listed = (await self._client.list_tools()).tools[0]
+        described = {"name": listed.name, "description": listed.description, "inputSchema": listed.input_schema}
+        return f"{self._client.instructions}\n{json.dumps(described)}"
 
     async def value(self, command: str) -> Any:
         text, failed = await self.answer(command)
@@ -180,9 +187,11 @@ async def test_intermediate_results_that_stay_out_of_the_context_are_saved(tool:
     stats = await tool.value("ot.stats()")
 
     tokens = stats["estimated_tokens"]
-    assert tokens["direct_results"] > 3 * 200
+    results = [f"about {word}. " * 100 for word in ("one", "two", "three")]
+    assert tokens["direct_results"] == pytest.approx(sum(map(count_tokens, results)), rel=0.3)
     assert tokens["direct_definitions"] > 0
-    assert tokens["sent_definition"] > 100
+    assert tokens["sent_definition"] == pytest.approx(count_tokens(await tool.definition()), rel=0.3)
+    assert tokens["sent_commands"] == pytest.approx(count_tokens(WORK), rel=0.5)
     assert stats["context_saved"] == tokens["direct"] - tokens["sent"] > 0
     assert stats["runs"] == {"total": 1, "failed": 0, "cost_more": 0}
 

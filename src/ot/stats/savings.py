@@ -24,14 +24,15 @@ from ot.stats.figures import Offered, Savings, TimeSaved
 from ot.stats.scope import Scope
 from ot.stats.tokens import MEDIA_TOKENS, TEXT_RATIO, WIRE_RATIO, Kind, estimate_text
 
-OWN_PACK = "ot"
+OWN_PACKS = ("ot", "onetool")
 MOST_RESULT = 25_000  # tokens: where clients cut the result of a tool (Claude Code's default)
 LONGEST_PAUSE = 60.0  # seconds; after a longer one somebody was thinking, or away
 FEWEST_PAUSES = 5
 _CALL_FRAME, _RESULT_FRAME = 24, 18  # bytes around arguments and value that only our own wire has
 
 # The calls that the direct way would have made too, in whose context somebody's tokens count.
-_COMPARABLE = f"depth = 0 AND tool NOT LIKE '{OWN_PACK}.%' AND tool NOT LIKE '(%' AND client <> ''"
+_OURS = " ".join(f"AND tool NOT LIKE '{pack}.%'" for pack in OWN_PACKS)
+_COMPARABLE = f"depth = 0 {_OURS} AND tool NOT LIKE '(%' AND client <> ''"
 
 
 def _tokens(size: str, kind: str, ratios: Mapping[Kind, float]) -> str:
@@ -98,19 +99,20 @@ def _measure_definitions(connection: sqlite3.Connection, scope: Scope, registry:
 
 def measure_offer(registry: ToolRegistry, own_definition: str) -> Offered:
     """What every request would carry if all that there is were connected directly, beside what it carries of us."""
-    tools = [tool for tool in registry.definitions() if tool.pack != OWN_PACK]
+    tools = [tool for tool in registry.definitions() if tool.pack not in OWN_PACKS]
     own = estimate_text(len(own_definition.encode()), Kind.DEFINITION)
     return Offered(len(tools), round(sum(map(definition_tokens, tools))), round(own))
 
 
 def definition_tokens(tool: ToolDefinition) -> float:
     """What a client that is connected to this tool directly has in its context for it."""
-    text = json.dumps(
-        {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters},
-        separators=(",", ":"),
-        ensure_ascii=False,
-    )
-    return estimate_text(len(text.encode("utf-8", "replace")), Kind.DEFINITION)
+    return estimate_text(len(write_definition(tool).encode("utf-8", "replace")), Kind.DEFINITION)
+
+
+def write_definition(tool: ToolDefinition) -> str:
+    """A definition as a client is told it."""
+    told = {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 
 
 def measure_time(connection: sqlite3.Connection, scope: Scope) -> TimeSaved:

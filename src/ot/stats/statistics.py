@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio.to_thread
 
+from ot.config.values import RUN_TOOL
 from ot.errors import InvalidPeriodError, StatsDisabledError, StatsUnavailableError
 from ot.registry.registry import ToolRegistry
 from ot.registry.search import nearest
@@ -61,12 +62,19 @@ class Statistics:
         from ot.stats.summary import summarize  # noqa: PLC0415
 
         self._recorder.flush()
-        own = self._own_definition()
+        own = self._own_definition() or self._find_run()
         try:
             with open_for_reading(self._recorder.file) as connection:
                 return summarize(connection, period=period, tool=tool, registry=self._registry, own_definition=own)
         except BusyError as error:
             raise StatsUnavailableError(self._recorder.file, "other servers are writing to it; try again") from error
+
+    def _find_run(self) -> str:
+        """The definition of `run` where it is a tool among others: what an assistant of ours is told."""
+        from ot.stats.savings import write_definition  # noqa: PLC0415 - as above
+
+        found = [tool for tool in self._registry.definitions() if tool.name == RUN_TOOL]
+        return "".join(map(write_definition, found))
 
     def write_report(self, summary: Summary, output: str, *, folder: Path, roots: Sequence[Path] | None) -> Path:
         """The page, inside one of the roots; without any, wherever the file system lets us. Raises ReportWriteError."""
