@@ -73,8 +73,15 @@ class Tools:
         if error is not None:
             raise build_error(error["kind"], error["message"])
         if "file" in answer:
-            return read_form(self._channel.read_file(answer["file"]), answer["kind"])
+            return self._stored(answer)
         return decode(answer.get("value"))
+
+    def _stored(self, answer: Message) -> Any:
+        """A value that came as a file, which another run has written."""
+        try:
+            return read_form(self._channel.read_file(answer["file"]), answer["kind"])
+        except (OSError, ValueError) as error:
+            raise build_error("ValueError", f"the stored result cannot be read: {error}") from None
 
 
 class ToolProxy:

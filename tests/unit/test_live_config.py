@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import yaml
 
 from ot.app import App
 from tests.engine import open_engine, write_extension
+
+SERVERS = Path(__file__).parents[1] / "programs" / "servers"
 
 PACK = '''"""A pack of the test."""
 
@@ -144,6 +147,19 @@ async def test_the_time_of_extensions_changes_with_a_reload(app: App, tmp_path: 
     await run(app, "ot.reload()")
 
     assert "took longer than 0.3 s" in await run(app, "own.slow()")
+
+
+async def test_servers_come_and_go_with_a_reload(app: App, tmp_path: Path) -> None:
+    server = f"{{command: {sys.executable}, args: [{SERVERS / 'changing.py'}, {tmp_path / 'counter'}]}}"
+    configure(tmp_path, f"servers: {{changing: {server}}}")
+    added = await run(app, "ot.reload()")
+    called = await run(app, "changing.grow()")
+    configure(tmp_path, "")
+    await run(app, "ot.reload()")
+
+    assert added == "OK: Configuration reloaded"
+    assert called == "grow in start 0"
+    assert "There is no pack 'changing'" in await run(app, "changing.grow()")
 
 
 async def test_reloads_at_once_come_one_after_the_other(app: App, tmp_path: Path) -> None:

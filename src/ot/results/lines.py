@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -64,7 +65,7 @@ def item_lines(stored: StoredFile, first: int, *, light: bool = False) -> Iterat
     if not facts.breaks:
         if light and facts.size > LIGHT:
             raise TooHeavyError
-        yield from islice(render_lines(read_value(stored)), first, None)
+        yield from islice(render_lines(read_value(stored)), min(first, sys.maxsize), None)
         return
     opening, closing = _frame(stored)
     places = islice(stored.lines_from(first + 1), max(facts.lines - first, 0))

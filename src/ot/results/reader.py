@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 
 from ot.config.models import ResultSettings
-from ot.errors import ArgumentValueError, ExpiredResultError, ToolError
+from ot.errors import ArgumentValueError, ExpiredResultError, ToolError, ToolFailedError
 from ot.logs import LogSpan
 from ot.results.page import Query
 from ot.results.query import arguments_for, read_light_page
@@ -21,6 +21,8 @@ from ot.results.stored_value import StoredValue
 SEARCH_LIMIT = 20.0  # seconds
 SMALLEST_PAGE = 1_000  # characters
 _MODULE, _FUNCTION = "ot.results.query", "read_page"
+
+_ELSEWHERE = "ot.load(handle=...) gives the value to code, which can look for itself"
 
 Apart = Callable[[str, str, Mapping[str, Any]], Awaitable[Any]]
 """Calls a function, named by module and name, where it can be killed: `IsolateHost.run`."""
@@ -69,12 +71,16 @@ class ResultReader:
             raise ExpiredResultError(handle) from None  # in this very moment
         except ToolError as error:
             raise ArgumentValueError(error.message) from error  # it names the argument that makes no sense
+        except ToolFailedError as error:
+            if error.kind != "MemoryError":
+                raise
+            raise ToolError(f"it takes more memory than there is; {_ELSEWHERE}") from MemoryError()
         except ValueError as error:
             raise ToolError(f"the stored result cannot be read: {error}") from error
-        raise ToolError(f"it took longer than {self._limit:g} s and was stopped; {_way_out(query)}")
+        raise ToolError(f"it took longer than {self._limit:g} s and was stopped; {_way_out(query)}") from TimeoutError()
 
 
 def _way_out(query: Query) -> str:
     if query.search and not query.fuzzy:
         return "a simpler regular expression, without repetitions inside repetitions, is faster"
-    return "ot.load(handle=...) gives the value to code, which can look for itself"
+    return _ELSEWHERE

@@ -141,7 +141,7 @@ class ResultStore:
             self._check_size(writer.size + len(piece))
             writer.write(piece)
         now = self._clock()
-        return writer.finish(kind, what[:60], created=now, expires=now + self._settings.keep_for)
+        return writer.finish(kind, what, created=now, expires=now + self._settings.keep_for)
 
     def _begin(self) -> tuple[str, int]:
         """A handle that nobody has, and its unfinished file: whoever has made that one owns the handle."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from array import array
 from bisect import bisect_right
@@ -21,6 +22,8 @@ from ot_kernel.stored_form import TEXT
 HEADER = 512
 BLOCK = 256 * 1024  # bytes of content for which line breaks are counted together
 _COUNT = "Q"  # eight bytes
+_ODD = re.compile(r"[^ -~]")
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,8 @@ class ContentWriter:
 
     def finish(self, kind: str, what: str, *, created: float, expires: float) -> Facts:
         """Write index and header through to the disk; the file's own time says when it expires."""
-        facts = Facts(kind, what, self.size, self.breaks, created, expires, partial=self._last != b"\n")
+        name = _ODD.sub("?", what)[:_LONGEST_NAME]  # code may give a record any name; the header has room for this
+        facts = Facts(kind, name, self.size, self.breaks, created, expires, partial=self._last != b"\n")
         _write_all(self._descriptor, self._counts.tobytes())
         header = json.dumps(asdict(facts)).encode("ascii").ljust(HEADER - 1) + b"\n"
         os.pwrite(self._descriptor, header, 0)

@@ -255,7 +255,8 @@ class Session:
         try:
             kind = await anyio.to_thread.run_sync(value.copy_to, self._kernel.scratch / name)
         except (OSError, ValueError) as error:
-            message = {"kind": "OSError", "message": f"the stored result cannot be read: {error}"}
+            reason = error.strerror if isinstance(error, OSError) else error
+            message = {"kind": "OSError", "message": f"the stored result cannot be read: {reason}"}
             self._kernel.send({"id": number, "error": message})
         else:
             self._kernel.send({"id": number, "file": name, "kind": kind})
