@@ -35,6 +35,7 @@ TEMPLATE = """\
 #      [demo.upper(text={{ text }})] * {{ times }}
 
 # Other MCP servers, each offered as a pack of its name. ${NAME} is taken from secrets.yaml, then from the environment.
+# `onetool import` takes over those that other clients know.
 #servers:
 #  github: {command: npx, args: [-y, "@modelcontextprotocol/server-github"]}
 #  docs: {url: "https://example.com/mcp", timeout: 30}
