@@ -1,0 +1,110 @@
+"""The commands that know of servers: check, tools, accept, login."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.http_programs import serve_http
+from tests.proxied import program
+
+
+def onetool(
+    folder: Path, *arguments: str, servers: dict[str, Any], browser: str = "true"
+) -> subprocess.CompletedProcess[str]:
+    """The real command, in a folder that is home and project."""
+    (folder / ".onetool").mkdir(exist_ok=True)
+    (folder / ".onetool" / "onetool.yaml").write_text(json.dumps({"servers": servers}))
+    return subprocess.run(
+        [sys.executable, "-m", "onetool", *arguments],
+        cwd=folder,
+        env={"HOME": str(folder), "PATH": os.environ["PATH"], "BROWSER": browser},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_check_names_servers_that_cannot_be_started(tmp_path: Path) -> None:
+    servers = {
+        "gone": {"command": "no-such-program-anywhere"},
+        "lost": program("plain_server", cwd=str(tmp_path / "nowhere")),
+        "off": {"command": "no-such-program-either", "enabled": False},
+        "fine": program("plain_server"),
+    }
+
+    done = onetool(tmp_path, "check", servers=servers)
+
+    assert done.returncode == 2
+    assert "servers.gone: its command 'no-such-program-anywhere' was not found" in done.stdout
+    assert f"servers.lost: its folder {tmp_path / 'nowhere'} is not there" in done.stdout
+    assert "off" not in done.stdout
+    assert "fine" not in done.stdout
+
+
+def test_tools_of_a_server_that_was_seen_are_listed_without_starting_it(tmp_path: Path) -> None:
+    servers = {"changing": program("changing", tmp_path / "counter")}
+    onetool(tmp_path, "run", "changing.grow()", servers=servers)
+
+    done = onetool(tmp_path, "tools", "changing", servers=servers)
+
+    assert "changing.start_0()" in done.stdout
+    assert (tmp_path / "counter").read_text() == "1"
+
+
+def test_accept_shows_what_changed_and_takes_it_only_when_told_to(tmp_path: Path) -> None:
+    servers = {"changing": program("changing", tmp_path / "counter")}
+    for _ in range(2):
+        onetool(tmp_path, "run", "changing.grow()", servers=servers)
+
+    noted = onetool(tmp_path, "check", servers=servers)
+    asked = onetool(tmp_path, "accept", "changing", servers=servers)
+    accepted = onetool(tmp_path, "accept", "changing", "--yes", servers=servers)
+    again = onetool(tmp_path, "accept", "changing", servers=servers)
+
+    assert "note: servers.changing: 2 tools are not as they were accepted" in noted.stdout
+    assert asked.returncode == 1
+    assert "grow (changed)" in asked.stdout
+    assert '-  "description": "Grows. Start 0."' in asked.stdout
+    assert '+  "description": "Grows. Start 1."' in asked.stdout
+    assert "start_1 (new)" in asked.stdout
+    assert "Accepted 2 tools" in accepted.stdout
+    assert "Nothing has changed" in again.stdout
+
+
+@pytest.mark.parametrize("command", ["accept", "login"])
+def test_a_server_that_is_not_configured_is_named_with_those_that_are(tmp_path: Path, command: str) -> None:
+    done = onetool(tmp_path, command, "other", servers={"docs": {"url": "https://example.com/mcp"}})
+
+    assert done.returncode == 2
+    assert "docs" in done.stderr
+
+
+def test_login_sends_a_person_to_the_page_and_keeps_the_token(tmp_path: Path) -> None:
+    browser = tmp_path / "browser"
+    script = "import sys, urllib.request; urllib.request.urlopen(sys.argv[1]).read()"
+    browser.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{script}' \"$1\"\n")
+    browser.chmod(0o700)
+
+    with serve_http("login") as url:
+        servers = {"docs": {"url": url}}
+        refused = onetool(tmp_path, "run", "docs.echo(text='in')", servers=servers)
+        done = onetool(tmp_path, "login", "docs", servers=servers, browser=f"{browser} %s")
+        used = onetool(tmp_path, "run", "docs.echo(text='in')", servers=servers)
+        forgotten = onetool(tmp_path, "login", "docs", "--forget", servers=servers)
+
+    assert "onetool login docs" in refused.stdout + refused.stderr
+    assert done.returncode == 0, done.stderr
+    assert "Open this page to log in:\nhttp://127.0.0.1" in done.stdout
+    assert "docs is connected and offers" in done.stdout
+    assert used.stdout == "in\n"
+    assert forgotten.returncode == 0
+    assert not list((tmp_path / ".onetool/state/servers/tokens").iterdir())

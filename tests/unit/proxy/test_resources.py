@@ -1,0 +1,66 @@
+"""Resources and prompts of servers: listed together, read by their address, filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ot.errors import ToolError
+from ot.proxy.prompts import fill_prompt, list_prompts
+from ot.proxy.resources import list_resources, read_resource
+from tests.http_programs import serve_http
+from tests.proxied import open_proxied, program
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def notes() -> Iterator[dict[str, str]]:
+    """A server with notes."""
+    with serve_http("handshake") as url:
+        yield {"url": url}
+
+
+async def test_resources_of_all_servers_are_listed_with_patterns(notes: dict[str, str], tmp_path: Path) -> None:
+    servers = {"notes": notes, "plain": program("plain_server"), "gone": {"command": "no-such-program-anywhere"}}
+
+    async with open_proxied(tmp_path, servers) as proxied:
+        found = await list_resources(proxied.servers)
+
+    assert [(each["server"], each.get("uri") or each.get("uri_template")) for each in found] == [
+        ("notes", "notes://today"),
+        ("notes", "notes://{day}/all"),
+    ]
+
+
+@pytest.mark.parametrize(("uri", "text"), [("notes://today", "buy milk"), ("notes://monday/all", "notes of monday")])
+async def test_a_resource_is_read_from_whoever_has_it(
+    notes: dict[str, str], tmp_path: Path, uri: str, text: str
+) -> None:
+    async with open_proxied(tmp_path, {"notes": notes, "plain": program("plain_server")}) as proxied:
+        assert await read_resource(proxied.servers, uri) == text
+        assert await read_resource(proxied.servers, uri, "notes") == text
+
+
+async def test_a_resource_that_nobody_has_is_an_error_that_says_who_was_asked(
+    notes: dict[str, str], tmp_path: Path
+) -> None:
+    async with open_proxied(tmp_path, {"notes": notes, "plain": program("plain_server")}) as proxied:
+        with pytest.raises(ToolError, match=r"'notes://nowhere' cannot be read \(notes: .*ot\.resources\(\)"):
+            await read_resource(proxied.servers, "notes://nowhere")
+        with pytest.raises(ToolError, match="Servers: notes, plain"):
+            await read_resource(proxied.servers, "notes://today", "elsewhere")
+
+
+async def test_prompts_are_listed_and_filled_in(notes: dict[str, str], tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"notes": notes}) as proxied:
+        listed = await list_prompts(proxied.servers)
+        filled = await fill_prompt(proxied.servers, "greet", {"name": "Ada"})
+        with pytest.raises(ToolError, match="Prompts: greet"):
+            await fill_prompt(proxied.servers, "meet", {})
+
+    assert [(each["server"], each["name"]) for each in listed] == [("notes", "greet")]
+    assert listed[0]["arguments"] == [{"name": "name", "required": True}]
+    assert filled == [{"role": "user", "content": "Greet Ada."}]
