@@ -31,6 +31,6 @@ def _unfinished(data: bytes) -> int:
     """How many bytes at the end may be the beginning of such a character."""
     for count in range(_LONGEST - 1, 0, -1):
         tail = data[-count:]
-        if len(tail) == count and any(raw.startswith(tail) for raw in _BREAKING):
+        if len(tail) == count and any(raw.startswith(tail) and raw != tail for raw in _BREAKING):
             return count
     return 0
