@@ -6,7 +6,6 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +36,6 @@ def read_page(file: str, query: dict[str, Any]) -> dict[str, Any]:
     """Any page; blocking, and possibly for long: called in a helper process."""
     with StoredFile(Path(file)) as stored:
         return _read_page(stored, Query(**query))
-
-
-def arguments_for(file: Path, query: Query) -> dict[str, Any]:
-    """The arguments of `read_page`, as values that can be sent."""
-    return {"file": str(file), "query": asdict(query)}
 
 
 def _read_page(stored: StoredFile, query: Query) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
-from functools import partial
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,7 +14,6 @@ from ot.config.models import ResultSettings
 from ot.errors import ArgumentValueError, ExpiredResultError, ToolError, ToolFailedError
 from ot.logs import LogSpan
 from ot.results.page import Query
-from ot.results.query import arguments_for, read_light_page
 from ot.results.store import ResultStore
 from ot.results.stored_value import StoredValue
 
@@ -61,11 +60,12 @@ class ResultReader:
     async def _read(self, handle: str, query: Query) -> dict[str, Any]:
         file = await self._store.find(handle)
         try:
-            page = await anyio.to_thread.run_sync(partial(read_light_page, file, query))
+            page = await anyio.to_thread.run_sync(_read_light_page, file, query)
             if page is not None:
                 return page
             with anyio.move_on_after(self._limit):
-                found: dict[str, Any] = await self._apart(_MODULE, _FUNCTION, arguments_for(file, query))
+                arguments = {"file": str(file), "query": asdict(query)}
+                found: dict[str, Any] = await self._apart(_MODULE, _FUNCTION, arguments)
                 return found
         except FileNotFoundError:
             raise ExpiredResultError(handle) from None  # in this very moment
@@ -78,6 +78,12 @@ class ResultReader:
         except ValueError as error:
             raise ToolError(f"the stored result cannot be read: {error}") from error
         raise ToolError(f"it took longer than {self._limit:g} s and was stopped; {_way_out(query)}") from TimeoutError()
+
+
+def _read_light_page(file: Path, query: Query) -> dict[str, Any] | None:
+    from ot.results.query import read_light_page  # noqa: PLC0415 - loaded, on a thread, by the first who reads
+
+    return read_light_page(file, query)
 
 
 def _way_out(query: Query) -> str:

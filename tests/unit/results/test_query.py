@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from ot.errors import ToolError
 from ot.results.page import WIDTH, Query
-from ot.results.query import arguments_for, read_light_page, read_page
+from ot.results.query import read_light_page, read_page
 from ot.results.stored_file import BLOCK
 from ot_kernel.values import Image, Record
 from tests.unit.results.stores import open_store
@@ -32,7 +33,7 @@ def ask(tmp_path: Path) -> Ask:
 
 
 def pages_of(file: Path, query: Query) -> dict[str, Any]:
-    light, heavy = read_light_page(file, query), read_page(**arguments_for(file, query))
+    light, heavy = read_light_page(file, query), read_page(str(file), asdict(query))
     assert light is None or light == heavy
     return heavy
 
@@ -166,7 +167,7 @@ async def test_whatever_a_run_left_as_its_result_is_a_page_or_a_sentence(tmp_pat
     stored = await store.keep_file(lambda: os.open(lie, os.O_RDONLY), "value", what="list")
 
     try:
-        said = read_page(**arguments_for(await store.find(stored.handle), Query(**query)))["lines"]
+        said = read_page(str(await store.find(stored.handle)), asdict(Query(**query)))["lines"]
     except ToolError as error:
         said = error.message
     assert said == [] or said

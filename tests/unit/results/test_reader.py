@@ -88,8 +88,9 @@ async def test_a_record_may_have_any_name(store: ResultStore, host: IsolateHost,
 @pytest.mark.parametrize("field", ["offset", "limit", "column"])
 async def test_no_number_is_too_large_to_be_asked_for(store: ResultStore, host: IsolateHost, field: str) -> None:
     reader = open_reader(store, host)
+    huge: dict[str, Any] = {field: 10**30}
     for value in ("text", ["item"], 5.5):
         handle = (await store.keep_value(value)).handle
 
-        assert (await reader.query(handle, Query(**{field: 10**30})))["total_lines"] == 1
-        assert (await reader.query(handle, Query(**{field: 10**30}, search=".")))["total_lines"] == 1
+        assert (await reader.query(handle, Query(**huge)))["total_lines"] == 1
+        assert (await reader.query(handle, Query(**huge, search=".")))["total_lines"] == 1
