@@ -1,0 +1,130 @@
+"""Servers that others wrote, called through the proxy: over stdio, over HTTP, and over the HTTP of 2024."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from ot.errors import CallError, ToolError
+from ot.execution.caller import Caller
+from ot.proxy.prompts import fill_prompt, list_prompts
+from ot.proxy.resources import list_resources, read_resource
+from ot.values import Image
+from tests.proxied import Proxied, open_proxied
+from tests.reference_servers.servers import NAMES, reference_server, serve_everything
+
+pytestmark = pytest.mark.anyio
+
+Check = Callable[[Any], bool]
+
+
+def calls_of(folder: Path) -> dict[str, tuple[str, dict[str, Any], Check]]:
+    """For each server a call that needs no network: the tool, its arguments, and what its answer must be."""
+    (folder / "notes.txt").write_text("milk and bread")
+    repository = str(folder / "repository")
+    return {
+        "everything": ("get_sum", {"a": 2, "b": 40}, lambda text: "42" in text),
+        "filesystem": ("read_text_file", {"path": str(folder / "notes.txt")}, lambda found: "milk" in str(found)),
+        "memory": ("read_graph", {}, lambda graph: graph == {"entities": [], "relations": []}),
+        "git": ("git_log", {"repo_path": repository}, lambda text: "Begin" in str(text)),
+        "time": ("get_current_time", {"timezone": "Europe/Vienna"}, lambda text: "Europe/Vienna" in str(text)),
+        "sqlite": ("list_tables", {}, lambda tables: "[]" in str(tables)),
+        "thinking": (
+            "sequentialthinking",
+            {"thought": "One.", "nextThoughtNeeded": False, "thoughtNumber": 1, "totalThoughts": 1},
+            lambda answer: "1" in str(answer),
+        ),
+    }
+
+
+def settings_of(name: str, folder: Path) -> dict[str, Any]:
+    found = reference_server(name, folder)
+    return {"command": found.command, "args": list(found.args), "env": dict(found.env)}
+
+
+@pytest.fixture
+def pack(request: pytest.FixtureRequest) -> str:
+    name: str = request.getfixturevalue("name")
+    return {"time": "time_"}.get(name, name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_it_is_a_pack_and_can_be_called(name: str, pack: str, tmp_path: Path) -> None:
+    settings = settings_of(name, tmp_path)
+
+    async with open_proxied(tmp_path, {name: settings}) as proxied:
+        with anyio.fail_after(90):
+            await proxied.servers.catch_up(name)
+            tools = proxied.registry.pack(pack).tools
+            calls = calls_of(tmp_path)
+            if name in calls:
+                tool, arguments, fits = calls[name]
+                answer = await proxied.call(f"{pack}.{tool}", **arguments)
+                assert fits(answer), answer
+
+        assert tools
+        assert proxied.status(name).state == "connected"
+        assert proxied.registry.problems == []
+
+
+@pytest.mark.parametrize("transport", ["streamableHttp", "sse"])
+async def test_everything_over_http(transport: str, tmp_path: Path) -> None:
+    with serve_everything(transport) as url:
+        async with open_proxied(tmp_path, {"everything": {"url": url}}) as proxied:
+            with anyio.fail_after(90):
+                await check_everything(proxied)
+
+
+async def test_everything_over_stdio(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"everything": settings_of("everything", tmp_path)}) as proxied:
+        with anyio.fail_after(90):
+            await check_everything(proxied)
+
+
+async def check_everything(proxied: Proxied) -> None:
+    """What the reference server shows of the protocol."""
+    assert "hello" in await proxied.call("everything.echo", message="hello")
+    image = await proxied.call("everything.get_tiny_image")
+    assert any(isinstance(part, Image) for part in image)
+    weather = await proxied.call("everything.get_structured_content", location="New York")
+    assert isinstance(weather, Mapping)
+    assert "temperature" in weather
+    told: list[str] = []
+
+    async def listen(done: float, total: float | None, message: str) -> None:
+        told.append(message)
+
+    await proxied.call_as(Caller(progress=listen), "everything.trigger_long_running_operation", duration=1, steps=4)
+    assert told
+    with pytest.raises(CallError):
+        await proxied.call("everything.echo")
+    resources = await list_resources(proxied.servers)
+    first = next(each for each in resources if "uri" in each)
+    assert await read_resource(proxied.servers, first["uri"])
+    assert "args-prompt" in {prompt["name"] for prompt in await list_prompts(proxied.servers)}
+    filled = await fill_prompt(proxied.servers, "args-prompt", {"city": "Bern"})
+    assert "Bern" in filled[0]["content"]
+
+
+async def test_what_a_server_refuses_is_an_error_with_its_words(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"files": settings_of("filesystem", tmp_path)}) as proxied:
+        with pytest.raises(ToolError, match="outside allowed directories"):
+            await proxied.call("files.read_text_file", path="/etc/hostname")
+
+
+async def test_all_of_them_at_once(tmp_path: Path) -> None:
+    servers = {}
+    for name in NAMES:
+        (tmp_path / name).mkdir()
+        servers[name] = settings_of(name, tmp_path / name)
+
+    async with open_proxied(tmp_path, servers, environ={"PATH": os.environ["PATH"], "HOME": str(tmp_path)}) as proxied:
+        await proxied.servers.probe(90)
+
+        states = {status.name: status.state for status in proxied.servers.status()}
+    assert states == dict.fromkeys(NAMES, "connected")
