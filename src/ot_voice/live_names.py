@@ -72,12 +72,12 @@ class LiveNames:
 
 
 def find_names(value: Any) -> Iterator[str]:
-    """Names in what a tool gave: a list of texts, or of entries with `name` and perhaps `location`.
+    """Names in what a tool gave: a list of texts, or of entries with `name` and perhaps `location`; in an envelope too.
 
     A device is spoken of by its name, or by its place and name; a place alone is a name too ("how warm is the attic").
     """
     if isinstance(value, Mapping):
-        value = value.get("result", value.get("devices", list(value.values())))
+        value = next((item for item in value.values() if isinstance(item, list | tuple)), list(value.values()))
     if not isinstance(value, Iterable) or isinstance(value, str | bytes):
         return
     for item in value:
