@@ -148,7 +148,9 @@ async def health() -> dict[str, Any]:
     Example:
         ot.health()["problems"]
     """
-    return await current().part(Health).report()
+    report = await current().part(Health).report()
+    waiting = current().part(Reload).waiting
+    return {**report, "next_start": waiting} if waiting else report
 
 
 async def resources(*, server: str = "") -> list[dict[str, Any]]:

@@ -170,12 +170,14 @@ def test_what_waits_for_the_next_start_is_named(tmp_path: Path) -> None:
     with start(tmp_path, "") as server:
         configure(tmp_path, "execution: {memory: 512m, warm: 1}\nlog: {level: debug}")
         told = text_of(server.run("ot.reload()"))
+        shown = text_of(server.run("ot.health()['next_start']"))
         configure(tmp_path, "")
         again = text_of(server.run("ot.reload()"))
 
     assert told == (
         "OK: Configuration reloaded\nTakes effect at the next start of the server: execution.memory, log.level"
     )
+    assert shown == "[execution.memory, log.level]"
     assert again == "OK: Configuration reloaded"
 
 
