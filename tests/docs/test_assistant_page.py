@@ -1,0 +1,54 @@
+"""The page about the assistant is true."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from onetool.chat.commands import HELP
+from onetool.cli import COMMANDS
+from ot.config.loader import load_config
+from tests.models.clients import open_client
+from tests.models.raw_provider import llama_end, llama_part, raw_provider
+from tests.opened_executor import open_executor
+
+PAGE = (Path(__file__).parents[2] / "docs" / "assistant.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)\n```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("text", blocks("yaml"))
+def test_the_settings_can_be_loaded(tmp_path: Path, text: str) -> None:
+    file = tmp_path / ".onetool" / "onetool.yaml"
+    file.parent.mkdir()
+    file.write_text(text)
+
+    settings = load_config(environ={}, cwd=tmp_path, home=tmp_path).config.ai
+
+    assert settings.ollama.model == "qwen3"
+
+
+def test_every_command_of_the_conversation_is_listed() -> None:
+    shown = set(re.findall(r"^\| `(/\w+)`", PAGE, re.MULTILINE))
+
+    assert shown == set(re.findall(r"^(/\w+)", HELP, re.MULTILINE))
+    assert "chat" in COMMANDS
+
+
+async def test_the_program_shows_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    namespace: dict[str, object] = {}
+    exec(blocks("python")[0], namespace)
+    example = SimpleNamespace(**namespace)
+
+    async with raw_provider() as raw, open_executor() as opened:
+        raw.then(llama_part(calls=[("demo_upper", {"text": "a"})]), llama_end())
+        raw.then(llama_part("A."), llama_end())
+        async with open_client("ollama", opened.executor, raw.url) as client:
+            await example.show(client, "shout")
+
+    assert capsys.readouterr().out == "[demo.upper: 0.0 s]\nA."
