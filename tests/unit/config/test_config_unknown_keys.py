@@ -48,7 +48,7 @@ def test_a_key_at_the_wrong_depth_is_told_its_place(workspace: Workspace) -> Non
 def test_a_key_like_no_other_is_answered_with_all_known_ones(workspace: Workspace) -> None:
     workspace.write("stats: {qqq: 1}")
 
-    assert workspace.mistake().fix == "known keys here, nearest first: enabled"
+    assert workspace.mistake().fix == "known keys here, nearest first: enabled, keep_days"
 
 
 def test_a_pack_may_have_keys_of_its_own(workspace: Workspace) -> None:

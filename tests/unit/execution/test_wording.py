@@ -35,6 +35,22 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (errors.AliasCycleError(["a", "b", "a"]), "Aliases that lead back to themselves: a -> b -> a."),
     (errors.PackLoadError(Path("/x/brave.py"), "not valid Python", 3), "brave.py, line 3: not valid Python"),
     (
+        errors.StatsDisabledError(),
+        "Error: Statistics are disabled by the configuration (stats.enabled: false). Set it to true to collect them.",
+    ),
+    (
+        errors.StatsUnavailableError(Path("/h/stats.db"), "file is not a database"),
+        "Error: The statistics in /h/stats.db cannot be used: file is not a database.",
+    ),
+    (
+        errors.InvalidPeriodError("invalid", ["day", "all"]),
+        "Error: Invalid period 'invalid'. Valid: day, all. Example: ot.stats(period='day')",
+    ),
+    (
+        errors.ReportWriteError("a.html", "No such file or directory"),
+        "Error: Cannot write to 'a.html': No such file or directory",
+    ),
+    (
         errors.NewExtensionError("demo", "there is a pack of this name already"),
         "No extension 'demo' was written: there is a pack of this name already.",
     ),
