@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from ot.ai.events import Event, Retrying, TextDelta
+from ot.ai.events import Event, Retrying, TextDelta, ToolStarted
 from ot.errors import VoiceError
 from ot.execution.wording import word_error
 from ot_voice.events import Answering, Failed, Spoken, VoiceEvent
@@ -56,6 +56,8 @@ class Answer:
                 match event:
                     case TextDelta():
                         await _say_all(sentences.add(event.text), say)
+                    case ToolStarted():
+                        await _say_all(sentences.finish(), say)  # "One moment": now, not after the tool
                     case Retrying() if event.withdrawn:
                         sentences.clear()
                     case _:

@@ -80,7 +80,13 @@ def test_names_are_found_in_what_tools_give() -> None:
         None,
     ]
 
-    assert list(dict.fromkeys(find_names({"success": True, "value": devices}))) == ["Lamp", "Attic", "Attic Lamp", "Attic Fan", "Door"]
+    assert list(dict.fromkeys(find_names({"success": True, "value": devices}))) == [
+        "Lamp",
+        "Attic",
+        "Attic Lamp",
+        "Attic Fan",
+        "Door",
+    ]
     assert list(find_names("text")) == list(find_names(7)) == []
 
 

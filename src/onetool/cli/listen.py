@@ -92,6 +92,7 @@ async def _listen(
     options: Namespace, loaded: LoadedConfig, settings: VoiceSettings, source: AudioSource, launched: ZygoteProcess
 ) -> int:
     display = _Display(once=options.once, answered=not options.no_answer)
+    failure: VoiceError | None = None
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(loaded, launched=launched, offer_run=True))
         answers = None

