@@ -9,7 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from onetool.chat.commands import HELP
+from onetool.chat.display import describe_end
 from onetool.cli import COMMANDS
+from ot.ai.events import ToolEnded, ToolStarted
 from ot.config.loader import load_config
 from tests.models.clients import open_client
 from tests.models.raw_provider import llama_end, llama_part, raw_provider
@@ -38,6 +40,14 @@ def test_every_command_of_the_conversation_is_listed() -> None:
 
     assert shown == set(re.findall(r"^(/\w+)", HELP, re.MULTILINE))
     assert "chat" in COMMANDS
+
+
+def test_a_call_looks_like_that() -> None:
+    call = ToolStarted("1", "onetool.run", {"command": "len(ot.tools())"})
+
+    line = describe_end(ToolEnded("1", "onetool.run", 0.021, ok=True, text="42"), call, 80)
+
+    assert line in blocks("text")[0].splitlines()
 
 
 async def test_the_program_shows_an_answer(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from ot.ai.prices import cost_of
 from ot.ai.retry import Backoff
 from ot.ai.turn import Turn
 from ot.config.models import PriceSettings
-from ot.errors import ModelUnavailableError
+from ot.errors import ModelRefusedError, ModelUnavailableError
 from ot.logs import write_log
 
 AWAY = 300.0  # seconds for which a model that failed is left alone where there is another one
@@ -57,6 +57,7 @@ class Models:
         backoff: Backoff,
         prices: Mapping[str, PriceSettings],
         record: Record | None = None,
+        redact: Callable[[str], str] = str,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
@@ -65,6 +66,7 @@ class Models:
         self._backoff = backoff
         self._prices = prices
         self._record = record
+        self._redact = redact
         self._clock = clock
         self._sleep = sleep
         self._away_until = float("-inf")
@@ -112,6 +114,9 @@ class Models:
                         yield TextDelta(piece.text)
             if not turn.complete:
                 raise ModelUnavailableError(model.provider, "the answer broke off")
+        except (ModelRefusedError, ModelUnavailableError) as error:
+            error.reason = self._redact(error.reason)  # a server may repeat the key that it refuses
+            raise
         finally:
             # A turn that was stopped or broke off has cost what it has cost.
             usage = self._account(model, turn.spent, self._clock() - started)

@@ -57,6 +57,7 @@ class ToolLoop:
             backoff=backoff or Backoff(settings.retries),
             prices=settings.prices,
             record=record,
+            redact=executor.redactor.text,
         )
         self._calls = ToolCalls(executor, caller, most=settings.max_parallel)
         self._names = CallNames()

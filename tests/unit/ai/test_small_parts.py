@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ot.ai.arguments import read_arguments
 from ot.ai.http_failures import failure_of, read_retry_after
+from ot.ai.lazy_model import LazyModel
 from ot.ai.model import Spent
 from ot.ai.ollama_lines import without_breaks
 from ot.ai.prices import cost_of
@@ -76,6 +77,11 @@ def test_what_a_status_means(status: int, kind: type[Exception]) -> None:
     assert isinstance(error, kind)
     assert len(word_error(error)) < 600
     assert word_error(error).isprintable()
+
+
+def test_a_library_that_is_not_installed_is_told_before_anybody_asks() -> None:
+    with pytest.raises(MissingExtraError):
+        LazyModel("no_such_library", "model", lambda: pytest.fail("it was loaded"))
 
 
 def test_a_missing_extra_names_the_command_that_brings_it() -> None:

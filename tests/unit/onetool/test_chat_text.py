@@ -11,7 +11,7 @@ from onetool.chat.clean_text import clean, one_line, show_call, show_seconds
 from onetool.chat.commands import word_totals
 from onetool.chat.display import PlainDisplay
 from onetool.chat.markdown_blocks import MarkdownBlocks
-from ot.ai.events import Finished, Retrying, TextDelta, ToolEnded, ToolStarted, Usage
+from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted, Usage
 from ot.ai.failover import Totals
 
 DOCUMENT = (
@@ -56,8 +56,7 @@ def test_a_pipe_gets_the_words_and_stderr_the_rest() -> None:
     answers, notes = io.StringIO(), io.StringIO()
     display = PlainDisplay(answers, notes)
 
-    display.begin()
-    for event in [
+    events: list[Event] = [
         TextDelta("Let me"),
         TextDelta(" see."),
         ToolStarted("1", "demo.upper", {"text": "x"}),
@@ -66,7 +65,10 @@ def test_a_pipe_gets_the_words_and_stderr_the_rest() -> None:
         TextDelta("X it is"),
         Usage(1, 1),
         Finished("length"),
-    ]:
+    ]
+
+    display.begin()
+    for event in events:
         display.show(event)
     display.end()
 
