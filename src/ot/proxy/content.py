@@ -72,6 +72,9 @@ def _is_text(block: Any) -> bool:
 
 
 def _read_message(blocks: list[Any], structured: Any) -> str:
+    told = _read_failure(structured)
+    if told:
+        return told
     texts = [block["text"] for block in blocks if _is_text(block) and isinstance(block.get("text"), str)]
     message = "\n".join(text.strip() for text in texts if text.strip())
     if not message and structured is not None:
@@ -79,6 +82,14 @@ def _read_message(blocks: list[Any], structured: Any) -> str:
     if len(message) > MAX_MESSAGE:
         message = f"{message[:MAX_MESSAGE]}… (cut: {len(message):,} characters)"
     return message or _SILENT
+
+
+def _read_failure(structured: Any) -> str:
+    """The words of a failure that came with its parts named, as our own servers send it (`mcp_core.Result`)."""
+    if not isinstance(structured, dict) or structured.get("success") is not False:
+        return ""
+    parts = (structured.get(name) for name in ("error", "message", "instruction"))
+    return " ".join(dict.fromkeys(part.strip() for part in parts if isinstance(part, str)))[:MAX_MESSAGE]
 
 
 def _read_block(block: Any, form: ResultForm) -> Any:

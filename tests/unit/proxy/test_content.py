@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_core import Result
 from ot.errors import ToolError
 from ot.proxy.content import ResultForm, read_result, result_form
 from ot_kernel.values import Audio, Image, Resource
@@ -123,6 +124,13 @@ def test_a_failed_call_is_an_error_with_its_text(result: dict[str, Any], message
         read_result({**result, "isError": True}, PLAIN)
 
     assert caught.value.message == message
+
+
+def test_a_failure_of_our_own_servers_is_told_in_words() -> None:
+    plain = Result.failure("the lamp did not answer", "no_answer", instruction="Check its plug.").to_mcp()
+
+    with pytest.raises(ToolError, match=r"^the lamp did not answer Check its plug\.$"):
+        read_result(plain, PLAIN)
 
 
 def test_an_error_without_end_is_cut() -> None:
