@@ -41,7 +41,6 @@ from ot.results.reader import ResultReader
 from ot.results.store import RESULTS_FOLDER, ResultStore
 from ot.run.keeping import Keeping
 from ot.run.pack_proxy import Namespace
-from ot.run.run_tool import register_run
 from ot.run.runner import Runner
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
@@ -160,6 +159,8 @@ async def open_app(
         executor.lend(Reload(loaded, live.follow))
         stack.callback(load_when_idle(load_compiler).cancel)
         if offer_run:
+            from ot.run.run_tool import register_run  # only the assistant needs it
+
             register_run(registry, runner)
         yield App(config, registry, executor, supply, runner)
 

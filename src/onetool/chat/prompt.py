@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+from onetool.chat.clean_text import clean
+
 HISTORY = "chat_history"
 MOST_KEPT = 1000  # lines
 _PROMPT = "\001\033[1;36m\002› \001\033[0m\002"  # \001 and \002 tell readline what takes no room
@@ -52,7 +54,7 @@ class Prompt:
 
     def confirm(self, question: str) -> bool:
         """A plain yes or no; anything else is no."""
-        self._say(question)
+        self._say(clean(question))
         try:
             return input("Allow it? [y/N] ").strip().lower() in ("y", "yes")
         except EOFError:

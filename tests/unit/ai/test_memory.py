@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ot.ai.memory import Memory, Round, cut_middle, weigh
 from ot.ai.messages import AssistantMessage, Message, Text, ToolCall, ToolMessage, ToolResult, UserMessage
 from ot.config.models import MemorySettings
+from tests.properties import unhurried
 
 texts = st.text(max_size=40).map(lambda text: text * 20)
 rounds = st.lists(st.lists(texts, min_size=1, max_size=3), max_size=4)
@@ -42,6 +43,7 @@ def assert_acceptable(messages: tuple[Message, ...]) -> None:
         assert type(before) is not type(after)
 
 
+@unhurried
 @given(exchanges, st.integers(2, 20), st.integers(1000, 5000))
 def test_what_is_left_is_paired_and_within_bounds(
     played: list[tuple[str, list[list[str]], str, str]], count: int, size: int

@@ -16,6 +16,7 @@ from ot.ai.ollama_form import render_tools
 from ot.ai.schemas import acceptable
 from ot.registry.definitions import Cancellation, ToolDefinition
 from tests.opened_executor import define
+from tests.properties import unhurried
 
 LEGAL = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
 
@@ -33,6 +34,7 @@ def test_tools_are_chosen_by_patterns() -> None:
     assert not offer_tools(definitions, []).offers
 
 
+@unhurried
 @given(st.lists(st.text(min_size=1), unique=True, max_size=20))
 def test_names_are_legal_different_and_lead_back(names: list[str]) -> None:
     definitions = [ToolDefinition(f"a.{name}", "d", {"type": "object"}, "", Cancellation.ASYNC) for name in names]
@@ -122,6 +124,7 @@ keywords = st.sampled_from(
 )
 
 
+@unhurried
 @given(st.dictionaries(keywords, json_values | st.sampled_from(["#", "#/properties/a", "object"]), max_size=6))
 def test_whatever_a_server_says_the_schema_is_one(parameters: dict[str, Any]) -> None:
     schema, _ = acceptable(parameters)

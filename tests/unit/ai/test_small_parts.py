@@ -22,6 +22,7 @@ from ot.ai.retry import Backoff
 from ot.config.models import AiSettings, PriceSettings
 from ot.errors import MissingExtraError, ModelRefusedError, ModelUnavailableError
 from ot.execution.wording import word_error
+from tests.properties import unhurried
 
 PRICES = {
     "claude-*": PriceSettings(input=3, output=15),
@@ -98,6 +99,7 @@ def test_the_default_model_is_one_that_the_sdk_knows() -> None:
     assert AiSettings().anthropic.model in get_args(get_args(ModelParam)[0])
 
 
+@unhurried
 @given(st.text(alphabet='a\x85\u2028\u2029é\n"🎉'), st.lists(st.integers(0, 200), max_size=6))
 def test_characters_that_look_like_line_ends_are_escaped_wherever_packets_end(text: str, places: list[int]) -> None:
     encoded = text.encode()

@@ -13,12 +13,14 @@ from onetool.chat.display import PlainDisplay
 from onetool.chat.markdown_blocks import MarkdownBlocks
 from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted, Usage
 from ot.ai.failover import Totals
+from tests.properties import unhurried
 
 DOCUMENT = (
     "# Title\n\npara one\npara two\n\n- a\n- b\n\n```py\nx = 1\n\ny = 2\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nend"
 )
 
 
+@unhurried
 @given(st.text())
 def test_nothing_that_acts_on_the_terminal_is_left(text: str) -> None:
     cleaned = clean(text)
@@ -36,6 +38,7 @@ def test_lines_have_the_width_that_there_is() -> None:
     assert [show_seconds(0.0123), show_seconds(12.34)] == ["12 ms", "12.3 s"]
 
 
+@unhurried
 @given(st.lists(st.integers(0, len(DOCUMENT)), max_size=12))
 def test_settled_blocks_joined_are_the_document_however_it_arrives(cuts: list[int]) -> None:
     places = sorted(cuts)
