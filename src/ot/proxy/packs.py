@@ -23,16 +23,17 @@ from ot.registry.registry import ToolFunction
 _LARGE = 1024 * 1024  # characters of an answer that is read on a thread, so that others are answered meanwhile
 
 
-def build_pack(
-    server: ProxiedServer, placed: PackDefinition, wanted: str
-) -> tuple[PackDefinition, dict[str, ToolFunction], list[PackLoadError]]:
+BuiltPack = tuple[PackDefinition, dict[str, ToolFunction], list[PackLoadError]]
+
+
+def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> BuiltPack:
     """The pack of a server under the name that it got, the function of each tool, and what is odd about them.
 
     `wanted` is the name that it would have had: what policy says of that one holds too.
     """
     problems: list[PackLoadError] = []
     offer = server.offer()
-    tools = [tool for tool in server.shown_tools() if passes(tool["name"], server.settings.tools)]
+    tools = [tool for tool in server.memory.shown_tools() if passes(tool["name"], server.settings.tools)]
     pack = define_pack(
         server.name,
         placed.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import logging
 import math
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -21,8 +21,7 @@ from ot.proxy.backoff import Backoff
 from ot.proxy.cache import Offer
 from ot.proxy.failures import ConnectFailedError, LostError
 from ot.proxy.host import ProxyHost
-from ot.proxy.identity import digest_of_configuration, digest_of_place
-from ot.proxy.pins import Changes, hide_unaccepted
+from ot.proxy.memory import ServerMemory
 from ot.proxy.plan import Mode, SessionPlan
 from ot.proxy.status import State
 
@@ -53,8 +52,7 @@ class ProxiedServer:
         """Without a task group it can only tell what is known of it."""
         self.name = name
         self.settings = settings
-        self.digest = digest_of_configuration(name, settings, project=host.project)
-        self.place = digest_of_place(name, settings, project=host.project)
+        self.memory = ServerMemory(name, settings, host)
         self._host = host
         self._tasks = tasks
         self._tell_changed = changed
@@ -63,46 +61,18 @@ class ProxiedServer:
         self._scope: anyio.CancelScope | None = None  # of the connection, or of the attempt at one
         self._deadline: anyio.CancelScope | None = None  # of the attempt
         self._backoff = Backoff(anyio.current_time)
-        self._offer: Offer | None = None
-        self._forgotten = False  # what was remembered of it cannot be read
-        self._changes: Changes | None = None
         self._older = False
         self._retired = False
         self.last_failure: ConnectFailedError | None = None
 
     # -- what it offers
 
-    @property
-    def known(self) -> bool:
-        """Whether something is known of its tools, without looking further than for a file."""
-        if self._offer is not None:
-            return True
-        return not self._forgotten and self._host.cache.holds(self.name, self.digest)
-
     def offer(self) -> Offer:
-        """What it offers, or offered the last time; nothing where that is not known."""
-        if self._offer is None and not self._forgotten:
-            self._offer = self._host.cache.read(self.name, self.digest)
-            if self._offer is None:
-                self._forgotten = True
-                self.connect_soon()
-        return self._offer or Offer()
-
-    def changes(self) -> Changes:
-        """What differs from what a person has accepted; looked up anew, for they may have accepted it since."""
-        offer = self.offer()
-        if self._offer is None:
-            return Changes()  # nothing is known of it, so there is nothing to accept either
-        if self._changes is None or self._changes:
-            self._changes = self._host.pins.compare(self.place, offer.tools)
-        return self._changes
-
-    def shown_tools(self) -> list[Mapping[str, Any]]:
-        """Its tools as a model may see them."""
-        tools = self.offer().tools
-        if not self._host.pin_tools or not (changes := self.changes()):
-            return list(tools)
-        return list(hide_unaccepted(tools, changes, self._host.pins.read(self.place) or {}))
+        """What it offers, or offered the last time; where that is not known, nothing, and it is connected soon."""
+        found = self.memory.recall()
+        if found is None:
+            self.connect_soon()
+        return found or Offer()
 
     # -- its state
 
@@ -120,6 +90,11 @@ class ProxiedServer:
         """What went wrong the last time, while nothing has gone right since."""
         failure = self.last_failure
         return "" if failure is None or self.state == "connected" else f"it {failure.reason}"
+
+    @property
+    def due(self) -> bool:
+        """Whether it is being connected, or may be tried again soon enough for a call to wait."""
+        return self.state == "connecting" or self._backoff.remaining() <= PATIENT
 
     # -- its connection
 
@@ -214,7 +189,7 @@ class ProxiedServer:
 
     def _ways(self) -> Iterator[tuple[Mode, bool]]:
         """How to connect, the way that worked the last time first."""
-        known = self._offer or self._host.cache.read(self.name, self.digest)
+        known = self.memory.recall()
         stdio = self.settings.command is not None
         if self._older:
             yield "legacy", True
@@ -246,7 +221,7 @@ class ProxiedServer:
             project=self._host.project,
             state=self._host.state,
             environ=self._host.environ,
-            token_file=self._host.token_file(self.place),
+            token_file=self._host.token_file(self.memory.place),
             authorise=authorise,
             learn=self._host.learn,
         )
@@ -261,16 +236,7 @@ class ProxiedServer:
 
     def _on_changed(self, session: Session) -> None:
         """Take over what a connection says of the tools."""
-        offer = session.offer
-        if offer == self._offer:
-            return
-        before, self._offer, self._changes = self._offer, offer, None
-        if self._host.cache.read(self.name, self.digest) != offer:
-            self._host.cache.write(self.name, self.digest, offer)
-        changes = self.changes()
-        if changes:
-            write_log(logging.WARNING, "proxy.changed", server=self.name, changed=changes.changed, added=changes.added)
-        if before != offer:
+        if self.memory.note(session.offer):
             self._tell_changed(self)
 
     def _note_failure(self, failure: ConnectFailedError) -> None:
@@ -314,7 +280,7 @@ class ProxiedServer:
 
     def _refuse_unaccepted(self, tool: str) -> None:
         if self._host.pin_tools:
-            changes = self.changes()
+            changes = self.memory.changes()
             if tool in changes:
                 raise ToolChangedError("", server=self.name, new=tool in changes.added)
 

@@ -8,17 +8,18 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from ot.config.models import ServerSettings
 from ot.errors import CallError, PackLoadError, ServerUnavailableError, ToolError
 from ot.proxy.host import ProxyHost
-from ot.proxy.packs import build_pack
+from ot.proxy.packs import BuiltPack, build_pack
 from ot.proxy.server import ProxiedServer
 from ot.proxy.status import ServerStatus
 from ot.registry.definitions import PackDefinition
 from ot.registry.identifiers import identifier
-from ot.registry.names import is_of_python
+from ot.registry.names import is_of_python, rename_pack
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import LoadedPack, ToolRegistry
 
@@ -37,6 +38,7 @@ class Servers:
         self._tasks = tasks
         self._servers: dict[str, ProxiedServer] = {}
         self._packs: dict[str, PackDefinition] = {}  # what each server wants in the registry, by the server's name
+        self._prepared: dict[str, tuple[PackDefinition, BuiltPack]] = {}  # definitions that nobody has looked at yet
         self._problems: dict[str, list[PackLoadError]] = {}
 
     # -- which there are
@@ -50,7 +52,7 @@ class Servers:
         """Take over the configured servers; those of which nothing is known are connected soon, and not waited for."""
         self.show(settings)
         for server in self._enabled():
-            if not server.known:
+            if not server.memory.known:
                 server.connect_soon()
 
     async def apply(self, settings: Mapping[str, ServerSettings]) -> None:
@@ -65,7 +67,7 @@ class Servers:
         self._servers = {name: kept.get(name) or self._build(name, each) for name, each in settings.items()}
         self._offer()
         for server in self._enabled():
-            if not server.known:
+            if not server.memory.known:
                 server.connect_soon()
 
     def choose(self, name: str = "") -> list[ProxiedServer]:
@@ -98,7 +100,7 @@ class Servers:
         absent = {}
         for server in self._enabled():
             wanted = identifier(server.name, fallback="server")
-            if not server.known:
+            if not server.memory.known:
                 absent[f"{wanted}_" if is_of_python(wanted) else wanted] = partial(_explain_absence, server)
                 continue
             pack = self._packs.get(server.name)
@@ -113,7 +115,10 @@ class Servers:
         self._registry.register_late(placed.name, partial(self._load, server, wanted, placed))
 
     def _load(self, server: ProxiedServer, wanted: str, placed: PackDefinition) -> LoadedPack:
-        pack, functions, problems = build_pack(server, placed, wanted)
+        prepared, built = self._prepared.pop(server.name, (None, None))
+        if built is None or prepared is not self._packs.get(server.name) or built[0].name != placed.name:
+            built = build_pack(server, placed, wanted)
+        pack, functions, problems = built
         self._forget_problems(server.name)
         self._problems[server.name] = problems
         self._registry.problems.extend(problems)
@@ -132,14 +137,39 @@ class Servers:
 
     async def catch_up(self, code: str) -> None:
         """Wait for servers of which nothing is known yet, if the code of a run may be about them."""
-        coming = [server for server in self._enabled() if server.state == "connecting" and not server.known]
-        if not coming:
+        unready = [server for server in self._enabled() if self._is_unready(server)]
+        if not unready:
             return
-        named = [s for s in coming if re.search(rf"\b{re.escape(identifier(s.name, fallback='server'))}_?\b", code)]
-        if named:
-            await _wait_for(named, max(server.settings.start_timeout for server in named))
-        if _LISTING.search(code):
-            await _wait_for(coming, PROBE)
+        listing = _LISTING.search(code) is not None
+        named = [server for server in unready if _is_named(server, code)]
+        coming = [server for server in named if not server.memory.known and server.due]
+        if coming:
+            await _wait_for(coming, max(server.settings.start_timeout for server in coming))
+        if listing:
+            await _wait_for([server for server in unready if server.state == "connecting"], PROBE)
+        for server in unready if listing else named:
+            await self._prepare(server)
+
+    def _is_unready(self, server: ProxiedServer) -> bool:
+        """Whether its definitions are still to come: from the server itself, or from what is remembered of it."""
+        pack = self._packs.get(server.name)
+        if pack is None or server.memory.unreadable:
+            return True
+        return self._registry.is_late(self._places.name_of(pack) or "")
+
+    async def _prepare(self, server: ProxiedServer) -> None:
+        """Read the definitions of a server on a thread: a server may have hundreds, and others are to be answered."""
+        pack = self._packs.get(server.name)
+        name = self._places.name_of(pack) if pack is not None else None
+        if pack is not None and name is not None and self._registry.is_late(name) and server.memory.known:
+            placed = rename_pack(pack, name)
+            await anyio.to_thread.run_sync(server.memory.recall)
+            server.offer()  # which has it connected, if it could not be read
+            if server.memory.unreadable:
+                await _wait_for([server], server.settings.start_timeout)
+                return
+            built = await anyio.to_thread.run_sync(build_pack, server, placed, pack.name)
+            self._prepared[server.name] = (pack, built)
 
     async def probe(self, timeout: float = PROBE) -> None:
         """Find out, at once and in parallel, about every server that is not connected or whose end nobody would see."""
@@ -155,9 +185,9 @@ class Servers:
         pack = self.pack_name(server.name)
         if not server.settings.enabled:
             return ServerStatus(server.name, pack, "disabled")
-        if not server.known:
+        if not server.memory.known:
             return ServerStatus(server.name, pack, server.state, server.error)
-        changes = server.changes()
+        changes = server.memory.changes()
         return ServerStatus(
             server.name,
             pack,
@@ -174,6 +204,10 @@ class Servers:
             async with anyio.create_task_group() as tasks:
                 for server in self._servers.values():
                     tasks.start_soon(server.close)
+
+
+def _is_named(server: ProxiedServer, code: str) -> bool:
+    return re.search(rf"\b{re.escape(identifier(server.name, fallback='server'))}_?\b", code) is not None
 
 
 async def _wait_for(servers: list[ProxiedServer], seconds: float) -> None:

@@ -154,6 +154,10 @@ class ToolRegistry:
         """The name of every pack; none is loaded for it."""
         return sorted([*self._packs, *self._late])
 
+    def is_late(self, name: str) -> bool:
+        """Whether a pack is known by its name alone."""
+        return name in self._late
+
     def _load_all(self) -> None:
         for name in list(self._late):
             self._load(name)

@@ -115,6 +115,18 @@ async def test_a_server_that_fails_again_and_again_is_not_started_for_every_call
     assert len(counter.read_text()) < 20
 
 
+async def test_a_server_that_could_not_be_started_is_tried_again_by_the_next_call(tmp_path: Path) -> None:
+    late = tmp_path / "late_server.py"
+
+    async with open_proxied(tmp_path, {"late": {"command": sys.executable, "args": [str(late)]}}) as proxied:
+        with pytest.raises(ServerUnavailableError) as caught:
+            await proxied.call("late.echo", text="too early")
+        late.write_text(f"import runpy\nrunpy.run_path({str(PROGRAMS / 'plain_server.py')!r}, run_name='__main__')\n")
+
+        assert await proxied.call("late.echo", text="now") == "now"
+    assert "late_server.py" in caught.value.tail
+
+
 async def test_an_error_reads_well(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, {"crashing": program("crashing", tmp_path / "died")}) as proxied:
         with pytest.raises(ServerUnavailableError) as caught:

@@ -1,0 +1,75 @@
+"""What is remembered of one server: what it offers, and which of it a person has accepted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from ot.config.models import ServerSettings
+from ot.logs import write_log
+from ot.proxy.cache import Offer
+from ot.proxy.host import ProxyHost
+from ot.proxy.identity import digest_of_configuration, digest_of_place
+from ot.proxy.pins import Changes, hide_unaccepted
+
+
+class ServerMemory:
+    """Read from disk when somebody looks, and written when the server says something new."""
+
+    def __init__(self, name: str, settings: ServerSettings, host: ProxyHost) -> None:
+        self.place = digest_of_place(name, settings, project=host.project)
+        self._name = name
+        self._digest = digest_of_configuration(name, settings, project=host.project)
+        self._cache = host.cache
+        self._pins = host.pins
+        self._pin_tools = host.pin_tools
+        self._offer: Offer | None = None
+        self._changes: Changes | None = None
+        self._unreadable = False
+
+    @property
+    def known(self) -> bool:
+        """Whether something is known of its tools, without looking further than for a file."""
+        if self._offer is not None:
+            return True
+        return not self._unreadable and self._cache.holds(self._name, self._digest)
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether what was remembered is of no use, and the server has said nothing since."""
+        return self._offer is None and self._unreadable
+
+    def recall(self) -> Offer | None:
+        """What it offers, or offered the last time; None where that is not known. May be called on a thread."""
+        if self._offer is None and not self._unreadable:
+            self._offer = self._cache.read(self._name, self._digest)
+            self._unreadable = self._offer is None
+        return self._offer
+
+    def note(self, offer: Offer) -> bool:
+        """Take over what the server says now; whether that is anything new."""
+        if offer == self._offer:
+            return False
+        if self._cache.read(self._name, self._digest) != offer:
+            self._cache.write(self._name, self._digest, offer)
+        self._offer, self._changes = offer, None
+        if changes := self.changes():
+            write_log(logging.WARNING, "proxy.changed", server=self._name, changed=changes.changed, added=changes.added)
+        return True
+
+    def changes(self) -> Changes:
+        """What differs from what a person has accepted; looked up anew, for they may have accepted it since."""
+        offer = self.recall()
+        if offer is None:
+            return Changes()  # nothing is known of it, so there is nothing to accept either
+        if self._changes is None or self._changes:
+            self._changes = self._pins.compare(self.place, offer.tools)
+        return self._changes
+
+    def shown_tools(self) -> list[Mapping[str, Any]]:
+        """Its tools as a model may see them."""
+        offer = self.recall() or Offer()
+        if not self._pin_tools or not (changes := self.changes()):
+            return list(offer.tools)
+        return list(hide_unaccepted(offer.tools, changes, self._pins.read(self.place) or {}))
