@@ -71,6 +71,13 @@ TEMPLATE = """\
 # trace, debug, info, warning or error; to stderr where no file is named.
 #log: {level: info, file: null}
 
+# Who answers in `onetool chat`, who stands in for them, and with which tools: run, or patterns of them.
+#ai:
+#  provider: anthropic
+#  failover: ollama
+#  tools: run
+#  ollama: {model: llama3.2}
+
 # Where the documentation of packs is.
 #docs_url: https://onetool.beycom.online/reference/tools/
 """
