@@ -87,7 +87,8 @@ class ToolLoop:
         """What happens while the model answers; raises ModelError where it does not.
 
         Closing this, or cancelling whoever waits for it, ends the request and the calls, and waits until they have
-        ended. What was said and done until then is remembered; a question that nothing came of is not.
+        ended. What was said and done until then is remembered; a question that nothing came of is not. One answer at a
+        time: the next one waits until this one is over or closed.
         """
         async with self._one_at_a_time:
             exchange = self.memory.begin(text)
