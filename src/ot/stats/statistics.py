@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
@@ -15,9 +15,11 @@ from ot.config.values import RUN_TOOL
 from ot.errors import InvalidPeriodError, StatsDisabledError, StatsUnavailableError
 from ot.registry.registry import ToolRegistry
 from ot.registry.search import nearest
-from ot.stats.figures import Summary
 from ot.stats.recorder import Recorder
 from ot.stats.scope import PERIODS
+
+if TYPE_CHECKING:
+    from ot.stats.figures import Summary
 
 
 class Statistics:
