@@ -203,8 +203,14 @@ def test_check_reports_each_problem_in_a_line(onetool: OneTool, tmp_path: Path) 
 
     lines = finished.stdout.splitlines()
     assert finished.returncode == 2
-    assert [line.partition(":")[0] for line in lines] == ["projects.gone", "aliases.up", "aliases.ws"]
-    assert "upper" in lines[1]
+    assert [line.partition(":")[0] for line in lines] == [
+        "projects.gone",
+        "servers.github",
+        "aliases.up",
+        "aliases.ws",
+    ]
+    assert "'github-server' was not found" in lines[1]
+    assert "upper" in lines[2]
 
 
 def test_init_writes_a_file_that_is_valid_and_changes_nothing(onetool: OneTool, tmp_path: Path) -> None:

@@ -132,6 +132,8 @@ class ServerSettings(Section):
             raise mistake("args, env and cwd belong to a command, not to a url", "remove them, or use headers")
         if self.command is not None and self.headers:
             raise mistake("headers belong to a url, not to a command", "remove them, or use env")
+        if self.command is not None and "oauth" in self.model_fields_set:
+            raise mistake("oauth belongs to a url, not to a command", "remove it, or use env")
         return self
 
 
@@ -277,6 +279,12 @@ class VadSettings(Section):
     min_silence: Seconds = 0.7
     padding: Seconds = 0.4
     max_length: Annotated[Seconds, Field(ge=1, le=300)] = 15
+
+    @model_validator(mode="after")
+    def _ends_below_where_it_begins(self) -> VadSettings:
+        if self.release > self.threshold:
+            raise mistake("release is above threshold", "speech would end before it begins: swap them")
+        return self
 
 
 class VoiceSettings(Section):

@@ -180,6 +180,8 @@ def test_a_value_is_read_as_the_person_meant_it(
         ("servers: {g: {command: x, url: 'http://x'}}", "servers.g", "both command and url"),
         ("servers: {g: {command: x, headers: {a: b}}}", "servers.g", "headers belong to a url"),
         ("servers: {g: {url: 'http://x', args: [a]}}", "servers.g", "belong to a command"),
+        ("servers: {g: {command: x, oauth: {client_id: me}}}", "servers.g", "oauth belongs to a url"),
+        ("servers: {g: {url: 'http://x', oauth: {port: 0}}}", "servers.g.oauth.port", "1"),
         ("servers: {g: {url: 'ftp://x'}}", "servers.g.url", "http://"),
         ("servers: {g: {command: ''}}", "servers.g.command", "must be a name"),
         ("servers: {g: {command: x, env: {PORT: 80}}}", "servers.g.env.PORT", "must be text"),
