@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ot.errors import MissingVoiceError
+from ot.errors import MissingVoiceError, VoiceError
 
 
 def load_library(name: str) -> Any:
-    """Import a module by name; raises MissingVoiceError, which says how to install it."""
+    """Import a module by name; raises MissingVoiceError, which says how to install it, or VoiceError."""
     try:
         return importlib.import_module(name)
-    except (ImportError, OSError) as error:  # OSError: the module is there, a library of the system is not
+    except ImportError as error:
         raise MissingVoiceError(name.partition(".")[0], f"{type(error).__name__}: {error}") from error
+    except OSError as error:
+        # The module is there, a library of the system is not: for sounddevice, and for Moonshine, that is PortAudio.
+        reason = f"{error}; it needs a library of the system (Debian: apt install libportaudio2)"
+        raise VoiceError(name.partition(".")[0], reason) from error

@@ -15,7 +15,7 @@ from ot.execution.wording import word_error
 from ot.logs import write_log
 from ot_voice.grammar import MOST_NAMES, Names
 
-_PAUSE = 60.0  # seconds between two looks at the devices
+_PAUSE = 600.0  # seconds between two looks at the devices
 _FIRST = 15.0  # seconds in which a server that tells of devices should be there
 _RETRY = 0.5
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from anyio import to_thread
 
-from ot.errors import MissingVoiceError, VoiceError
+from ot.errors import VoiceError
 from ot_voice.audio import RATE
 from ot_voice.library import load_library
 from ot_voice.programs import run_program
@@ -48,13 +48,16 @@ class DevicePlayer:
             if not left:
                 raise sounddevice.CallbackStop
 
+        def finished() -> None:
+            loop.call_soon_threadsafe(ended.set)
+
         try:
             stream = sounddevice.RawOutputStream(
                 samplerate=RATE,
                 channels=1,
                 dtype="int16",
                 callback=fill,
-                finished_callback=lambda: loop.call_soon_threadsafe(ended.set),
+                finished_callback=finished,
             )
             with stream:
                 try:
@@ -93,7 +96,7 @@ def find_player() -> Player | None:
         sounddevice = load_library("sounddevice")
         sounddevice.query_devices(kind="output")
         return DevicePlayer()
-    except MissingVoiceError:
+    except VoiceError:
         pass
     except sounddevice.PortAudioError:
         pass

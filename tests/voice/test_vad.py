@@ -113,3 +113,8 @@ def test_quiet_speech_is_heard() -> None:
     loud = numpy.frombuffer(speak("turn on the kitchen light"), "<i2")
 
     assert len(hear(silence(0.5) + (loud // 20).astype("<i2").tobytes() + silence(1))) == 1
+
+
+def test_thresholds_the_wrong_way_round_are_a_mistake() -> None:
+    with pytest.raises(ValueError, match="release is above threshold"):
+        VadSettings(threshold=0.3, release=0.6)

@@ -78,6 +78,12 @@ TEMPLATE = """\
 #  tools: run
 #  ollama: {model: llama3.2}
 
+# How `onetool listen` hears and speaks: after which word, which names it knows, with which voice.
+#voice:
+#  wake_word: hey_jarvis
+#  names: [Desk Lamp, Coffee Machine]
+#  voice: en-us
+
 # Where the documentation of packs is.
 #docs_url: https://onetool.beycom.online/reference/tools/
 """
