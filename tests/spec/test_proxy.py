@@ -107,6 +107,19 @@ except ConnectionError as error:
     assert (told, fine) == (True, "fine")
 
 
+async def test_a_server_that_is_not_there_is_an_error_at_its_line_that_code_can_catch(tmp_path: Path) -> None:
+    caught = "try:\n    gone.tool()\nexcept ConnectionError as error:\n    told = str(error)\ntold"
+
+    async with open_engine(tmp_path / "project", config=config_of(gone={"command": "no-such-program-anywhere"})) as app:
+        plain = await app.runner.run("1\ngone.tool()")
+        told = (await app.runner.run(caught)).text
+
+    assert plain.is_error
+    assert "line 2: gone: the server gone" in plain.text
+    assert "no-such-program-anywhere cannot be started" in plain.text
+    assert "the server gone" in told
+
+
 async def test_names_that_python_cannot_write_are_reached_either_way(tmp_path: Path) -> None:
     code = 'odd.get_env(from_="a") == getattr(odd, "get-env")(**{"from": "a"}) == {"get-env": {"from": "a"}}'
     config = config_of(odd=program("odd_schemas", json_text=True))

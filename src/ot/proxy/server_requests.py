@@ -7,6 +7,7 @@ question is that client's; where they come from several it is refused, for it mi
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +26,7 @@ _LEVELS = {
     "error": logging.ERROR, "critical": logging.ERROR, "alert": logging.ERROR, "emergency": logging.ERROR,
 }  # fmt: skip
 
+_MOST_LOGGED = 600  # lines of one server in a minute
 Kind = TypeVar("Kind", bound=BaseModel)
 Ask = Callable[[Front], Awaitable[dict[str, Any]]]
 
@@ -36,6 +38,8 @@ class ServerRequests:
         self._server = server
         self._calls = calls
         self._roots = roots
+        self._logged = 0
+        self._minute = 0
 
     async def sample(
         self, context: ClientRequestContext, params: types.CreateMessageRequestParams
@@ -76,11 +80,25 @@ class ServerRequests:
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
         """Into our log, and to the clients whose calls are being carried out."""
+        if not self._may_log():
+            return
         level = _LEVELS.get(params.level, logging.INFO)
         write_log(level, f"{self._server}.log", logger=params.logger or "", message=params.data)
         logger = f"{self._server}.{params.logger}" if params.logger else self._server
         for _, front in self._calls.fronts():
             await front.log(params.level, logger, params.data)
+
+    def _may_log(self) -> bool:
+        """Whether one more line of this server is bearable; past that they are left out, which is logged once."""
+        minute = int(time.monotonic() // 60)
+        if minute != self._minute:
+            self._minute, self._logged = minute, 0
+        self._logged += 1
+        if self._logged == _MOST_LOGGED:
+            write_log(
+                logging.WARNING, "proxy.log", server=self._server, reason="too much; the rest of a minute is left out"
+            )
+        return self._logged < _MOST_LOGGED
 
     async def _ask(self, what: str, can: Callable[[Front], bool], ask: Ask) -> dict[str, Any] | types.ErrorData:
         found = self._find(can)

@@ -35,6 +35,7 @@ from ot.proxy.server_requests import ServerRequests
 from ot.proxy.transports import Transport, build_transport
 
 Answer = TypeVar("Answer")
+_BETWEEN_REFRESHES = 0.5  # seconds; a server that never stops changing must not keep us busy
 _VERDICT = 5.0  # seconds that it may take to find out how a connection ended
 
 
@@ -128,6 +129,7 @@ class Session:
                 write_log(logging.WARNING, "proxy.refresh", server=self._plan.server, reason=str(error))
             else:
                 changed(self)
+            await anyio.sleep(_BETWEEN_REFRESHES)
 
     async def _listen(self) -> None:
         """The sessionless protocol tells of changes only to who subscribes."""
@@ -145,7 +147,7 @@ class Session:
     async def _read_offer(self) -> Offer:
         client = self._client
         with LogSpan("proxy.list", server=self._plan.server) as span:
-            tools = await list_tools(client) if client.server_capabilities.tools is not None else ()
+            tools = await self._list_tools()
             span.add(tools=len(tools), version=client.protocol_version)
         info = client.server_info
         return Offer(
@@ -154,6 +156,15 @@ class Session:
             (info.title or info.name) if info is not None else "",
             "handshake" if client.session.initialize_result is not None else "sessionless",
         )
+
+    async def _list_tools(self) -> tuple[dict[str, Any], ...]:
+        """Its tools; many servers that have some forget to say so, and those that have none refuse."""
+        try:
+            return await list_tools(self._client)
+        except MCPError as error:
+            if self._client.server_capabilities.tools is not None or error.code == CONNECTION_CLOSED:
+                raise
+            return ()
 
     async def _on_message(self, message: object) -> None:
         if isinstance(message, ToolListChangedNotification):

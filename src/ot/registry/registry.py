@@ -151,8 +151,8 @@ class ToolRegistry:
         return [self._packs[name] for name in sorted(self._packs)]
 
     def pack_names(self) -> list[str]:
-        """The name of every pack; none is loaded for it."""
-        return sorted([*self._packs, *self._late])
+        """The name of every pack, also of those that are absent; none is loaded for it."""
+        return sorted({*self._packs, *self._late, *self.absent})
 
     def is_late(self, name: str) -> bool:
         """Whether a pack is known by its name alone."""

@@ -10,7 +10,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ot.errors import CallError, PreflightError, ToolArgumentError, UnknownPackError, UnknownToolError
+from ot.errors import (
+    CallError,
+    PreflightError,
+    ServerUnavailableError,
+    ToolArgumentError,
+    UnknownPackError,
+    UnknownToolError,
+)
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.run.pack_proxy import PROJECTS
@@ -42,7 +49,7 @@ def judge(references: Iterable[Reference], registry: ToolRegistry) -> None:
 def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | None:
     try:
         definition = registry.get(f"{reference.pack}.{reference.tool}")
-    except UnknownPackError as error:
+    except (UnknownPackError, ServerUnavailableError) as error:
         return error
     except UnknownToolError as error:
         # A project is an attribute of this pack, and whether there is one is seen when it is read.
