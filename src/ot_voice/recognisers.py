@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import anyio
+
 from ot.errors import MissingVoiceError, ServiceUnavailableError, ToolError, ToolFailedError, VoiceError
 from ot.isolate import IsolateHost
 from ot.logs import write_log
@@ -50,13 +52,15 @@ class IsolatedRecogniser:
         self.name = name
         self._module = module
         self._library = library
+        self._one_at_a_time = anyio.Lock()  # a second call would load the model a second time, in another process
 
     async def call(self, function: str, **arguments: Any) -> Any:
         """Call one function of the module; raises VoiceError."""
         if importlib.util.find_spec(self._library) is None:
             raise MissingVoiceError(self._library, "not installed")
         try:
-            return await self._host.run(self._module, function, arguments)
+            async with self._one_at_a_time:
+                return await self._host.run(self._module, function, arguments)
         except ToolFailedError as error:
             raise VoiceError(self.name, f"{error.kind}: {error.message} (incident {error.incident})") from error
         except ToolError as error:

@@ -139,13 +139,13 @@ async def test_memory_does_not_grow_with_speech_that_nobody_serves() -> None:
         await seen.wait_for(Dropped, 5)
         tracemalloc.start()
         before, _ = tracemalloc.get_traced_memory()
-        for more in range(1, 6):
+        for more in range(1, 4):
             source.say([SPEECH] * 1000)
             await seen.wait_for(Dropped, 5 + 8 * more)
         after, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
 
-    assert after - before < 1_000_000  # what was said takes five times as much
+    assert after - before < 1_000_000  # what was said takes three times as much as is allowed
 
 
 @pytest.mark.parametrize("kind", [VoiceError, RuntimeError])
@@ -275,7 +275,7 @@ async def test_closing_in_the_middle_leaves_no_process_and_no_task(tmp_path: Pat
 
 
 def test_no_thread_is_left_when_the_event_loop_ends() -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
 
     async def listen_for_a_moment() -> None:
         async with listen(Blocks(UTTERANCE), Words(forever), Replies(), Seen()):
@@ -283,7 +283,9 @@ def test_no_thread_is_left_when_the_event_loop_ends() -> None:
 
     asyncio.run(listen_for_a_moment())
 
-    assert threading.active_count() == before
+    for thread in set(threading.enumerate()) - before:  # told to end, as the event loop was
+        thread.join(10)
+        assert not thread.is_alive()
 
 
 async def test_an_error_in_the_block_comes_out_as_it_is() -> None:

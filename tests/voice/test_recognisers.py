@@ -159,6 +159,17 @@ async def test_where_one_of_the_two_fails_the_other_is_heard() -> None:
     await SecondOpinion(free, Fixed(None)).prepare()
 
 
+async def test_a_model_is_loaded_once_however_many_ask_for_it() -> None:
+    async with IsolateHost(memory=3 * 1024**3) as host:
+        recogniser = GrammarRecogniser(host, in_the_house)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(recogniser.prepare)
+            tasks.start_soon(recogniser.transcribe, bytes(16_000))
+            tasks.start_soon(recogniser.transcribe, bytes(16_000))
+
+        assert len(host.idle_pids()) == 1
+
+
 async def test_an_engine_that_hangs_is_dead_when_it_is_stopped(host: IsolateHost, tmp_path: Path) -> None:
     engine = IsolatedRecogniser(host, "hanging", module=str(ENGINE), library="numpy")
     pid = tmp_path / "pid"
