@@ -25,6 +25,7 @@ class HttpTransport:
     ends = False
     given = 0
     tail = ""
+    lane = None
 
     def __init__(self, plan: SessionPlan) -> None:
         self.ended = anyio.Event()

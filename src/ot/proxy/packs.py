@@ -75,16 +75,17 @@ async def _call(
     server: ProxiedServer, tool: str, form: ResultForm, arguments: dict[str, Any], *, repeatable: bool
 ) -> Any:
     result = await server.call(tool, plain_arguments(arguments), repeatable=repeatable)
+    if _size_of(result.get("content")) < _LARGE:
+        return read_result(result, form)
+    return await anyio.to_thread.run_sync(read_result, result, form)
 
-    def read() -> Any:
-        return read_result(result.model_dump(by_alias=True, mode="json", exclude_unset=True), form)
 
-    if (
-        sum(len(getattr(block, "text", None) or getattr(block, "data", None) or "") for block in result.content)
-        < _LARGE
-    ):
-        return read()
-    return await anyio.to_thread.run_sync(read)
+def _size_of(blocks: Any) -> int:
+    """About how many characters there are to be read."""
+    if not isinstance(blocks, list):
+        return 0
+    parts = [block.get(key) for block in blocks if isinstance(block, dict) for key in ("text", "data")]
+    return sum(len(part) for part in parts if isinstance(part, str))
 
 
 def _is_repeatable(tool: Mapping[str, Any]) -> bool:

@@ -26,8 +26,6 @@ from ot.proxy.plan import Mode, SessionPlan
 from ot.proxy.status import State
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult
-
     from ot.proxy.session import Session
 
 Answer = TypeVar("Answer")
@@ -246,7 +244,7 @@ class ProxiedServer:
 
     # -- calls
 
-    async def call(self, tool: str, arguments: dict[str, Any], *, repeatable: bool) -> CallToolResult:
+    async def call(self, tool: str, arguments: dict[str, Any], *, repeatable: bool) -> dict[str, Any]:
         """Call a tool by its own name; raises CallError. Cancelled, the server has been told.
 
         A call that was lost is made again if it never began, or if that is harmless.

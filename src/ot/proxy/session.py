@@ -16,7 +16,6 @@ from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
-    CallToolResult,
     Implementation,
     ToolListChangedNotification,
 )
@@ -185,10 +184,10 @@ class Session:
 
     # -- calls, each in its own task
 
-    async def call(self, tool: str, arguments: dict[str, Any], context: CallContext | None) -> CallToolResult:
-        """Call a tool by its own name; raises LostError, and ToolError where the server answers that it cannot.
+    async def call(self, tool: str, arguments: dict[str, Any], context: CallContext | None) -> dict[str, Any]:
+        """Call a tool by its own name, for its plain result; cancelled, the server has been told.
 
-        Cancelled, the server has been told.
+        Raises LostError, and ToolError where the server answers that it cannot.
         """
         given = self._transport.given
         progress = None
@@ -196,7 +195,10 @@ class Session:
             progress = _progress_of(context)
         with self.calls.add(context):
             try:
-                return await self._client.call_tool(tool, arguments, progress_callback=progress)
+                if self._transport.lane is not None and self.offer.era == "handshake":
+                    return await self._transport.lane.call(tool, arguments, progress)
+                result = await self._client.call_tool(tool, arguments, progress_callback=progress)
+                return result.model_dump(by_alias=True, mode="json", exclude_unset=True)
             except MCPError as error:
                 raise await self._judge(error, given) from error
             except ValidationError as error:

@@ -11,6 +11,8 @@ import logging
 import os
 import signal
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -22,6 +24,7 @@ from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 from ot.logs import write_log
 from ot.processes.guarded_process import GuardedProcess, start_guarded
 from ot.proxy.commands import ServerCommand
+from ot.proxy.fast_lane import FastLane
 from ot_sdk.protocol import Lines, ProtocolError
 
 GOODBYE = 3.0  # seconds in which it may end by itself; its guardian has less patience
@@ -44,18 +47,23 @@ class StdioTransport:
         self._status: int | None = None
         self.ended = anyio.Event()
         self.stray = ""  # the last line that was no message
+        self.lane: FastLane | None = None  # once it is started
 
     async def __aenter__(self) -> tuple[MessageReader, MessageWriter]:
         """Start it; raises OSError."""
         command = self._command
         process = start_guarded(command.words, environ=command.environ, cwd=command.folder)
         self._process = process
-        reader, writer = MessageReader(self, process), MessageWriter(process)
+        writer = MessageWriter(process)
+        reader = MessageReader(self, process)
+        lane = self.lane = FastLane(writer.write, partial(reader.put, certain=True))
+        reader.take = lane.take
 
         def end() -> None:
             self._status = process.ledger.status()
             self.ended.set()
             reader.end()
+            lane.end()
             writer.wake()
 
         process.on_end = end
@@ -123,12 +131,14 @@ class MessageReader:
         self._transport = transport
         self._process = process
         self._lines = Lines()
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[tuple[bytes, bool]] = deque()  # a line, and whether it is certain to be for the session
         self._size = 0
         self._paused = False
         self._stray = 0
         self._arrived = asyncio.Event()
         self._ended = False
+        self._idle = False  # the session waits for a line
+        self.take: Callable[[bytes], bool] = lambda _: False  # who gets a line before the session does
         process.on_output = self._on_output
 
     def _on_output(self, data: bytes) -> None:
@@ -139,9 +149,17 @@ class MessageReader:
             self._process.kill()
             return
         for line in lines:
-            if line and not line.isspace():
-                self._waiting.append(line)
-                self._size += len(line)
+            if not line or line.isspace():
+                continue
+            # A line that is not for the session may pass only where nothing stands before it: what a server logs
+            # before it answers is to be heard before the call has ended.
+            if not self._idle or self._waiting or not self.take(line):
+                self.put(line)
+
+    def put(self, line: bytes, *, certain: bool = False) -> None:
+        """A line for the session; unless that is certain, it is offered once more to whoever else might want it."""
+        self._waiting.append((line, certain))
+        self._size += len(line)
         if self._size > _MOST_UNREAD and not self._paused:
             self._paused = True
             self._process.pause_output()
@@ -150,6 +168,7 @@ class MessageReader:
     def end(self) -> None:
         """Nothing will come any more; what has come can still be read."""
         self._ended = True
+        self._waiting = deque((line, True) for line, certain in self._waiting if certain or not self.take(line))
         self._arrived.set()
 
     async def receive(self) -> SessionMessage:
@@ -163,17 +182,21 @@ class MessageReader:
                 self._transport.note_stray(line, type(error).__name__, self._stray)
 
     async def _next_line(self) -> bytes:
-        while not self._waiting:
-            if self._ended:
-                raise anyio.EndOfStream
-            self._arrived.clear()
-            await self._arrived.wait()
-        line = self._waiting.popleft()
-        self._size -= len(line)
-        if self._paused and self._size < _MOST_UNREAD // 2:
-            self._paused = False
-            self._process.resume_output()
-        return line
+        while True:
+            while not self._waiting:
+                if self._ended:
+                    raise anyio.EndOfStream
+                self._arrived.clear()
+                self._idle = True
+                await self._arrived.wait()
+                self._idle = False
+            line, certain = self._waiting.popleft()
+            self._size -= len(line)
+            if self._paused and self._size < _MOST_UNREAD // 2:
+                self._paused = False
+                self._process.resume_output()
+            if certain or not self.take(line):
+                return line
 
     async def aclose(self) -> None:
         """Nothing is read any more; the process is ended by the transport."""
@@ -213,7 +236,10 @@ class MessageWriter:
 
     async def send(self, item: SessionMessage, /) -> None:
         """Write one message; raises BrokenResourceError where the process has ended."""
-        line = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        await self.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+
+    async def write(self, line: bytes) -> None:
+        """Write one line, when there is room; raises BrokenResourceError where the process has ended."""
         while self._process.waiting:
             self._room.clear()
             await self._room.wait()

@@ -10,6 +10,7 @@ from mcp.client._transport import TransportStreams
 
 from ot.proxy.commands import build_command
 from ot.proxy.failures import ConnectFailedError
+from ot.proxy.fast_lane import FastLane
 from ot.proxy.http_transport import HttpTransport
 from ot.proxy.plan import SessionPlan
 from ot.proxy.stdio_transport import StdioTransport
@@ -20,6 +21,10 @@ class Transport(Protocol):
 
     ended: anyio.Event  # it has ended by itself
     forgotten: bool  # the server does not know our session any more
+
+    @property
+    def lane(self) -> FastLane | None:
+        """A shorter way for calls, where there is one."""
 
     @property
     def ends(self) -> bool:

@@ -1,0 +1,149 @@
+"""Calls of tools beside the SDK's session, on the same pipe: a call then costs a third of what it costs by way of it.
+
+The SDK builds and checks half a dozen models for a call, in several tasks. Here a line is written, and the line with
+its number is the answer. Everything else of the protocol stays the session's. Only for servers with a handshake: the
+sessionless protocol asks questions in its answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio.to_thread
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR
+
+FIRST = 1_000_000_000  # the session counts its own requests from 1
+_NUMBER = re.compile(rb'"id"\s*:\s*(\d{10})')
+_TOKEN = re.compile(rb'"progressToken"\s*:\s*(\d{10})')
+_EDGE = 256  # bytes at either end of a line where its number stands
+_SHORT = 64 * 1024  # bytes; nobody tells of progress in more
+_LARGE = 1024 * 1024  # bytes of an answer that is read on a thread
+
+Progress = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+class FastLane:
+    """Used by any number of calls at once; the transport hands every line to `take` first."""
+
+    def __init__(self, write: Callable[[bytes], Awaitable[None]], give_back: Callable[[bytes], None]) -> None:
+        self._write = write  # waits for room in the pipe; raises BrokenResourceError where nobody reads any more
+        self._give_back = give_back  # for a line that only looked like an answer of ours
+        self._numbers = itertools.count(FIRST)
+        self._flights: dict[int, asyncio.Queue[bytes | None]] = {}
+        self._ended = False
+
+    def take(self, line: bytes) -> bool:
+        """Whether a line belongs to one of our calls; it is only looked at, and read by the call itself."""
+        if not self._flights:
+            return False
+        found = _NUMBER.search(line, 0, _EDGE) or _NUMBER.search(line, max(0, len(line) - _EDGE))
+        if found is None and len(line) < _SHORT:
+            found = _TOKEN.search(line)
+        flight = self._flights.get(int(found[1])) if found is not None else None
+        if flight is None:
+            return False
+        flight.put_nowait(line)
+        return True
+
+    def end(self) -> None:
+        """Nothing will be answered any more."""
+        self._ended = True
+        for flight in self._flights.values():
+            flight.put_nowait(None)
+
+    async def call(self, tool: str, arguments: dict[str, Any], progress: Progress | None) -> dict[str, Any]:
+        """The plain result of `tools/call`; raises MCPError. Cancelled, the server has been told."""
+        if self._ended:
+            raise _closed()
+        number = next(self._numbers)
+        params: dict[str, Any] = {"name": tool, "arguments": arguments}
+        if progress is not None:
+            params["_meta"] = {"progressToken": number}
+        flight = self._flights[number] = asyncio.Queue()
+        sent = False
+        try:
+            line = _line({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+            sent = True
+            try:
+                await self._write(line)
+            except anyio.BrokenResourceError:
+                raise _closed() from None
+            return await self._answer(number, flight, progress)
+        except asyncio.CancelledError:
+            if sent:
+                await self._tell_cancelled(number)
+            raise
+        finally:
+            del self._flights[number]
+
+    async def _answer(
+        self, number: int, flight: asyncio.Queue[bytes | None], progress: Progress | None
+    ) -> dict[str, Any]:
+        while True:
+            line = await flight.get()
+            if line is None:
+                raise _closed()
+            message = await _read(line)
+            if message.get("id") == number and "method" not in message:
+                return _result_of(message)
+            if not await _tell(message, number, progress):
+                self._give_back(line)
+
+    async def _tell_cancelled(self, number: int) -> None:
+        params = {"requestId": number, "reason": "the caller does not wait any more"}
+        with anyio.move_on_after(1, shield=True):
+            try:
+                await self._write(_line({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+            except anyio.BrokenResourceError:
+                pass
+
+
+async def _tell(message: dict[str, Any], number: int, progress: Progress | None) -> bool:
+    """Pass on how far the call is; False where the message is about something else."""
+    params = message.get("params")
+    if message.get("method") != "notifications/progress" or not isinstance(params, dict):
+        return False
+    if params.get("progressToken") != number or progress is None:
+        return False
+    done, total, text = params.get("progress"), params.get("total"), params.get("message")
+    if isinstance(done, int | float):
+        await progress(
+            float(done),
+            float(total) if isinstance(total, int | float) else None,
+            text if isinstance(text, str) else None,
+        )
+    return True
+
+
+def _result_of(message: dict[str, Any]) -> dict[str, Any]:
+    result, error = message.get("result"), message.get("error")
+    if isinstance(result, dict):
+        return result
+    facts: dict[str, Any] = error if isinstance(error, dict) else {}
+    code, text = facts.get("code"), facts.get("message")
+    raise MCPError(
+        code if isinstance(code, int) else INTERNAL_ERROR, str(text or "its answer is neither a result nor an error")
+    )
+
+
+async def _read(line: bytes) -> dict[str, Any]:
+    """A line as a message; an empty one where it is none."""
+    try:
+        found = json.loads(line) if len(line) < _LARGE else await anyio.to_thread.run_sync(json.loads, line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def _closed() -> MCPError:
+    return MCPError(CONNECTION_CLOSED, "Connection closed")
