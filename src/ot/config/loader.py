@@ -88,10 +88,10 @@ def _build(layers: Sequence[Layer], keys: Sequence[Key]) -> Config:
     That finds also what a nearer layer covers. Only what is still unfinished can then be wrong with the whole.
     """
     merged: dict[Any, Any] = {}
-    for layer in reversed(layers):
+    for layer in reversed(layers):  # without any, nothing has to be validated, nor a validator built
         _validate(layer.values, [layer], keys, leave_out=UNFINISHED)
         merged = merge(merged, layer.values)
-    config = _validate(merged, layers, keys) or Config()
+    config = (_validate(merged, layers, keys) if merged else None) or Config.model_construct()
     _check_aliases(config, layers)
     return config
 

@@ -43,7 +43,9 @@ Provider = Annotated[Literal["anthropic", "ollama"], BeforeValidator(read_word)]
 class Section(BaseModel):
     """A mapping of the file with a closed set of keys."""
 
-    # Built on first use: the validators of sections that only stand inside another one are never needed.
+    # Built on first use: the validators of sections that only stand inside another one are never needed. For the same
+    # reason a section that is a default is constructed: there is nothing in it to validate, and the start of a server
+    # would wait for its validator.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     @model_validator(mode="before")
@@ -118,9 +120,9 @@ class ServerSettings(Section):
     enabled: bool = True
     timeout: Seconds | None = None
     start_timeout: Seconds = 60
-    tools: ToolFilter = ToolFilter()
+    tools: ToolFilter = ToolFilter.model_construct()
     json_text: bool = False  # text in its answers that is JSON becomes a value
-    oauth: OAuthSettings = OAuthSettings()
+    oauth: OAuthSettings = OAuthSettings.model_construct()
 
     @model_validator(mode="after")
     def _one_way_to_reach_it(self) -> ServerSettings:
@@ -264,9 +266,9 @@ class AiSettings(Section):
     max_parallel: Annotated[Count, Field(ge=1, le=64)] = 8
     retries: Annotated[Count, Field(ge=0, le=20)] = 4
     timeout: Seconds = 300
-    memory: MemorySettings = MemorySettings()
-    anthropic: AnthropicSettings = AnthropicSettings()
-    ollama: OllamaSettings = OllamaSettings()
+    memory: MemorySettings = MemorySettings.model_construct()
+    anthropic: AnthropicSettings = AnthropicSettings.model_construct()
+    ollama: OllamaSettings = OllamaSettings.model_construct()
     prices: dict[Pattern, PriceSettings] = {}
 
 
@@ -305,7 +307,7 @@ class VoiceSettings(Section):
     queue: Annotated[Count, Field(ge=1, le=100)] = 3
     recognition_timeout: Seconds = 20
     microphone: Name | None = None
-    vad: VadSettings = VadSettings()
+    vad: VadSettings = VadSettings.model_construct()
 
 
 class Config(Section):
@@ -315,16 +317,16 @@ class Config(Section):
     aliases: dict[Identifier, Annotated[str, AfterValidator(check_target)]] = {}
     snippets: dict[Identifier, SnippetSettings] = {}
     servers: dict[Annotated[str, AfterValidator(check_server_name)], ServerSettings] = {}
-    execution: ExecutionSettings = ExecutionSettings()
-    workers: WorkerSettings = WorkerSettings()
-    results: ResultSettings = ResultSettings()
-    stats: StatsSettings = StatsSettings()
-    policy: PolicySettings = PolicySettings()
-    security: SecuritySettings = SecuritySettings()
+    execution: ExecutionSettings = ExecutionSettings.model_construct()
+    workers: WorkerSettings = WorkerSettings.model_construct()
+    results: ResultSettings = ResultSettings.model_construct()
+    stats: StatsSettings = StatsSettings.model_construct()
+    policy: PolicySettings = PolicySettings.model_construct()
+    security: SecuritySettings = SecuritySettings.model_construct()
     topics: tuple[TopicSettings, ...] = ()
-    prompts: PromptSettings = PromptSettings()
+    prompts: PromptSettings = PromptSettings.model_construct()
     packs: dict[Name, PackSettings] = {}
-    log: LogSettings = LogSettings()
-    ai: AiSettings = AiSettings()
-    voice: VoiceSettings = VoiceSettings()
+    log: LogSettings = LogSettings.model_construct()
+    ai: AiSettings = AiSettings.model_construct()
+    voice: VoiceSettings = VoiceSettings.model_construct()
     docs_url: Url = "https://onetool.beycom.online/reference/tools/"
