@@ -30,14 +30,22 @@ def read_environment(environ: Mapping[str, str], *, cwd: Path, home: Path, keys:
         if not name.startswith(PREFIX) or name in (CONFIG_VARIABLE, TOKEN_VARIABLE):
             continue
         if name not in settable:
-            best = nearest(name, [*settable, CONFIG_VARIABLE, TOKEN_VARIABLE])[0]
-            raise ConfigError("unknown variable", key=dotted([name]), fix=f"the nearest known one is {best}")
+            raise ConfigError("unknown variable", key=dotted([name]), fix=_suggest(name, settable))
         if environ[name].strip():
             value = _read_variable(environ[name].strip(), settable[name], cwd=cwd, home=home)
             for part in reversed(settable[name].path):
                 value = {part: value}
             layers.append(Layer(name, value, value))
     return layers
+
+
+def _suggest(name: str, settable: Mapping[str, Key]) -> str:
+    """The variables of this name in any section, where that was left out; else the nearest."""
+    word = name.removeprefix(PREFIX).lower()
+    alike = [other for other, key in settable.items() if key.path[-1] == word]
+    if len(alike) > 1:
+        return f"the nearest known ones are {', '.join(alike)}"
+    return f"the nearest known one is {nearest(name, [*settable, CONFIG_VARIABLE, TOKEN_VARIABLE])[0]}"
 
 
 def _read_variable(text: str, key: Key, *, cwd: Path, home: Path) -> Any:

@@ -57,7 +57,9 @@ async def test_every_server_of_a_process_has_the_tool(app: LateApp, mode: str) -
     ],
     ids=["yes", "no", "nonsense", "declined", "cancelled"],
 )
-async def test_a_person_is_asked_where_the_policy_wants_it(app: LateApp, answer: ElicitResult, *, succeeds: bool) -> None:
+async def test_a_person_is_asked_where_the_policy_wants_it(
+    app: LateApp, answer: ElicitResult, *, succeeds: bool
+) -> None:
     questions = []
 
     async def ask(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
