@@ -52,7 +52,7 @@ def test_check_names_servers_that_cannot_be_started(tmp_path: Path) -> None:
 
 def test_tools_of_a_server_that_was_seen_are_listed_without_starting_it(tmp_path: Path) -> None:
     servers = {"changing": program("changing", tmp_path / "counter")}
-    onetool(tmp_path, "run", "changing.grow()", servers=servers)
+    onetool(tmp_path, "run", "changing.start_0()", servers=servers)
 
     done = onetool(tmp_path, "tools", "changing", servers=servers)
 
@@ -63,7 +63,7 @@ def test_tools_of_a_server_that_was_seen_are_listed_without_starting_it(tmp_path
 def test_accept_shows_what_changed_and_takes_it_only_when_told_to(tmp_path: Path) -> None:
     servers = {"changing": program("changing", tmp_path / "counter")}
     for _ in range(2):
-        onetool(tmp_path, "run", "changing.grow()", servers=servers)
+        onetool(tmp_path, "run", "ot.resources()", servers=servers)  # which connects every server
 
     noted = onetool(tmp_path, "check", servers=servers)
     asked = onetool(tmp_path, "accept", "changing", servers=servers)
