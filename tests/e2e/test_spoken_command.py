@@ -57,7 +57,18 @@ def test_a_spoken_command_turns_on_the_light(tmp_path: Path, zwave_house: ZwaveH
     config.write_text(CONFIG.format(model=model.url, program=PROGRAM, zwave=zwave_house.url))
 
     listened = subprocess.run(
-        [sys.executable, "-m", "onetool", "listen", "--config", config, "--wav", wav, "--speak-to", tmp_path / "spoken"],
+        [
+            sys.executable,
+            "-m",
+            "onetool",
+            "listen",
+            "--config",
+            config,
+            "--wav",
+            wav,
+            "--speak-to",
+            tmp_path / "spoken",
+        ],
         env={"HOME": str(tmp_path), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
         cwd=tmp_path,
         capture_output=True,

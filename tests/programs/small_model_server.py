@@ -69,16 +69,19 @@ def from_ollama(request):
 
 
 def to_anthropic(text, call, usage):
-    yield "message_start", {
-        "message": {
-            "id": "msg",
-            "type": "message",
-            "role": "assistant",
-            "content": [],
-            "model": "smollm2",
-            "usage": {"input_tokens": usage["prompt_tokens"], "output_tokens": 0},
-        }
-    }
+    yield (
+        "message_start",
+        {
+            "message": {
+                "id": "msg",
+                "type": "message",
+                "role": "assistant",
+                "content": [],
+                "model": "smollm2",
+                "usage": {"input_tokens": usage["prompt_tokens"], "output_tokens": 0},
+            }
+        },
+    )
     if text:
         yield "content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}}
         for word in re.findall(r"\s*\S+|\s+", text):

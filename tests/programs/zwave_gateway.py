@@ -16,8 +16,17 @@ import aiomqtt
 import websockets
 
 STATUSES = {0: "Unknown", 1: "Asleep", 2: "Awake", 3: "Dead", 4: "Alive"}
-CLASSES = {37: "switch_binary", 38: "switch_multilevel", 48: "sensor_binary", 49: "sensor_multilevel",
-           64: "thermostat_mode", 67: "thermostat_setpoint", 98: "door_lock", 119: "node_naming", 128: "battery"}
+CLASSES = {
+    37: "switch_binary",
+    38: "switch_multilevel",
+    48: "sensor_binary",
+    49: "sensor_multilevel",
+    64: "thermostat_mode",
+    67: "thermostat_setpoint",
+    98: "door_lock",
+    119: "node_naming",
+    128: "battery",
+}
 
 
 def sanitize(text):
@@ -83,18 +92,33 @@ class Gateway:
         identity = {k: value[k] for k in ("commandClass", "endpoint", "property", "propertyKey") if k in value}
         stamp = (await self.ask("node.get_value_timestamp", nodeId=node_id, valueId=identity)).get("timestamp")
         made = {
-            "id": f"{node_id}-{self.value_key(value)}", "nodeId": node_id, **identity,
-            "commandClassName": value.get("commandClassName"), "propertyName": value.get("propertyName"),
-            "propertyKeyName": value.get("propertyKeyName"), "type": meta["type"], "readable": meta["readable"],
-            "writeable": meta["writeable"], "label": meta.get("label"), "default": None, "stateless": False,
-            "ccSpecific": meta.get("ccSpecific"), "min": meta.get("min"), "max": meta.get("max"),
-            "unit": meta.get("unit"), "value": value.get("value"), "list": "states" in meta,
+            "id": f"{node_id}-{self.value_key(value)}",
+            "nodeId": node_id,
+            **identity,
+            "commandClassName": value.get("commandClassName"),
+            "propertyName": value.get("propertyName"),
+            "propertyKeyName": value.get("propertyKeyName"),
+            "type": meta["type"],
+            "readable": meta["readable"],
+            "writeable": meta["writeable"],
+            "label": meta.get("label"),
+            "default": None,
+            "stateless": False,
+            "ccSpecific": meta.get("ccSpecific"),
+            "min": meta.get("min"),
+            "max": meta.get("max"),
+            "unit": meta.get("unit"),
+            "value": value.get("value"),
+            "list": "states" in meta,
         }
         if stamp:
             made["lastUpdate"] = stamp
         if "states" in meta:
             made["states"] = [
-                {"text": text, "value": {"true": True, "false": False}.get(key, int(key) if key.lstrip("-").isdigit() else key)}
+                {
+                    "text": text,
+                    "value": {"true": True, "false": False}.get(key, int(key) if key.lstrip("-").isdigit() else key),
+                }
                 for key, text in meta["states"].items()
             ]
         return {k: v for k, v in made.items() if v is not None}
@@ -102,11 +126,19 @@ class Gateway:
     async def make_node(self, node):
         values = [await self.make_value(node["nodeId"], value) for value in node["values"]]
         return {
-            "id": node["nodeId"], "name": node.get("name", ""), "loc": node.get("location", ""),
-            "status": STATUSES[node["status"]], "ready": node["ready"], "available": node["status"] != 3,
-            "failed": node["status"] == 3, "inited": True, "eventsQueue": [],
-            "interviewStage": node["interviewStage"], "isControllerNode": node["isControllerNode"],
-            "lastActive": int(time.time() * 1000) - 5000, "statistics": node["statistics"],
+            "id": node["nodeId"],
+            "name": node.get("name", ""),
+            "loc": node.get("location", ""),
+            "status": STATUSES[node["status"]],
+            "ready": node["ready"],
+            "available": node["status"] != 3,
+            "failed": node["status"] == 3,
+            "inited": True,
+            "eventsQueue": [],
+            "interviewStage": node["interviewStage"],
+            "isControllerNode": node["isControllerNode"],
+            "lastActive": int(time.time() * 1000) - 5000,
+            "statistics": node["statistics"],
             "values": {self.value_key(value): value for value in values},
         }
 
@@ -118,7 +150,10 @@ class Gateway:
         topic = []
         if named:
             topic += [name, CLASSES.get(value["commandClass"], f"unknownClass_{value['commandClass']}")]
-            topic += [f"endpoint_{value.get('endpoint') or 0}", no_slash(value.get("propertyName") or value["property"])]
+            topic += [
+                f"endpoint_{value.get('endpoint') or 0}",
+                no_slash(value.get("propertyName") or value["property"]),
+            ]
         else:
             topic += [name if self.options.get("node_names") else node["id"], value["commandClass"]]
             topic += [value.get("endpoint") or "0", no_slash(value["property"])]
@@ -131,7 +166,9 @@ class Gateway:
 
     def node_topic(self, node):
         by_id = self.options["type"] == "valueid" and not self.options.get("node_names")
-        return "/".join(map(sanitize, self.place(node) + [node["id"] if by_id else node["name"] or f"nodeID_{node['id']}"]))
+        return "/".join(
+            map(sanitize, self.place(node) + [node["id"] if by_id else node["name"] or f"nodeID_{node['id']}"])
+        )
 
     async def publish(self, topic, data, retain=True):
         await self.mqtt.publish(f"{self.options['prefix']}/{topic}", json.dumps(data), qos=1, retain=retain)
@@ -144,8 +181,15 @@ class Gateway:
         await self.publish(self.topic_of(node, value), data)
 
     async def publish_status(self, node):
-        data = {"time": int(time.time() * 1000), "value": node["available"], "status": node["status"], "nodeId": node["id"]}
-        await self.publish(self.node_topic(node) + "/status", data["value"] if self.options["payload"] == "raw" else data)
+        data = {
+            "time": int(time.time() * 1000),
+            "value": node["available"],
+            "status": node["status"],
+            "nodeId": node["id"],
+        }
+        await self.publish(
+            self.node_topic(node) + "/status", data["value"] if self.options["payload"] == "raw" else data
+        )
 
     async def on_api(self, topic, api, payload):
         args = payload.get("args") or []
@@ -163,11 +207,18 @@ class Gateway:
     async def call(self, api, *args):
         match api:
             case "getNodes":
-                return [*self.nodes.values(), {"id": 255, "name": "Broadcast", "ready": True, "virtual": True,
-                                               "kind": "broadcast", "values": {}}]
+                return [
+                    *self.nodes.values(),
+                    {"id": 255, "name": "Broadcast", "ready": True, "virtual": True, "kind": "broadcast", "values": {}},
+                ]
             case "getInfo":
-                return {"homeid": 0x7E570001, "controllerId": 1, "appVersion": "11.0.0", "zwaveVersion": "15.29.0",
-                        "cntStatus": "Scan completed"}
+                return {
+                    "homeid": 0x7E570001,
+                    "controllerId": 1,
+                    "appVersion": "11.0.0",
+                    "zwaveVersion": "15.29.0",
+                    "cntStatus": "Scan completed",
+                }
             case "writeValue":
                 value, new, *options = args
                 more = {"options": options[0]} if options else {}
@@ -202,7 +253,9 @@ class Gateway:
         will = aiomqtt.Will(status, json.dumps({"value": False}), qos=1, retain=True)
         async with (
             websockets.connect(o["ws"], max_size=None) as self.ws,
-            aiomqtt.Client(o["host"], o["port"], username=o.get("username"), password=o.get("password"), will=will) as self.mqtt,
+            aiomqtt.Client(
+                o["host"], o["port"], username=o.get("username"), password=o.get("password"), will=will
+            ) as self.mqtt,
         ):
             await self.ws.recv()
             follower = asyncio.ensure_future(self.follow())

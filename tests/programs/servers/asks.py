@@ -7,7 +7,10 @@ import sys
 from plain_server import Server, send, text, tool
 
 ASKED = {
-    "sample": ("sampling/createMessage", {"messages": [{"role": "user", "content": {"type": "text", "text": "Say yes"}}], "maxTokens": 10}),
+    "sample": (
+        "sampling/createMessage",
+        {"messages": [{"role": "user", "content": {"type": "text", "text": "Say yes"}}], "maxTokens": 10},
+    ),
     "elicit": (
         "elicitation/create",
         {"message": "Your name?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}},
@@ -25,7 +28,12 @@ class Asks(Server):
 
     def call(self, name, arguments, request):
         if name == "log":
-            send({"method": "notifications/message", "params": {"level": "warning", "logger": "inner", "data": "careful"}})
+            send(
+                {
+                    "method": "notifications/message",
+                    "params": {"level": "warning", "logger": "inner", "data": "careful"},
+                }
+            )
             return text("logged")
         method, params = ASKED[name]
         number = f"asked-{next(self.numbers)}"

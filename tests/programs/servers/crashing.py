@@ -11,7 +11,13 @@ DIED = Path(sys.argv[1])
 
 class Crashing(Server):
     def tools(self):
-        return [tool("die"), tool("fine"), tool("once", annotations={"readOnlyHint": True}), tool("fail"), tool("refuse")]
+        return [
+            tool("die"),
+            tool("fine"),
+            tool("once", annotations={"readOnlyHint": True}),
+            tool("fail"),
+            tool("refuse"),
+        ]
 
     def call(self, name, arguments, request):
         if name == "die" or (name == "once" and not DIED.exists()):

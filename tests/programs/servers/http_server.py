@@ -98,12 +98,18 @@ async def resource_metadata(request: Request):
 
 
 async def server_metadata(request: Request):
-    return JSONResponse({
-        "issuer": BASE, "authorization_endpoint": f"{BASE}/authorize", "token_endpoint": f"{BASE}/token",
-        "registration_endpoint": f"{BASE}/register", "response_types_supported": ["code"],
-        "code_challenge_methods_supported": ["S256"], "grant_types_supported": ["authorization_code", "refresh_token"],
-        "token_endpoint_auth_methods_supported": ["none"],
-    })
+    return JSONResponse(
+        {
+            "issuer": BASE,
+            "authorization_endpoint": f"{BASE}/authorize",
+            "token_endpoint": f"{BASE}/token",
+            "registration_endpoint": f"{BASE}/register",
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "token_endpoint_auth_methods_supported": ["none"],
+        }
+    )
 
 
 async def register(request: Request):
@@ -130,10 +136,14 @@ async def token(request: Request):
     else:
         return JSONResponse({"error": "invalid_grant"}, 400)
     ISSUED["access"] += 1
-    return JSONResponse({
-        "access_token": f"access-secret-{ISSUED['access']}", "token_type": "Bearer", "expires_in": LIFETIME,
-        "refresh_token": "refresh-secret-value",
-    })
+    return JSONResponse(
+        {
+            "access_token": f"access-secret-{ISSUED['access']}",
+            "token_type": "Bearer",
+            "expires_in": LIFETIME,
+            "refresh_token": "refresh-secret-value",
+        }
+    )
 
 
 async def issued(request: Request):
@@ -164,8 +174,11 @@ def main():
         routes = [
             Route("/.well-known/oauth-protected-resource/mcp", resource_metadata),
             Route("/.well-known/oauth-authorization-server", server_metadata),
-            Route("/register", register, methods=["POST"]), Route("/authorize", authorize),
-            Route("/token", token, methods=["POST"]), Route("/issued", issued), Mount("/", guarded(app)),
+            Route("/register", register, methods=["POST"]),
+            Route("/authorize", authorize),
+            Route("/token", token, methods=["POST"]),
+            Route("/issued", issued),
+            Mount("/", guarded(app)),
         ]
         app = Starlette(routes=routes, lifespan=lambda _: app_lifespan(server))
     uvicorn.run(app, host="127.0.0.1", port=PORT, log_level="warning", timeout_graceful_shutdown=1)

@@ -11,16 +11,28 @@ TREE = {
     "$defs": {
         "node": {
             "type": "object",
-            "properties": {"name": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/node"}}},
+            "properties": {
+                "name": {"type": "string"},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+            },
         }
     },
 }
 TOOLS = [
     {"name": "recursion", "inputSchema": TREE},
-    {"name": "choice", "inputSchema": {"type": "object", "properties": {"value": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}}},
+    {
+        "name": "choice",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"value": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+        },
+    },
     {"name": "nothing", "inputSchema": {"type": "object"}},
     {"name": "wordy", "description": "word " * 40_000, "inputSchema": {"type": "object", "properties": {}}},
-    {"name": "get-env", "inputSchema": {"type": "object", "properties": {"from": {"type": "string"}, "x-loc": {"type": "string"}}}},
+    {
+        "name": "get-env",
+        "inputSchema": {"type": "object", "properties": {"from": {"type": "string"}, "x-loc": {"type": "string"}}},
+    },
 ]
 
 

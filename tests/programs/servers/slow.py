@@ -16,7 +16,10 @@ class Slow(Server):
         self.cancelled = {}
 
     def tools(self):
-        return [tool("wait", properties={"seconds": {"type": "number"}}), tool("count", properties={"to": {"type": "integer"}})]
+        return [
+            tool("wait", properties={"seconds": {"type": "number"}}),
+            tool("count", properties={"to": {"type": "integer"}}),
+        ]
 
     def handle(self, message):
         if message.get("method") == "tools/call":
@@ -40,7 +43,12 @@ class Slow(Server):
         token = (request["params"].get("_meta") or {}).get("progressToken")
         for number in range(1, arguments["to"] + 1):
             if token is not None:
-                params = {"progressToken": token, "progress": number, "total": arguments["to"], "message": f"step {number}"}
+                params = {
+                    "progressToken": token,
+                    "progress": number,
+                    "total": arguments["to"],
+                    "message": f"step {number}",
+                }
                 send({"method": "notifications/progress", "params": params})
             time.sleep(0.15)
         return text(arguments["to"])

@@ -6,7 +6,9 @@ import sys
 
 from plain_server import Server, text
 
-CHILD = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True, stdin=subprocess.DEVNULL)
+CHILD = subprocess.Popen(
+    [sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True, stdin=subprocess.DEVNULL
+)
 
 
 class Parent(Server):
