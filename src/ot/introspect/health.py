@@ -45,7 +45,7 @@ class Health:
         self._settings = settings
 
     async def report(self) -> dict[str, Any]:
-        """Everything at once. Servers that are not connected are tried; the first kernel is started, if none was yet."""
+        """Everything at once. Servers that are not connected are tried; a kernel is started, if none was yet."""
         registry = self._executor.registry
         await self._servers.probe()
         servers = self._servers.status()
