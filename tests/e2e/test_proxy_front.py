@@ -83,11 +83,11 @@ async def test_a_server_learns_the_roots_of_the_client_at_the_front(tmp_path: Pa
     assert json.loads(text_of(result))["roots"] == [{"uri": "file:///work/notes"}]
 
 
-async def test_without_roots_at_the_front_a_server_learns_the_project(tmp_path: Path) -> None:
+async def test_without_roots_at_the_front_a_server_learns_of_none(tmp_path: Path) -> None:
     async with connect(tmp_path, {"asks": program("asks")}) as client:
         result = await run(client, "asks.roots()")
 
-    assert [root["uri"] for root in json.loads(text_of(result))["roots"]] == [tmp_path.as_uri()]
+    assert json.loads(text_of(result))["roots"] == []
 
 
 @pytest.mark.parametrize("tool", ["sample", "elicit"])

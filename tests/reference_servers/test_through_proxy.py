@@ -117,6 +117,20 @@ async def test_what_a_server_refuses_is_an_error_with_its_words(tmp_path: Path) 
             await proxied.call("files.read_text_file", path="/etc/hostname")
 
 
+async def test_a_server_keeps_the_folder_of_its_arguments_where_the_client_names_none(tmp_path: Path) -> None:
+    data, project = tmp_path / "data", tmp_path / "project"
+    for folder in (data, project):
+        folder.mkdir()
+        (folder / "a.txt").write_text(folder.name)
+
+    async with open_proxied(project, {"files": settings_of("filesystem", data)}) as proxied:
+        read = await proxied.call("files.read_text_file", path=str(data / "a.txt"))
+
+        assert read == {"content": "data"}
+        with pytest.raises(ToolError, match="outside allowed directories"):
+            await proxied.call("files.read_text_file", path=str(project / "a.txt"))
+
+
 async def test_all_of_them_at_once(tmp_path: Path) -> None:
     servers = {}
     for name in NAMES:

@@ -24,7 +24,6 @@ class SessionPlan:
     settings: ServerSettings
     mode: Mode
     older: bool  # the HTTP transport of 2024, with two endpoints
-    roots: tuple[Path, ...]
     project: Path
     state: Path
     environ: Mapping[str, str]

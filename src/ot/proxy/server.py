@@ -215,7 +215,6 @@ class ProxiedServer:
             settings=self.settings,
             mode=mode,
             older=older,
-            roots=(self._host.project,),
             project=self._host.project,
             state=self._host.state,
             environ=self._host.environ,

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import mcp_types as types
 from mcp.client.session import ClientRequestContext
-from pydantic import BaseModel, FileUrl, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ot.context import CallContext, current_or_none
 from ot.front import Front, FrontError
@@ -34,10 +33,9 @@ Ask = Callable[[Front], Awaitable[dict[str, Any]]]
 class ServerRequests:
     """The callbacks of one connection."""
 
-    def __init__(self, server: str, calls: CallsInFlight, *, roots: Sequence[Path]) -> None:
+    def __init__(self, server: str, calls: CallsInFlight) -> None:
         self._server = server
         self._calls = calls
-        self._roots = roots
         self._logged = 0
         self._minute = 0
 
@@ -68,15 +66,14 @@ class ServerRequests:
         return answer if isinstance(answer, types.ErrorData) else _read(types.ElicitResult, answer)
 
     async def list_roots(self, context: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
-        """The client's folders; the project's own where the client names none."""
+        """The client's folders. None where it names none: a server then keeps to those of its own arguments."""
         found = self._find(lambda front: front.can_list_roots)
         if found is not None:
             try:
                 return types.ListRootsResult.model_validate(await found[1].list_roots())
             except (FrontError, ValidationError) as error:
                 write_log(logging.WARNING, "proxy.roots", server=self._server, reason=str(error))
-        roots = [types.Root(uri=FileUrl(root.as_uri()), name=root.name) for root in self._roots]
-        return types.ListRootsResult(roots=roots)
+        return types.ListRootsResult(roots=[])
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
         """Into our log, and to the clients whose calls are being carried out."""

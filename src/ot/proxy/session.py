@@ -53,7 +53,7 @@ class Session:
         self._client = self._build_client(plan, transport)
 
     def _build_client(self, plan: SessionPlan, transport: Transport) -> Client:
-        requests = ServerRequests(plan.server, self.calls, roots=plan.roots)
+        requests = ServerRequests(plan.server, self.calls)
         return Client(
             transport,
             mode=plan.mode,
