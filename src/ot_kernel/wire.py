@@ -27,6 +27,7 @@ class WireError(Exception):
     """The other side sent something that is not a frame, or went away."""
 
 
+_from_json = json.JSONDecoder().decode
 _to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode  # json.dumps makes one each time
 
 
@@ -43,7 +44,7 @@ def frame(payload: bytes) -> bytes:
 def unpack(payload: bytes) -> Message:
     """Read one message; raises WireError for anything but a JSON object."""
     try:
-        message = json.loads(payload)
+        message = _from_json(payload.decode())
     except (ValueError, RecursionError) as error:
         raise WireError(f"not a message: {error}") from error
     if type(message) is not dict:

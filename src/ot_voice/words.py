@@ -12,7 +12,7 @@ _SMALL = (
 _TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])")
 _SIGNS = (("%", " percent "), ("°", " degrees "), ("&", " and "), ("per cent", "percent"))
-_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+")
 
 
 def say_number(number: int) -> str:
@@ -36,7 +36,7 @@ def spoken_form(text: str) -> str:
     for sign, meaning in _SIGNS:
         text = text.replace(sign, meaning)
     words = _WORD.findall(text.replace("’", "'"))
-    return " ".join(say_number(int(word)) if word.isascii() and word.isdecimal() else word for word in words)
+    return " ".join(say_number(int(word)) if word.isdecimal() else word for word in words)
 
 
 _LONGEST = 2000  # characters that are looked at

@@ -43,7 +43,9 @@ def test_ordinary_values_need_no_emitter() -> None:
     ]
 
 
-@pytest.mark.parametrize("value", [1.5, b"x", "é", "a\nb", {1: 2}, {"k" * 200: 1}, 10**30, object()], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", [1.5, b"x", "é", "a\nb", {1: 2}, {"k" * 200: 1}, 10**30, object()], ids=lambda value: type(value).__name__
+)
 def test_the_rest_is_left_to_the_emitter(value: Any) -> None:
     assert flow_lines([value], pairs=False, room=1000) is None
 

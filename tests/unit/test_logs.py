@@ -7,21 +7,33 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from operator import methodcaller
 from pathlib import Path
 from textwrap import dedent
 
+import anyio
 import pytest
 
 from ot.log_text import brief
-from ot.logs import TRACE, LogSpan, configure_logging, write_log
+from ot.logs import MOST_TOGETHER, TRACE, LogSpan, configure_logging, write_log
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[Path]:
+    yield from open_log(tmp_path)
+
+
+@pytest.fixture
+def gathering_log(tmp_path: Path) -> Iterator[Path]:
+    yield from open_log(tmp_path, together=True)
+
+
+def open_log(folder: Path, *, together: bool = False) -> Iterator[Path]:
     root = logging.getLogger()
     handlers = list(root.handlers)
-    file = tmp_path / "logs" / "onetool.log"
-    configure_logging("info", file, redact=lambda text: text.replace("hunter2hunter2", "***"))
+    file = folder / "logs" / "onetool.log"
+    redact = methodcaller("replace", "hunter2hunter2", "***")
+    configure_logging("info", file, redact=redact, together=together)
     yield file
     for handler in set(root.handlers) - set(handlers):
         root.removeHandler(handler)
@@ -140,3 +152,48 @@ def test_a_huge_value_costs_a_bounded_line() -> None:
     wide = {f"key {i}": ["x" * 10_000] * 1000 for i in range(1000)}
 
     assert len(brief(wide, redact=str)) < 1100
+
+
+@pytest.mark.anyio
+async def test_on_an_event_loop_lines_are_written_together_a_moment_later_and_in_order(gathering_log: Path) -> None:
+    for number in range(3):
+        write_log(logging.INFO, "demo.step", number=number)
+    assert gathering_log.read_text() == ""
+
+    with anyio.fail_after(5):
+        while gathering_log.read_text().count("\n") < 3:
+            await anyio.sleep(0.005)
+
+    assert [line.rpartition("=")[2] for line in gathering_log.read_text().splitlines()] == ["0", "1", "2"]
+
+
+@pytest.mark.anyio
+async def test_a_warning_is_written_at_once_behind_what_came_before_it(gathering_log: Path) -> None:
+    write_log(logging.INFO, "demo.before")
+    write_log(logging.WARNING, "demo.warning")
+
+    assert [line.split()[2] for line in gathering_log.read_text().splitlines()] == ["demo.before", "demo.warning"]
+
+
+@pytest.mark.anyio
+async def test_a_flood_of_lines_does_not_gather_without_end(gathering_log: Path) -> None:
+    for number in range(MOST_TOGETHER + 1):
+        write_log(logging.INFO, "demo.step", number=number)
+
+    assert gathering_log.read_text().count("\n") == MOST_TOGETHER + 1
+
+
+def test_what_still_waits_is_written_when_the_process_ends(tmp_path: Path) -> None:
+    program = """
+        import asyncio, logging, pathlib, sys
+        from ot.logs import configure_logging, write_log
+
+        async def main() -> None:
+            write_log(logging.INFO, "demo.last")
+
+        configure_logging("info", pathlib.Path(sys.argv[1]), redact=str, together=True)
+        asyncio.run(main())
+    """
+    subprocess.run([sys.executable, "-c", dedent(program), str(tmp_path / "log")], check=True)
+
+    assert "demo.last" in (tmp_path / "log").read_text()

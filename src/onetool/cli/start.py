@@ -22,7 +22,7 @@ def load(options: Namespace, *, quiet: bool = True) -> LoadedConfig:
     log = loaded.config.log
     level = "error" if quiet and log.file is None else log.level
     try:
-        configure_logging(level, log.file, redact=loaded.redactor.text)
+        configure_logging(level, log.file, redact=loaded.redactor.text, together=not quiet)
     except OSError as error:
         raise ConfigError(f"cannot be opened: {error.strerror}", file=log.file, key="log.file") from error
     logging.getLogger("mcp_core").setLevel(LEVELS[level])

@@ -142,9 +142,17 @@ def _flow(value: Any) -> str:
         return "{" + ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_flow, value)) + "]"
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and _stands_for_itself(value):
         return value
     return _quoted(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _stands_for_itself(word: str) -> bool:
+    """Whether a plain word is read as that text, and not as a number, a date or the end of a document."""
+    try:
+        return bool(yaml.safe_load(f"[{word}]") == [word] and yaml.safe_load(word) == word)
+    except yaml.YAMLError:
+        return False
 
 
 def _quoted(text: str) -> str:

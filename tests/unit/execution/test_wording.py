@@ -54,6 +54,34 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         errors.NewExtensionError("demo", "there is a pack of this name already"),
         "No extension 'demo' was written: there is a pack of this name already.",
     ),
+    (
+        errors.ServerUnavailableError("git.log", server="git", reason="ended by itself", tail="boom"),
+        (
+            "git.log: the server git ended by itself. Call it again to have it tried anew; ot.health() shows the state "
+            "of every server.\nIts stderr ended with:\n  boom"
+        ),
+    ),
+    (
+        errors.ToolChangedError("git.log", server="git", new=False),
+        (
+            "git.log was not called: it is not defined as it was when it was accepted (security.pin_tools). A person can "
+            "look at the difference and accept it with `onetool accept git`; code cannot."
+        ),
+    ),
+    (
+        errors.MissingExtraError("anthropic", "anthropic"),
+        "anthropic needs a library that is not installed: pip install 'onetool[anthropic]'",
+    ),
+    (
+        errors.ModelRefusedError("anthropic", "invalid x-api-key", status=401),
+        "anthropic refused the request (status 401): invalid x-api-key",
+    ),
+    (errors.ModelUnavailableError("ollama", "overloaded"), "ollama did not answer: overloaded"),
+    (errors.VoiceError("a.wav", "it has no sound"), "a.wav: it has no sound."),
+    (
+        errors.MissingVoiceError("moonshine", "it is not installed"),
+        "Voice needs moonshine, which cannot be loaded (it is not installed): pip install 'onetool[voice]'",
+    ),
     (errors.UnknownPackError("demos", ["proj", "demo"]), "There is no pack 'demos'. Packs: demo, proj."),
     (
         errors.UnknownToolError("demo.uper", pack="demo", available=["sleep", "upper"]),
@@ -164,7 +192,7 @@ def test_an_error_has_its_sentence(error: errors.OneToolError, sentence: str) ->
 
 
 def test_no_error_of_the_tree_is_without_an_example() -> None:
-    bases = {errors.OneToolError, errors.CommandError, errors.CallError, errors.RunError}
+    bases = {errors.OneToolError, errors.CommandError, errors.CallError, errors.ModelError, errors.RunError}
     tree = {
         kind
         for _, kind in inspect.getmembers(errors, inspect.isclass)
