@@ -1,0 +1,82 @@
+"""The tasks of a run's calls: as many as run at once, and none when the run has ended."""
+
+from __future__ import annotations
+
+import asyncio
+
+import anyio
+import pytest
+
+from ot.run.call_tasks import CallTasks
+
+pytestmark = pytest.mark.anyio
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_calls_one_after_the_other_share_a_task_and_calls_at_once_do_not() -> None:
+    tasks, seen = CallTasks(), []
+    going_on = anyio.Event()
+
+    async def quick(number: int) -> None:
+        seen.append((number, asyncio.current_task()))
+
+    async def slow(number: int) -> None:
+        seen.append((number, asyncio.current_task()))
+        await going_on.wait()
+
+    tasks.start(quick, 1)
+    await settle()
+    tasks.start(slow, 2)
+    tasks.start(quick, 3)
+    await settle()
+    going_on.set()
+    await tasks.end()
+
+    by_number = dict(seen)
+    assert by_number[1] is by_number[2]
+    assert by_number[3] is not by_number[2]
+
+
+async def test_a_call_that_cancels_its_own_task_leaves_the_next_one_a_new_one() -> None:
+    tasks, done = CallTasks(), []
+
+    async def cancel_itself(_: None) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+
+    async def note(number: int) -> None:
+        done.append(number)
+
+    tasks.start(cancel_itself, None)
+    await settle()
+    tasks.start(note, 1)
+    await settle()
+    tasks.start(note, 2)
+    await settle()
+    await tasks.end()
+
+    assert done == [1, 2]
+
+
+async def test_the_end_stops_what_runs_waits_for_it_and_refuses_the_rest() -> None:
+    tasks, ended = CallTasks(), []
+
+    async def hold_on(_: None) -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(0.01)
+            ended.append(True)
+
+    tasks.start(hold_on, None)
+    await settle()
+    await tasks.end()
+
+    assert ended == [True]
+    assert tasks.start(hold_on, None) is False
