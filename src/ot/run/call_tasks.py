@@ -20,7 +20,8 @@ class CallTasks:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._scopes: dict[asyncio.Task[None], anyio.CancelScope] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._scopes: set[anyio.CancelScope] = set()
         self._idle: list[asyncio.Future[Work]] = []
         self._ended = False
 
@@ -33,15 +34,15 @@ class CallTasks:
             if not waiting.done():  # a tool may have cancelled its own task
                 waiting.set_result((function, argument))
                 return True
-        scope = anyio.CancelScope()
-        task = self._loop.create_task(self._carry_out(scope, (function, argument)))
-        self._scopes[task] = scope
-        task.add_done_callback(self._forget)
+        task = self._loop.create_task(self._carry_out((function, argument)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         return True
 
-    async def _carry_out(self, scope: anyio.CancelScope, work: Work) -> None:
-        with scope:
-            while True:
+    async def _carry_out(self, work: Work) -> None:
+        with anyio.CancelScope() as scope:
+            self._scopes.add(scope)
+            while not self._ended:
                 function, argument = work
                 await function(argument)
                 next_work: asyncio.Future[Work] = self._loop.create_future()
@@ -51,11 +52,8 @@ class CallTasks:
     async def end(self) -> None:
         """Cancel what still runs, and wait until all of it has ended."""
         self._ended = True
-        for scope in self._scopes.values():
+        for scope in self._scopes:
             scope.cancel()
         with anyio.CancelScope(shield=True):
-            while self._scopes:
-                await asyncio.wait(self._scopes)
-
-    def _forget(self, task: asyncio.Task[None]) -> None:
-        del self._scopes[task]
+            while self._tasks:
+                await asyncio.wait(self._tasks)
