@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 import tracemalloc
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import anyio
@@ -236,7 +237,7 @@ async def test_speech_without_words_is_not_answered() -> None:
 
 async def test_a_source_that_breaks_is_raised_to_its_owner_after_what_was_heard_is_answered() -> None:
     class Broken(Blocks):
-        async def pieces(self):  # type: ignore[no-untyped-def]
+        async def pieces(self) -> AsyncGenerator[bytes, None]:
             for block in UTTERANCE:
                 yield block
             raise VoiceError("the microphone", "the device stopped")

@@ -47,8 +47,6 @@ class Secrets:
             return NotImplemented
         return (self._values, self._environ) == (other._values, other._environ)
 
-    __hash__ = None  # type: ignore[assignment]  # never a key: its values would have to be hashed
-
     def __repr__(self) -> str:
         return f"Secrets({len(self._values)} hidden)"
 
