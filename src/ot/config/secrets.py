@@ -47,6 +47,9 @@ class Secrets:
             return NotImplemented
         return (self._values, self._environ) == (other._values, other._environ)
 
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values))  # of the names
+
     def __repr__(self) -> str:
         return f"Secrets({len(self._values)} hidden)"
 
