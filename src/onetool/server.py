@@ -24,7 +24,7 @@ from onetool.suspended_runs import open_suspended_runs
 from onetool.tools import tool_run
 from onetool.tools.tool_run import Service
 
-INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. Start with `ot.packs()`."
+INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. Start with `ot.help()`."
 
 _NOT_OFFERED = ("prompts", "resources")
 

@@ -59,10 +59,10 @@ class Service:
 async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | InputRequiredResult:
     """Execute Python; the value of its last expression is the answer, after anything printed.
 
-    Tools are grouped in packs and called with keywords: `demo.upper(text="hi")`. `ot.packs()` lists packs,
-    `ot.tools(pattern="demo", info="full")` tools with signatures. Calls compose: loop, filter, `ot.parallel(...)`,
-    and return only what you need. Each run starts fresh, in a sandbox: files, network and programs are
-    reached through packs only.
+    Tools are grouped in packs and called with keywords: `demo.upper(text="hi")`. `ot.help(query="send a mail")` finds
+    the right ones with their signatures, `ot.packs()` lists packs, `ot.tools(pattern="demo")` tools. Calls compose: loop,
+    filter, `ot.parallel(...)`, and return only what you need. Each run starts fresh, in a sandbox: files, network and
+    programs are reached through packs only.
     """
     service = ctx.request_context.lifespan_context
     progress = ProgressReport(ctx.report_progress)
