@@ -60,9 +60,9 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
     """Execute Python; the value of its last expression is the answer, after anything printed.
 
     Tools are grouped in packs and called with keywords: `demo.upper(text="hi")`. `ot.help(query="send a mail")` finds
-    the right ones with their signatures, `ot.packs()` lists packs, `ot.tools(pattern="demo")` tools. Calls compose: loop,
-    filter, `ot.parallel(...)`, and return only what you need. Each run starts fresh, in a sandbox: files, network and
-    programs are reached through packs only.
+    the right ones with their signatures, `ot.packs()` lists packs, `ot.tools(pattern="demo")` tools. Calls compose:
+    loop, filter, `ot.parallel(...)`, and return only what you need. Each run starts fresh, in a sandbox: files, network
+    and programs are reached through packs only.
     """
     service = ctx.request_context.lifespan_context
     progress = ProgressReport(ctx.report_progress)

@@ -15,9 +15,9 @@ from ot.run.runner import Runner
 DESCRIPTION = """Execute Python; the value of its last expression is the answer, after anything printed.
 
 Tools are grouped in packs and called with keywords: `demo.upper(text="hi")`. `ot.help(query="send a mail")` finds
-the right ones with their signatures, `ot.packs()` lists packs, `ot.tools(pattern="demo")` tools. Calls compose: loop,
-filter, `ot.parallel(...)`, and return only what you need. Each run starts fresh, in a sandbox: files, network and
-programs are reached through packs only."""
+the right ones with their signatures, `ot.packs()` lists packs, `ot.tools(pattern="demo")` tools. Calls compose:
+loop, filter, `ot.parallel(...)`, and return only what you need. Each run starts fresh, in a sandbox: files, network
+and programs are reached through packs only."""
 
 NO_RUN_IN_A_RUN = "a run inside a run is refused: this is Python already, call the tools directly"
 _PARAMETERS = {
