@@ -70,6 +70,30 @@ async def test_the_key_is_a_secret(raw: RawProvider) -> None:
     assert refused.value.reason == "bad key ***"
 
 
+async def test_the_key_of_the_model_that_stands_in_is_a_secret_too(raw: RawProvider) -> None:
+    raw.then(b"{}", status=503)
+    raw.then(b'{"error": {"type": "authentication_error", "message": "bad key sk-secret-123456"}}', status=401)
+    secrets = Secrets({"ANTHROPIC_API_KEY": "sk-secret-123456"})
+    settings = settings_for(raw.url, provider="ollama", failover="anthropic", retries=0)
+
+    async with open_executor() as opened, build_client(opened.executor, settings, secrets) as client:
+        with pytest.raises(ModelRefusedError) as refused:
+            await client.ask("go")
+
+    assert refused.value.reason == "bad key ***"
+
+
+async def test_without_a_key_for_the_model_that_stands_in_the_setting_that_wants_it_is_named(raw: RawProvider) -> None:
+    settings = settings_for(raw.url, provider="ollama", failover="anthropic")
+
+    async with open_executor() as opened:
+        with pytest.raises(ConfigError) as caught:
+            build_client(opened.executor, settings, Secrets())
+
+    assert caught.value.key == "ANTHROPIC_API_KEY"
+    assert "(ai.failover)" in caught.value.fix
+
+
 def test_building_a_client_loads_neither_sdk() -> None:
     code = (
         "import sys; from ot.ai.clients import build_client; from ot.ai.ollama_client import ollama_model; "

@@ -35,8 +35,11 @@ class AnthropicClient(ToolLoop):
         super().__init__(executor, settings, model, spare=spare, caller=caller, record=record, backoff=backoff)
 
 
-def anthropic_model(settings: AiSettings, *, api_key: str) -> Model:
-    """The model that the settings name; raises MissingExtraError or ConfigError where it can never answer."""
+def anthropic_model(settings: AiSettings, *, api_key: str, chosen_by: str = "ai.provider") -> Model:
+    """The model that the settings name; raises MissingExtraError or ConfigError where it can never answer.
+
+    `chosen_by` is the setting that asks for this provider.
+    """
 
     def build() -> Model:
         model: Model = importlib.import_module("ot.ai.anthropic_model").AnthropicModel(settings, api_key=api_key)
@@ -44,6 +47,6 @@ def anthropic_model(settings: AiSettings, *, api_key: str) -> Model:
 
     model = LazyModel(PROVIDER, settings.anthropic.model, build)
     if not api_key:
-        fix = "put it into secrets.yaml or into the environment, or choose another provider (ai.provider)"
+        fix = f"put it into secrets.yaml or into the environment, or choose another provider ({chosen_by})"
         raise ConfigError("is not set", key=KEY, fix=fix)
     return model

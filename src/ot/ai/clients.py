@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ot.ai.anthropic_client import KEY as ANTHROPIC_KEY
 from ot.ai.anthropic_client import AnthropicClient, anthropic_model
 from ot.ai.events import Usage
@@ -20,22 +22,23 @@ def build_client(
     executor: ToolExecutor, settings: AiSettings, secrets: Secrets, *, caller: Caller = NOBODY
 ) -> ToolLoop:
     """A new conversation; raises MissingExtraError or ConfigError where its model could never answer."""
-    key_names = {"anthropic": ANTHROPIC_KEY, "ollama": OLLAMA_KEY}
-    key = secrets.get(key_names[settings.provider]) or ""
-    executor.redactor.learn(key)
-    spare = _build_spare(settings, secrets)
+    keys = {"anthropic": secrets.get(ANTHROPIC_KEY) or "", "ollama": secrets.get(OLLAMA_KEY) or ""}
+    for key in keys.values():
+        executor.redactor.learn(key)
+    key = keys[settings.provider]
+    spare = _build_spare(settings, keys)
     record = record_into(executor.recorder)
     if settings.provider == "ollama":
         return OllamaClient(executor, settings, api_key=key, spare=spare, caller=caller, record=record)
     return AnthropicClient(executor, settings, api_key=key, spare=spare, caller=caller, record=record)
 
 
-def _build_spare(settings: AiSettings, secrets: Secrets) -> Model | None:
+def _build_spare(settings: AiSettings, keys: Mapping[str, str]) -> Model | None:
     if settings.failover is None or settings.failover == settings.provider:
         return None
     if settings.failover == "ollama":
-        return ollama_model(settings, api_key=secrets.get(OLLAMA_KEY) or "")
-    return anthropic_model(settings, api_key=secrets.get(ANTHROPIC_KEY) or "")
+        return ollama_model(settings, api_key=keys["ollama"])
+    return anthropic_model(settings, api_key=keys["anthropic"], chosen_by="ai.failover")
 
 
 def record_into(recorder: Recorder | None) -> Record | None:
