@@ -416,7 +416,11 @@ class VoiceError(OneToolError):
 
 
 class MissingVoiceError(VoiceError):
-    """A library of the extra `voice` is not installed, or lacks something of the system."""
+    """A library that voice needs is not installed, or lacks something of the system; `package` brings it."""
+
+    def __init__(self, part: str, reason: str, *, package: str = "onetool[voice]") -> None:
+        super().__init__(part, reason)
+        self.package = package
 
 
 class RunError(OneToolError):

@@ -58,13 +58,15 @@ def build_ear(settings: VoiceSettings) -> Ear:
 
 
 def build_recogniser(host: IsolateHost, names: LiveNames, settings: VoiceSettings) -> Recogniser:
-    """The engine, with the grammar beside it where a second opinion is wanted."""
+    """The engine, with the grammar beside it where a second opinion is wanted; raises MissingVoiceError."""
     grammar = GrammarRecogniser(host, names)
     if settings.engine == "grammar":
+        grammar.require()
         return grammar
-    free: Recogniser = (
+    free = (
         FasterWhisperRecogniser(host, settings.whisper_model)
         if settings.engine == "faster-whisper"
         else MoonshineRecogniser(host)
     )
+    free.require()  # the grammar alone would take every sentence for a command
     return SecondOpinion(free, grammar) if settings.second_opinion else free

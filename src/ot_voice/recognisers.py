@@ -47,6 +47,8 @@ class Recogniser(Protocol):
 class IsolatedRecogniser:
     """A module with `prepare` and `transcribe`, in a helper process of the host."""
 
+    package = "onetool[voice]"  # what brings the library
+
     def __init__(self, host: IsolateHost, name: str, *, module: str, library: str) -> None:
         self._host = host
         self.name = name
@@ -54,10 +56,14 @@ class IsolatedRecogniser:
         self._library = library
         self._one_at_a_time = anyio.Lock()  # a second call would load the model a second time, in another process
 
+    def require(self) -> None:
+        """Raises MissingVoiceError where the library is not installed."""
+        if importlib.util.find_spec(self._library) is None:
+            raise MissingVoiceError(self._library, "not installed", package=self.package)
+
     async def call(self, function: str, **arguments: Any) -> Any:
         """Call one function of the module; raises VoiceError."""
-        if importlib.util.find_spec(self._library) is None:
-            raise MissingVoiceError(self._library, "not installed")
+        self.require()
         try:
             async with self._one_at_a_time:
                 return await self._host.run(self._module, function, arguments)
@@ -86,6 +92,8 @@ class MoonshineRecogniser(IsolatedRecogniser):
 
 class FasterWhisperRecogniser(IsolatedRecogniser):
     """Free speech in many languages, where a person has installed it; its weights come from the network once."""
+
+    package = "faster-whisper"
 
     def __init__(self, host: IsolateHost, model: str) -> None:
         super().__init__(host, "faster-whisper", module="ot_voice.engines.faster_whisper", library="faster_whisper")

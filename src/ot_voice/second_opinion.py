@@ -37,9 +37,15 @@ class SecondOpinion:
         self._commands = commands
 
     async def prepare(self) -> None:
+        failure: VoiceError | None = None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._prepare_commands)
-            await self._free.prepare()
+            try:
+                await self._free.prepare()
+            except VoiceError as error:
+                failure = error  # raised in the block it would come out as a group
+        if failure is not None:
+            raise failure
 
     async def transcribe(self, audio: bytes) -> Transcript:
         if seconds_of(len(audio)) > LONGEST_COMMAND:

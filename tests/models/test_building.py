@@ -17,6 +17,7 @@ from ot.app import open_app, open_assistant
 from ot.config.loader import LoadedConfig, load_config
 from ot.config.secrets import Secrets
 from ot.errors import ConfigError, ModelRefusedError
+from ot.execution.wording import word_error
 from tests.models.clients import only, settings_for
 from tests.models.raw_provider import RawProvider, claude_end, claude_start, claude_text, llama_end, llama_part
 from tests.opened_executor import open_executor
@@ -91,7 +92,7 @@ async def test_without_a_key_for_the_model_that_stands_in_the_setting_that_wants
             build_client(opened.executor, settings, Secrets())
 
     assert caught.value.key == "ANTHROPIC_API_KEY"
-    assert "(ai.failover)" in caught.value.fix
+    assert "(ai.failover)" in word_error(caught.value)
 
 
 def test_building_a_client_loads_neither_sdk() -> None:

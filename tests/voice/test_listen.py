@@ -100,6 +100,29 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None
     )
 
 
+def test_an_engine_that_is_not_installed_is_one_line_before_anybody_speaks(tmp_path: Path) -> None:
+    refused = listen(tmp_path, "--stdin", "--no-answer", config="voice: {engine: faster-whisper}\n")
+
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "onetool listen: Voice needs faster_whisper, which cannot be loaded (not installed): "
+        "pip install 'faster-whisper'\n"
+    )
+
+
+def test_speech_that_could_not_be_recognised_is_not_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "moonshine_voice.py").write_text("raise ImportError('half of it is gone')\n")
+    audio = in_a_room(speak("lock the front door"))
+
+    heard = listen(
+        tmp_path, "--stdin", "--no-answer", audio=audio, config="voice: {second_opinion: false}\n", path=str(tmp_path)
+    )
+
+    assert heard.stdout == ""
+    assert heard.stderr.startswith("! recognition: ")
+    assert heard.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_ended_in_the_middle_it_leaves_no_process(tmp_path: Path, how: signal.Signals) -> None:
     (tmp_path / "onetool.yaml").write_text(CONFIG)

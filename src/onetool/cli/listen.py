@@ -133,7 +133,7 @@ class _Display:
     def __init__(self, *, once: bool, answered: bool) -> None:
         self._answers = PlainDisplay()
         self._last = (AnswerEnded if answered else Heard) if once else None  # the event to end after
-        self.heard = 0
+        self.heard = False  # speech, understood or not
         self._done = anyio.Event()
 
     async def wait_until_done(self, scope: anyio.CancelScope) -> None:
@@ -142,13 +142,13 @@ class _Display:
         scope.cancel()
 
     def show(self, event: VoiceEvent) -> None:
+        self.heard = self.heard or isinstance(event, Heard | NotUnderstood | Failed)
         match event:
             case WakeWordHeard():
                 complain(f"({event.name})")
             case Heard():
                 say(f"> {clean(event.text)}")
                 self._answers.begin()
-                self.heard += 1
             case NotUnderstood():
                 complain("(not understood)")
             case Answering():

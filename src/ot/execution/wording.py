@@ -268,7 +268,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ModelUnavailableError: _word_model_unavailable,
     errors.VoiceError: lambda error: f"{error.part}: {error.reason}.",
     errors.MissingVoiceError: lambda error: (
-        f"Voice needs {error.part}, which cannot be loaded ({error.reason}): pip install 'onetool[voice]'"
+        f"Voice needs {error.part}, which cannot be loaded ({error.reason}): pip install '{error.package}'"
     ),
     errors.SandboxError: _word_sandbox,
     errors.KernelStartError: lambda error: f"No run could be started: {error.reason}.",
