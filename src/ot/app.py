@@ -232,6 +232,7 @@ def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> ProxyHost:
         load_builder=load_session_builder,
         pin_tools=loaded.config.security.pin_tools,
         learn=loaded.redactor.learn,
+        redact=loaded.redactor.text,
     )
 
 

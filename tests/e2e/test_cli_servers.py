@@ -108,3 +108,28 @@ def test_login_sends_a_person_to_the_page_and_keeps_the_token(tmp_path: Path) ->
     assert used.stdout == "in\n"
     assert forgotten.returncode == 0
     assert not list((tmp_path / ".onetool/state/servers/tokens").iterdir())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "broken.tool()"),
+        ("run", "getattr(broken, 'tool')()"),
+        ("run", "try:\n    broken.tool()\nexcept ConnectionError as error:\n    print(error)"),
+        ("call", "broken.tool"),
+    ],
+    ids=["preflight", "attribute", "caught", "call"],
+)
+def test_the_last_words_of_a_server_that_never_came_up_are_shown_without_secrets(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    says = "import os, sys; sys.exit('refused: ' + os.environ['TOKEN'])"
+    servers = {"broken": {"command": sys.executable, "args": ["-c", says], "env": {"TOKEN": "${BROKEN_TOKEN}"}}}
+    (tmp_path / ".onetool").mkdir()
+    (tmp_path / ".onetool" / "secrets.yaml").write_text("BROKEN_TOKEN: correct-horse-battery\n")
+    (tmp_path / ".onetool" / "secrets.yaml").chmod(0o600)
+
+    done = onetool(tmp_path, *command, servers=servers)
+
+    assert "refused: ***" in done.stdout + done.stderr
+    assert "correct-horse" not in done.stdout + done.stderr

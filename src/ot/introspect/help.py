@@ -66,8 +66,8 @@ class Help:
         found: list[str] = []
         if "." in query and registry.has(query):
             found.append(describe_tool(registry.get(query), info, docs_url=config.docs_url))
-        if query in registry.pack_names():
-            found.append(describe_pack(registry.pack(query), info, config=config, room=room - room // 4))
+        packs = (pack for pack in registry.packs() if pack.name == query)
+        found += [describe_pack(pack, info, config=config, room=room - room // 4) for pack in packs]
         if query.startswith("$") and query[1:] in config.snippets:
             found.append(describe_snippet_help(query[1:], info, config=config, expand=self.expand))
         if query in config.aliases:

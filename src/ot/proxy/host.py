@@ -21,6 +21,10 @@ def _ignore(_: str) -> None:
     pass
 
 
+def _keep(text: str) -> str:
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class ProxyHost:
     """Given to the servers by whoever opens them."""
@@ -32,6 +36,7 @@ class ProxyHost:
     pin_tools: bool = False
     authorise: Authorise | None = None  # sends a person to a page, where no client waits that could
     learn: Callable[[str], None] = _ignore  # is told of every secret that comes up
+    redact: Callable[[str], str] = _keep  # takes secrets out of a server's last words, which no tool brings
 
     @property
     def cache(self) -> DefinitionCache:

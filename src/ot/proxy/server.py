@@ -288,7 +288,8 @@ class ProxiedServer:
     def _unavailable(self, reason: str) -> ServerUnavailableError:
         failure = self.last_failure
         tail, remedy = (failure.tail, failure.remedy) if failure is not None else ("", "")
-        return ServerUnavailableError("", server=self.name, reason=reason, remedy=remedy, tail=tail)
+        redact = self._host.redact  # here, since the registry hands this error out before any call is made
+        return ServerUnavailableError("", server=self.name, reason=redact(reason), remedy=remedy, tail=redact(tail))
 
     def _last_reason(self) -> str:
         if self.last_failure is not None:

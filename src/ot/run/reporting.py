@@ -152,7 +152,9 @@ def _word_preflight(error: PreflightError) -> str:
 
 def _word_problem(problem: CallError) -> str:
     if isinstance(problem, UnknownPackError) and is_module(problem.pack):
-        return f"{problem.pack} is not defined. Add `import {problem.pack}`."
+        renamed = f"{problem.pack}_"  # a server with the name of a module
+        other = f", or call the pack {renamed}" if renamed in problem.available else ""
+        return f"{problem.pack} is not defined. Add `import {problem.pack}`{other}."
     return word_error(problem)
 
 

@@ -76,13 +76,14 @@ async def test_help_finds_and_explains_tools_of_another_server(tmp_path: Path) -
     assert original.startswith("# github.search_issues\n")
 
 
-async def test_a_pack_that_is_missing_now_is_explained(tmp_path: Path) -> None:
+@pytest.mark.parametrize("query", ["github.search", "github"])
+async def test_a_pack_that_is_missing_now_is_explained(tmp_path: Path, query: str) -> None:
     async with open_engine(tmp_path) as app:
         app.registry.absent["github"] = lambda: ServiceUnavailableError("github", "no answer")
 
-        text = await ask(app, "ot.help", query="github.search")
+        text = await ask(app, "ot.help", query=query)
 
-    assert text.startswith("# github.search\n")
+    assert text.startswith(f"# {query}\n")
     assert "no answer" in text
 
 

@@ -209,6 +209,7 @@ def test_preflight_tells_every_problem_with_its_line_and_that_nothing_ran(regist
             (1, UnknownToolError("demo.uper", pack="demo", available=["foo", "upper"])),
             (2, ToolArgumentError("demo.upper", ["text is missing"], "demo.upper(*, text: str) -> str")),
             (3, UnknownPackError("json", ["brave", "demo"])),
+            (4, UnknownPackError("time", ["demo", "time_"])),
         ]
     )
 
@@ -219,7 +220,8 @@ def test_preflight_tells_every_problem_with_its_line_and_that_nothing_ran(regist
     assert "upper, foo" in lines[1]
     assert "demo.upper(*, text: str) -> str" in lines[2]
     assert lines[3] == "line 3: json is not defined. Add `import json`."
-    assert len(lines) == 4
+    assert lines[4] == "line 4: time is not defined. Add `import time`, or call the pack time_."
+    assert len(lines) == 5
 
 
 def test_preflight_reminds_of_variables_that_an_earlier_run_may_have_had(registry: ToolRegistry) -> None:
