@@ -133,3 +133,20 @@ def test_the_last_words_of_a_server_that_never_came_up_are_shown_without_secrets
 
     assert "refused: ***" in done.stdout + done.stderr
     assert "correct-horse" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["sql.query()", "sql.query(table=5)", "print(sql.query.__doc__)"],
+    ids=["preflight", "arguments", "docstring"],
+)
+def test_a_signature_is_shown_without_secrets(tmp_path: Path, code: str) -> None:
+    servers = {"sql": program("tells_secrets", env={"PASSWORD": "${SQL_PASSWORD}"})}
+    (tmp_path / ".onetool").mkdir()
+    (tmp_path / ".onetool" / "secrets.yaml").write_text("SQL_PASSWORD: correct-horse-battery\n")
+    (tmp_path / ".onetool" / "secrets.yaml").chmod(0o600)
+
+    done = onetool(tmp_path, "run", code, servers=servers)
+
+    assert "sql.query(table: str, login: str = '***')" in done.stdout + done.stderr
+    assert "correct-horse" not in done.stdout + done.stderr

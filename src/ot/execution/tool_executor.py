@@ -155,7 +155,7 @@ class ToolExecutor:
                 return value
             except CallError as error:
                 failure = error.kind if isinstance(error, ToolFailedError) else type(error).__name__
-                self._redact(error)
+                self.redact(error)
                 span.add(error=word_error(error))
                 raise
             except BaseException as error:  # cancelled, or a value that cannot be delivered
@@ -220,10 +220,10 @@ class ToolExecutor:
         if not agreed:
             raise ConsentError(name, "the answer was no")
 
-    def _redact(self, error: CallError) -> None:
+    def redact(self, error: CallError) -> None:
         """Texts of an error come from tools; they leave without secrets too."""
         if self.redactor.active:
-            for field in ("message", "reason", "problems", "tail"):
+            for field in ("message", "reason", "problems", "signature", "tail"):
                 if hasattr(error, field):
                     setattr(error, field, self.redactor.value(getattr(error, field)))
             error.args = self.redactor.value(error.args)

@@ -14,6 +14,7 @@ from ot.errors import (
     AliasCycleError,
     CallError,
     OneToolError,
+    PreflightError,
     RunCrashedError,
     RunLimitError,
     RunRefusedError,
@@ -188,6 +189,8 @@ class Session:
         try:
             judge(references, self._namespace.registry)
         except OneToolError as error:
+            for _, problem in error.problems if isinstance(error, PreflightError) else ():
+                self._executor.redact(problem)  # signatures come from servers
             self._end(partial(self._fail, error))
         else:
             self._kernel.send({"op": "go"})
@@ -196,7 +199,7 @@ class Session:
         self._answer(message["id"], lambda: self._namespace.attribute(message["pack"], message["name"]))
 
     def _on_describe(self, message: Message) -> None:
-        self._answer(message["id"], lambda: self._namespace.describe(message["name"]))
+        self._answer(message["id"], lambda: self._executor.redactor.value(self._namespace.describe(message["name"])))
 
     def _answer(self, number: int, question: Callable[[], Any]) -> None:
         try:
