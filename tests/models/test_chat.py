@@ -157,6 +157,37 @@ def test_a_person_is_asked_where_policy_wants_it(chat: Chat, server: ScriptedSer
     assert told in str(server.requests()[-1]["messages"])
 
 
+def test_a_question_to_a_person_is_not_written_into_the_answer(tmp_path: Path, server: ScriptedServer) -> None:
+    server.answer({"hasToolResult": False}, {"toolCalls": [run_code("demo.upper(text='hello')")]})
+    server.answer({"hasToolResult": True}, {"content": "so be it"})
+    write_config(tmp_path, server.url, "policy: {ask: [demo.*]}")
+    command = ["/bin/sh", "-c", 'exec "$@" > answer', "sh", *COMMAND]
+
+    with in_terminal(command, cwd=tmp_path, env=environment(tmp_path)) as terminal:
+        terminal.wait_for(lambda text: text.endswith("\n>"))
+        terminal.type("go\n")
+        terminal.wait_for(lambda text: "Allow it? [y/N]" in text)
+        terminal.type("y\n")
+        terminal.wait_for(lambda text: text.endswith("\n>"))
+
+    assert (tmp_path / "answer").read_text() == "so be it\n"
+
+
+def test_ctrl_c_at_a_question_ends_its_line_and_the_answer(chat: Chat, server: ScriptedServer) -> None:
+    server.answer({"hasToolResult": False}, {"toolCalls": [run_code("demo.upper(text='hello')")]})
+
+    with chat(config="policy: {ask: [demo.*]}") as terminal:
+        terminal.type("go\n")
+        terminal.wait_for(lambda text: "Allow it? [y/N]" in text)
+        terminal.type("perhaps")
+        terminal.wait_for(lambda text: "perhaps" in text)
+        terminal.type("\x03")
+        text = terminal.wait_for_prompt(2)
+
+    assert re.search(r"^Allow it\? \[y/N\] perhaps(\^C)?$", text, re.MULTILINE)
+    assert "Stopped." in text
+
+
 def test_commands_and_history(chat: Chat, server: ScriptedServer, tmp_path: Path) -> None:
     server.answer({}, {"content": "Hi."})
 

@@ -17,6 +17,7 @@ HISTORY = "chat_history"
 MOST_KEPT = 1000  # lines
 _PROMPT = "\001\033[1;36m\002› \001\033[0m\002"  # \001 and \002 tell readline what takes no room
 _MORE = "\001\033[36m\002… \001\033[0m\002"
+_CONFIRM = "Allow it? [y/N] "
 
 
 class Leaving(Exception):  # noqa: N818 - a wish, not an error
@@ -56,10 +57,13 @@ class Prompt:
         """A plain yes or no; anything else is no."""
         self._say(clean(question))
         try:
-            return input("Allow it? [y/N] ").strip().lower() in ("y", "yes")
+            return _input(_CONFIRM, plain=_CONFIRM).strip().lower() in ("y", "yes")
         except EOFError:
             self._say("")
             return False
+        except KeyboardInterrupt:
+            self._say("")
+            raise
 
     def _read(self) -> str:
         lines = [_input(_PROMPT)]
@@ -81,10 +85,10 @@ class Prompt:
                 self._readline.append_history_file(text.count("\n") + 1, str(self._file))
 
 
-def _input(prompt: str) -> str:
+def _input(prompt: str, *, plain: str = "> ") -> str:
     if sys.stdout.isatty():
         return input(prompt)
-    sys.stderr.write("> ")  # stdout is for answers
+    sys.stderr.write(plain)  # stdout is for answers
     sys.stderr.flush()
     return input()
 
