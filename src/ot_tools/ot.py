@@ -160,7 +160,8 @@ async def resources(*, server: str = "") -> list[dict[str, Any]]:
         server: Only those of this server.
 
     Returns:
-        Server, address, name and kind of each resource; a pattern of addresses stands under uri_template.
+        Server, address, name and kind of each resource; a pattern of addresses stands under uri_template. A server
+        that could not be asked stands there with its error.
 
     Example:
         ot.resources()

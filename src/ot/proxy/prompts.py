@@ -13,8 +13,9 @@ from ot.proxy.servers import Servers
 
 async def list_prompts(servers: Servers, server: str = "") -> list[dict[str, Any]]:
     """Every prompt of all servers, or of one; raises CallError where that one cannot be asked."""
-    found = await ask_all(servers.choose(server), lambda each: each.ask(lambda session: session.prompts()), server)
-    return [_describe(name, item) for name, items in found.items() for item in items]
+    asked = await ask_all(servers.choose(server), lambda each: each.ask(lambda session: session.prompts()), server)
+    found = [_describe(name, item) for name, items in asked.listed.items() for item in items]
+    return found + asked.failures_as_items()
 
 
 async def fill_prompt(
@@ -23,14 +24,15 @@ async def fill_prompt(
     """The messages of one prompt; raises ToolError where no server, or more than one, has it."""
     chosen = servers.choose(server)
     if not server:
-        listed = await ask_all(chosen, lambda each: each.ask(lambda session: session.prompts()), "")
+        listed, failures = await ask_all(chosen, lambda each: each.ask(lambda session: session.prompts()), "")
         having = [each for each in chosen if any(item.get("name") == name for item in listed.get(each.name, []))]
         if len(having) > 1:
             names = ", ".join(each.name for each in having)
             raise ToolError(f"several servers have a prompt {name!r}: {names}. Say which one with server=")
         if not having:
             known = sorted({item["name"] for items in listed.values() for item in items})
-            raise ToolError(f"no server has a prompt {name!r}. Prompts: {', '.join(known) or 'none'}")
+            silent = f" Not asked, for they could not be: {', '.join(sorted(failures))}." if failures else ""
+            raise ToolError(f"no server has a prompt {name!r}. Prompts: {', '.join(known) or 'none'}.{silent}")
         chosen = having
     texts = {key: value if isinstance(value, str) else str(value) for key, value in arguments.items()}
     filled = await chosen[0].ask(lambda session: session.prompt(name, texts))

@@ -5,25 +5,39 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 
-from ot.errors import CallError, ToolError
+from ot.errors import CallError, ServerUnavailableError, ToolError
 from ot.logs import write_log
 from ot.proxy.content import read_result
 from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers
 from ot_kernel.values import Image, Resource
 
+PATIENCE = 10.0  # seconds that all servers wait for the slowest of them
+
 Listing = dict[str, list[dict[str, Any]]]
-"""What each server listed, by its name; servers that could not be asked are missing."""
 
 
-async def list_resources(servers: Servers, server: str = "") -> list[dict[str, Any]]:
+class Asked(NamedTuple):
+    """What each server listed, by its name, and why others could not be asked."""
+
+    listed: Listing
+    failures: dict[str, str]
+
+    def failures_as_items(self) -> list[dict[str, Any]]:
+        """For the end of a list that would otherwise pass for complete."""
+        return [{"server": name, "error": reason} for name, reason in sorted(self.failures.items())]
+
+
+async def list_resources(servers: Servers, server: str = "", *, patience: float = PATIENCE) -> list[dict[str, Any]]:
     """Every resource of all servers, or of one; raises CallError where that one cannot be asked."""
-    found = await ask_all(servers.choose(server), lambda each: each.ask(lambda session: session.resources()), server)
-    return [_describe(name, item) for name, items in found.items() for item in items]
+    chosen = servers.choose(server)
+    asked = await ask_all(chosen, lambda each: each.ask(lambda session: session.resources()), server, patience=patience)
+    found = [_describe(name, item) for name, items in asked.listed.items() for item in items]
+    return found + asked.failures_as_items()
 
 
 async def read_resource(servers: Servers, uri: str, server: str = "") -> Any:
@@ -32,43 +46,56 @@ async def read_resource(servers: Servers, uri: str, server: str = "") -> Any:
     Without a server, that one is asked which lists the address, or a pattern that it fits; else each in turn.
     """
     chosen = servers.choose(server)
+    failures: list[str] = []
     if not chosen:
         raise ToolError("no server is configured, so there are no resources")
     if len(chosen) > 1:
-        listed = await ask_all(chosen, lambda each: each.ask(lambda session: session.resources()), "")
-        chosen = _who_has(uri, chosen, listed)
-    failures: list[str] = []
+        asked = await ask_all(chosen, lambda each: each.ask(lambda session: session.resources()), "")
+        chosen = _who_has(uri, chosen, asked.listed)
+        failures = [f"{name}: {reason}" for name, reason in asked.failures.items()]
     for each in chosen:
         try:
             return _value_of(await each.ask(lambda session: session.read(uri)))
         except ToolError as error:
             failures.append(f"{each.name}: {error.message}")
-    asked = "; ".join(failures) or "no server offers resources"
-    raise ToolError(f"the resource {uri!r} cannot be read ({asked}). ot.resources() lists what there is")
+    reasons = "; ".join(failures) or "no server offers resources"
+    raise ToolError(f"the resource {uri!r} cannot be read ({reasons}). ot.resources() lists what there is")
 
 
 async def ask_all(
     servers: Iterable[ProxiedServer],
     ask: Callable[[ProxiedServer], Awaitable[list[dict[str, Any]]]],
     named: str,
-) -> Listing:
-    """Ask several servers at once; one that cannot be asked is left out, unless it is the one that was named."""
+    *,
+    patience: float = PATIENCE,
+) -> Asked:
+    """Ask several servers at once, of which none waits long for another; one that was named is waited for."""
     answers: Listing = {}
+    failures: dict[str, str] = {}
     refused: list[CallError] = []
 
     async def ask_one(server: ProxiedServer) -> None:
         try:
-            answers[server.name] = await ask(server)
+            with anyio.fail_after(None if named else patience):
+                answers[server.name] = await ask(server)
+        except TimeoutError:
+            failures[server.name] = f"it did not answer within {patience:g} s"
         except CallError as error:
             refused.append(error)
-            write_log(logging.WARNING, "proxy.ask", server=server.name, reason=str(error))
+            failures[server.name] = _reason_of(error)
 
     async with anyio.create_task_group() as tasks:
         for server in servers:
             tasks.start_soon(ask_one, server)
+    for name, reason in failures.items():
+        write_log(logging.WARNING, "proxy.ask", server=name, reason=reason)
     if named and refused:
         raise refused[0]
-    return dict(sorted(answers.items()))
+    return Asked(dict(sorted(answers.items())), failures)
+
+
+def _reason_of(error: CallError) -> str:
+    return error.reason if isinstance(error, ServerUnavailableError) else str(error)
 
 
 def _describe(server: str, item: dict[str, Any]) -> dict[str, Any]:

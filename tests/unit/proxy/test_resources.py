@@ -29,10 +29,26 @@ async def test_resources_of_all_servers_are_listed_with_patterns(notes: dict[str
     async with open_proxied(tmp_path, servers) as proxied:
         found = await list_resources(proxied.servers)
 
-    assert [(each["server"], each.get("uri") or each.get("uri_template")) for each in found] == [
+    assert [(each["server"], each.get("uri") or each.get("uri_template") or each["error"]) for each in found] == [
         ("notes", "notes://today"),
         ("notes", "notes://{day}/all"),
+        ("gone", "exited with status 127 before it was ready"),
     ]
+
+
+async def test_a_list_says_which_servers_could_not_be_asked_and_waits_for_none_of_them(
+    notes: dict[str, str], tmp_path: Path
+) -> None:
+    servers = {"notes": notes, "mute": program("silent"), "gone": {"command": "/nowhere/at/all"}}
+
+    async with open_proxied(tmp_path, servers) as proxied:
+        found = await list_resources(proxied.servers, patience=5)
+
+    assert {item["server"] for item in found if "uri" in item} == {"notes"}
+    errors = {item["server"]: item["error"] for item in found if "error" in item}
+    assert sorted(errors) == ["gone", "mute"]
+    assert errors["mute"] == "it did not answer within 5 s"
+    assert errors["gone"] == "exited with status 127 before it was ready"
 
 
 @pytest.mark.parametrize(("uri", "text"), [("notes://today", "buy milk"), ("notes://monday/all", "notes of monday")])
