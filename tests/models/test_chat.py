@@ -136,6 +136,8 @@ def test_ctrl_c_twice_at_the_prompt_leaves(chat: Chat) -> None:
         terminal.wait_for(lambda text: "half a thought" in text)
         terminal.type("\x03")
         assert "Ctrl-C again, or Ctrl-D, to leave." in terminal.wait_for_prompt(2)
+        terminal.type("another")  # when it is shown, readline surely listens, which it does not just behind a prompt
+        terminal.wait_for(lambda text: "another" in text)
         terminal.type("\x03")
 
         assert terminal.wait_for_exit() == 0
