@@ -1,12 +1,13 @@
 """The client at the front as proxied servers reach it through us: its person, its model, its folders, its log.
 
-Only a client with a session can be asked in the middle of a request; a sessionless one offers none of this here.
+A client with a session is asked in the middle of its request. To a sessionless one the question is the answer of the
+request, and the run waits for the next one (see `suspended_runs`).
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from mcp.server.context import ServerRequestContext
@@ -35,7 +36,6 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
-from mcp_official.questions import is_sessionless
 from ot.front import FrontError
 
 _LEVELS: tuple[LoggingLevel, ...] = (
@@ -67,19 +67,11 @@ class LogLevels:
         return asked is not None and level in _LEVELS and _LEVELS.index(level) >= asked[1]
 
 
-class ClientFront:
-    """One request's way back to its client."""
+class _Asked:
+    """What can be asked of a client, and the questions in the protocol's words; `_ask` brings them to it."""
 
-    def __init__(self, ctx: Context[Any, Any], levels: LogLevels) -> None:
-        self._session: ServerSession = ctx.session
-        self._request = ctx.request_id
-        self._levels = levels
-        able = not is_sessionless(ctx) and self._session.can_send_request
-        self._able = (ctx.client_capabilities if able else None) or ClientCapabilities()
-
-    @property
-    def session(self) -> object:
-        return self._session.client_params
+    def __init__(self, able: ClientCapabilities | None) -> None:
+        self._able = able or ClientCapabilities()
 
     @property
     def can_elicit(self) -> bool:
@@ -111,6 +103,32 @@ class ClientFront:
     async def list_roots(self) -> dict[str, Any]:
         return await self._ask(ListRootsRequest, ListRootsResult)
 
+    async def _ask(self, build: Callable[[], ServerRequest], kind: type[Result]) -> dict[str, Any]:
+        try:
+            answer = await self._bring(build(), kind)
+        except MCPError as error:
+            raise FrontError(error.error.message) from error
+        except ValidationError as error:
+            raise FrontError("what was asked, or what it answered, has no form that the protocol knows") from error
+        return answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+    async def _bring(self, request: ServerRequest, kind: type[Result]) -> Result:
+        raise NotImplementedError
+
+
+class ClientFront(_Asked):
+    """One request's way back to its client, which has a session."""
+
+    def __init__(self, ctx: Context[Any, Any], levels: LogLevels) -> None:
+        self._session: ServerSession = ctx.session
+        super().__init__(ctx.client_capabilities if self._session.can_send_request else None)
+        self._request = ctx.request_id
+        self._levels = levels
+
+    @property
+    def session(self) -> object:
+        return self._session.client_params
+
     async def log(self, level: str, logger: str, data: Any) -> None:
         if self._levels.wants(self._session, level):
             params = LoggingMessageNotificationParams.model_validate({"level": level, "logger": logger, "data": data})
@@ -118,13 +136,30 @@ class ClientFront:
                 LoggingMessageNotification(params=params), related_request_id=self._request
             )
 
-    async def _ask(self, build: Any, kind: type[Result]) -> dict[str, Any]:
-        try:
-            request: ServerRequest = build()
-            metadata = ServerMessageMetadata(related_request_id=self._request)
-            answer = await self._session.send_request(request, kind, metadata=metadata)
-        except MCPError as error:
-            raise FrontError(error.error.message) from error
-        except ValidationError as error:
-            raise FrontError("what was asked, or what it answered, has no form that the protocol knows") from error
-        return answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+    async def _bring(self, request: ServerRequest, kind: type[Result]) -> Result:
+        metadata = ServerMessageMetadata(related_request_id=self._request)
+        return await self._session.send_request(request, kind, metadata=metadata)
+
+
+class SuspendedFront(_Asked):
+    """The way back to a sessionless client: `ask` gives its word on a question, when it has come."""
+
+    def __init__(self, ctx: Context[Any, Any], ask: Callable[[Any], Awaitable[Any]]) -> None:
+        super().__init__(ctx.client_capabilities)
+        self.session: object = ctx.session.client_params
+        self._answer_of = ask
+
+    async def log(self, level: str, logger: str, data: Any) -> None:
+        """Such a client has no way to ask for a level, and hears of none."""
+
+    async def _bring(self, request: ServerRequest, kind: type[Result]) -> Result:
+        answer = await self._answer_of(request)
+        if not isinstance(answer, kind):
+            raise FrontError("the client answered something else")
+        return answer
+
+
+def can_be_asked(capabilities: ClientCapabilities | None) -> bool:
+    """Whether a client offers anything that a run, or a proxied server, may want of it."""
+    able = capabilities or ClientCapabilities()
+    return any(offered is not None for offered in (able.elicitation, able.sampling, able.roots))

@@ -1,7 +1,8 @@
-"""Runs that wait for a person's word after the request that began them has been answered.
+"""Runs that wait for a word of their client after the request that began them has been answered.
 
-A sessionless client cannot be asked in the middle of a request: the question is the answer to it, and the person's word
-comes with the next one. The run itself goes on living in between. It is never started a second time.
+A sessionless client cannot be asked in the middle of a request: the question is the answer to it, and the client's word
+comes with the next one. The run itself goes on living in between. It is never started a second time. What questions and
+words are is for those who ask: here they only pass through.
 """
 
 from __future__ import annotations
@@ -12,17 +13,27 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
-from ot.execution.caller import Caller, Progress
+from ot.execution.caller import Progress
 from ot.run.answer import Answer
 
 PATIENCE = 600.0  # seconds that a run waits for a word
 MOST = 32  # runs that wait at once, each with its kernel
 
-Work = Callable[[Caller], Awaitable[Answer]]
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a run has of its client: `ask` gives the word on a question, whichever request brings it."""
+
+    ask: Callable[[Any], Awaitable[Any]]
+    progress: Progress
+
+
+Work = Callable[[Conversation], Awaitable[Answer]]
 
 
 class UnknownRunError(Exception):
@@ -34,14 +45,14 @@ class Waiting:
     """A run that waits: `state` resumes it once, with the words on its `questions`."""
 
     state: str
-    questions: Mapping[str, str]
+    questions: Mapping[str, Any]
 
 
 @dataclass(slots=True)
 class _Question:
-    text: str
+    content: Any
     answered: anyio.Event = field(default_factory=anyio.Event)
-    agreed: bool = False
+    word: Any = None
 
 
 class _Run:
@@ -64,7 +75,7 @@ class _Run:
     async def carry_out(self, work: Work) -> None:
         try:
             with self.scope:
-                self.outcome = await work(Caller(progress=self._report, ask=self._ask))
+                self.outcome = await work(Conversation(self._ask, self._report))
         except Exception as error:  # noqa: BLE001 - it belongs to the request that follows this run, not to the server
             self.outcome = error
         finally:
@@ -77,22 +88,22 @@ class _Run:
             self._turned = anyio.Event()
             await self._turned.wait()
 
-    def answer(self, words: Mapping[str, bool]) -> None:
+    def answer(self, words: Mapping[str, Any]) -> None:
         """Pass on the words on its questions; a question without one stays open."""
         for key in self.questions.keys() & words.keys():
             question = self.questions.pop(key)
-            question.agreed = words[key]
+            question.word = words[key]
             question.answered.set()
 
-    async def _ask(self, text: str) -> bool:
-        key, question = next(self._keys), _Question(text)
+    async def _ask(self, content: Any) -> Any:
+        key, question = next(self._keys), _Question(content)
         self.questions[key] = question
         self._turned.set()
         try:
             await question.answered.wait()
         finally:
             self.questions.pop(key, None)
-        return question.agreed
+        return question.word
 
     async def _report(self, done: float, total: float | None, message: str) -> None:
         if self.listener is not None:
@@ -114,7 +125,7 @@ class SuspendedRuns:
         return await self._follow(run, progress)
 
     async def resume(
-        self, state: str, words: Mapping[str, bool], *, progress: Progress | None = None
+        self, state: str, words: Mapping[str, Any], *, progress: Progress | None = None
     ) -> Answer | Waiting:
         """Follow a run on from its questions; raises UnknownRunError."""
         run = self._waiting.pop(state, None)
@@ -152,7 +163,7 @@ class SuspendedRuns:
         state = secrets.token_urlsafe(24)
         self._waiting[state] = run
         run.scope.deadline = now + self._patience
-        return Waiting(state, {key: question.text for key, question in run.questions.items()})
+        return Waiting(state, {key: question.content for key, question in run.questions.items()})
 
 
 @asynccontextmanager

@@ -30,11 +30,14 @@ from tests.real_server import connect_server
 pytestmark = pytest.mark.anyio
 
 
-def connect(folder: Path, servers: dict[str, Any], **callbacks: Any) -> Client:
-    """A client with a session and the given abilities."""
+BOTH_ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"], ids=["with a session", "sessionless"])
+
+
+def connect(folder: Path, servers: dict[str, Any], *, mode: str = "legacy", **callbacks: Any) -> Client:
+    """A client with the given abilities; in one era it has a session, in the other it is asked between requests."""
     with_environment = connect_server(folder, config=json.dumps({"servers": servers, "execution": {"timeout": 3}}))
     assert isinstance(with_environment.server, StdioServerParameters)
-    return Client(with_environment.server, mode="legacy", **callbacks)
+    return Client(with_environment.server, mode=mode, **callbacks)
 
 
 async def run(client: Client, command: str, **options: Any) -> CallToolResult:
@@ -48,7 +51,8 @@ def text_of(result: CallToolResult) -> str:
     return first.text
 
 
-async def test_a_server_asks_the_person_at_the_front_while_the_clocks_stand_still(tmp_path: Path) -> None:
+@BOTH_ERAS
+async def test_a_server_asks_the_person_at_the_front_while_the_clocks_stand_still(tmp_path: Path, mode: str) -> None:
     asked: list[str] = []
 
     async def elicit(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
@@ -56,43 +60,49 @@ async def test_a_server_asks_the_person_at_the_front_while_the_clocks_stand_stil
         await anyio.sleep(4)  # longer than the run may take
         return ElicitResult(action="accept", content={"name": "Ada"})
 
-    async with connect(tmp_path, {"asks": program("asks", timeout=2)}, elicitation_callback=elicit) as client:
+    async with connect(
+        tmp_path, {"asks": program("asks", timeout=2)}, elicitation_callback=elicit, mode=mode
+    ) as client:
         result = await run(client, "asks.elicit()")
 
     assert asked == ["[asks] Your name?"]
     assert json.loads(text_of(result)) == {"action": "accept", "content": {"name": "Ada"}}
 
 
-async def test_a_server_asks_the_model_at_the_front(tmp_path: Path) -> None:
+@BOTH_ERAS
+async def test_a_server_asks_the_model_at_the_front(tmp_path: Path, mode: str) -> None:
     async def sample(context: ClientRequestContext, params: CreateMessageRequestParams) -> CreateMessageResult:
         return CreateMessageResult(role="assistant", content=TextContent(text="yes"), model="m")
 
-    async with connect(tmp_path, {"asks": program("asks")}, sampling_callback=sample) as client:
+    async with connect(tmp_path, {"asks": program("asks")}, sampling_callback=sample, mode=mode) as client:
         result = await run(client, "asks.sample()")
 
     assert json.loads(text_of(result))["content"] == {"type": "text", "text": "yes"}
 
 
-async def test_a_server_learns_the_roots_of_the_client_at_the_front(tmp_path: Path) -> None:
+@BOTH_ERAS
+async def test_a_server_learns_the_roots_of_the_client_at_the_front(tmp_path: Path, mode: str) -> None:
     async def list_roots(context: ClientRequestContext) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri=FileUrl("file:///work/notes"))])
 
-    async with connect(tmp_path, {"asks": program("asks")}, list_roots_callback=list_roots) as client:
+    async with connect(tmp_path, {"asks": program("asks")}, list_roots_callback=list_roots, mode=mode) as client:
         result = await run(client, "asks.roots()")
 
     assert json.loads(text_of(result))["roots"] == [{"uri": "file:///work/notes"}]
 
 
-async def test_without_roots_at_the_front_a_server_learns_of_none(tmp_path: Path) -> None:
-    async with connect(tmp_path, {"asks": program("asks")}) as client:
+@BOTH_ERAS
+async def test_without_roots_at_the_front_a_server_learns_of_none(tmp_path: Path, mode: str) -> None:
+    async with connect(tmp_path, {"asks": program("asks")}, mode=mode) as client:
         result = await run(client, "asks.roots()")
 
     assert json.loads(text_of(result))["roots"] == []
 
 
+@BOTH_ERAS
 @pytest.mark.parametrize("tool", ["sample", "elicit"])
-async def test_a_question_that_nobody_can_answer_is_declined_and_says_why(tmp_path: Path, tool: str) -> None:
-    async with connect(tmp_path, {"asks": program("asks")}) as client:
+async def test_a_question_that_nobody_can_answer_is_declined_and_says_why(tmp_path: Path, tool: str, mode: str) -> None:
+    async with connect(tmp_path, {"asks": program("asks")}, mode=mode) as client:
         result = await run(client, f"asks.{tool}()")
 
     assert "nobody here can give it" in json.loads(text_of(result))["message"]

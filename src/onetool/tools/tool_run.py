@@ -28,9 +28,9 @@ from pydantic import Field
 
 from mcp_core import ToolArguments
 from mcp_official.questions import ask_within, build_request, can_ask, is_sessionless, read_response
-from onetool.front import ClientFront, LogLevels
+from onetool.front import ClientFront, LogLevels, SuspendedFront, can_be_asked
 from onetool.late_app import LateApp
-from onetool.suspended_runs import SuspendedRuns, UnknownRunError, Waiting
+from onetool.suspended_runs import Conversation, SuspendedRuns, UnknownRunError, Waiting
 from ot.execution.caller import Caller
 from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
@@ -69,8 +69,8 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
     if is_sessionless(ctx):
         if ctx.request_state is not None or ctx.input_responses is not None:
             return await _resume(service, ctx, progress)
-        if can_ask(ctx):
-            work = partial(_work, service.app, args.command, _name_client(ctx))
+        if can_be_asked(ctx.client_capabilities):
+            work = partial(_work_in_turns, service.app, args.command, ctx)
             return _render(await service.suspended.start(work, progress=progress))
     ask = partial(ask_within, ctx) if can_ask(ctx) else None
     caller = Caller(progress=progress, ask=ask, front=ClientFront(ctx, service.log_levels))
@@ -79,6 +79,17 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
 
 async def _work(app: LateApp, command: str, client: str, caller: Caller) -> Answer:
     return await (await app.get()).runner.run(command, caller=replace(caller, client=client))
+
+
+async def _work_in_turns(app: LateApp, command: str, ctx: Context[Service], conversation: Conversation) -> Answer:
+    """The same for a client that is asked between two of its requests."""
+
+    async def ask(question: str) -> bool:
+        return read_response(await conversation.ask(build_request(question)))
+
+    front = SuspendedFront(ctx, conversation.ask)
+    caller = Caller(progress=conversation.progress, ask=ask if can_ask(ctx) else None, front=front)
+    return await _work(app, command, _name_client(ctx), caller)
 
 
 def _name_client(ctx: Context[Service]) -> str:
@@ -91,8 +102,8 @@ async def _resume(
     service: Service, ctx: Context[Service], progress: ProgressReport
 ) -> CallToolResult | InputRequiredResult:
     """Go on with the run that asked; one that is not there any more is not begun anew, for it may have had effects."""
-    words = {key: read_response(response) for key, response in (ctx.input_responses or {}).items()}
     try:
+        words = ctx.input_responses or {}
         return _render(await service.suspended.resume(ctx.request_state or "", words, progress=progress))
     except UnknownRunError:
         raise MCPError(INVALID_PARAMS, NO_SUCH_RUN) from None
@@ -101,8 +112,7 @@ async def _resume(
 def _render(outcome: Answer | Waiting) -> CallToolResult | InputRequiredResult:
     if isinstance(outcome, Answer):
         return render_result(outcome)
-    requests = {key: build_request(question) for key, question in outcome.questions.items()}
-    return InputRequiredResult(input_requests={**requests}, request_state=outcome.state)
+    return InputRequiredResult(input_requests={**outcome.questions}, request_state=outcome.state)
 
 
 class ProgressReport:

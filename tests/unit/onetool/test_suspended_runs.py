@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from onetool.suspended_runs import MOST, SuspendedRuns, UnknownRunError, Waiting, open_suspended_runs
-from ot.execution.caller import Caller
+from onetool.suspended_runs import MOST, Conversation, SuspendedRuns, UnknownRunError, Waiting, open_suspended_runs
 from ot.run.answer import Answer
 
 
@@ -26,11 +25,10 @@ class Work:
         self.started = 0
         self.cancelled = anyio.Event()
 
-    async def __call__(self, caller: Caller) -> Answer:
+    async def __call__(self, client: Conversation) -> Answer:
         self.started += 1
-        assert caller.ask is not None
         try:
-            heard = [await caller.ask(f"May I, {number}?") for number in range(1, self._questions + 1)]
+            heard = [await client.ask(f"May I, {number}?") for number in range(1, self._questions + 1)]
         except anyio.get_cancelled_exc_class():
             self.cancelled.set()
             raise
@@ -74,12 +72,11 @@ async def test_each_question_has_a_state_of_its_own(runs: SuspendedRuns) -> None
 
 
 async def test_questions_that_come_at_once_are_asked_together_or_in_turn(runs: SuspendedRuns) -> None:
-    async def work(caller: Caller) -> Answer:
+    async def work(client: Conversation) -> Answer:
         heard: list[str] = []
 
         async def ask(name: str) -> None:
-            assert caller.ask is not None
-            heard.append(f"{name} {await caller.ask(name)}")
+            heard.append(f"{name} {await client.ask(name)}")
 
         async with anyio.create_task_group() as tasks:
             for name in ("a", "b", "c"):
@@ -140,7 +137,7 @@ async def test_the_end_of_the_server_cancels_what_waits() -> None:
 async def test_a_cancelled_request_cancels_its_run_and_waits_for_its_end(runs: SuspendedRuns) -> None:
     begun, ended = anyio.Event(), anyio.Event()
 
-    async def work(caller: Caller) -> Answer:
+    async def work(client: Conversation) -> Answer:
         begun.set()
         try:
             await anyio.sleep_forever()
@@ -159,7 +156,7 @@ async def test_a_cancelled_request_cancels_its_run_and_waits_for_its_end(runs: S
 
 
 async def test_an_error_reaches_the_request_and_nobody_else(runs: SuspendedRuns) -> None:
-    async def work(caller: Caller) -> Answer:
+    async def work(client: Conversation) -> Answer:
         raise RuntimeError("a mistake of ours")
 
     with pytest.raises(RuntimeError, match="a mistake of ours"):
@@ -170,10 +167,9 @@ async def test_an_error_reaches_the_request_and_nobody_else(runs: SuspendedRuns)
 async def test_a_run_that_ends_while_it_waits_keeps_its_answer(runs: SuspendedRuns) -> None:
     ended = anyio.Event()
 
-    async def work(caller: Caller) -> Answer:
-        assert caller.ask is not None
+    async def work(client: Conversation) -> Answer:
         with anyio.move_on_after(0.01):
-            await caller.ask("May I?")
+            await client.ask("May I?")
         ended.set()
         return Answer("without you", is_error=False)
 
@@ -188,12 +184,11 @@ async def test_a_run_that_ends_while_it_waits_keeps_its_answer(runs: SuspendedRu
 async def test_progress_goes_to_the_request_that_follows(runs: SuspendedRuns) -> None:
     heard: dict[str, list[str]] = {"first": [], "second": []}
 
-    async def work(caller: Caller) -> Answer:
-        assert caller.ask is not None
-        assert caller.progress is not None
-        await caller.progress(1, None, "before")
-        await caller.ask("May I?")
-        await caller.progress(2, None, "after")
+    async def work(client: Conversation) -> Answer:
+        assert client.progress is not None
+        await client.progress(1, None, "before")
+        await client.ask("May I?")
+        await client.progress(2, None, "after")
         return Answer("done", is_error=False)
 
     async def first(done: float, total: float | None, message: str) -> None:
