@@ -97,6 +97,20 @@ class Terminal:
         """Press keys; \\n is the return key, \\x03 is Ctrl-C."""
         os.write(self._descriptor, keys.encode())
 
+    def interrupt(self, heard: Callable[[str], bool] = lambda text: False) -> None:
+        """Press Ctrl-C at a prompt, and a key where it is not heard soon, or ends the program.
+
+        CPython hears one that comes in the instant before readline waits for a key only with that key.
+        """
+        self.type("\x03")
+        end = time.monotonic() + 2
+        while not heard(self.screen.text):
+            if not self._read():
+                return
+            if time.monotonic() > end:
+                self.type(" ")
+                return
+
     def wait_for(self, condition: Callable[[str], bool]) -> str:
         """Read until the screen is as it should be; gives its text."""
         end = time.monotonic() + WAIT
