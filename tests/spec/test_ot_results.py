@@ -155,7 +155,8 @@ def test_a_query_is_one_span_with_what_was_asked(server: RawServer, handle: str)
     query(server, handle=handle, offset=2, limit=3)
     query(server, handle=handle, search="error")
 
-    server.wait_for_log("ot.result status=ok", times=4)
+    server.wait_for_log(f"handle={handle} offset=2 limit=3 returned=3")
+    server.wait_for_log(f"handle={handle} offset=1 limit=100 search=error")
     spans = [line for line in server.log if re.search(r"\bot\.result status=ok ms=[\d.]+ handle=", line)]
     assert any(f"handle={handle} offset=2 limit=3 returned=3" in line for line in spans)
     assert any(f"handle={handle} offset=1 limit=100 search=error" in line for line in spans)
