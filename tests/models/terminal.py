@@ -91,6 +91,7 @@ class Terminal:
         self._descriptor = descriptor
         self.screen = Screen()
         self.sent = ""  # every byte of the program
+        self.ended = False  # it has closed its side
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def type(self, keys: str) -> None:
@@ -135,7 +136,8 @@ class Terminal:
         try:
             data = os.read(self._descriptor, 65536)
         except OSError:  # how Linux says that nobody is at the other end
-            return False
+            data = b""
+        self.ended = not data
         text = self._decoder.decode(data)
         self.sent += text
         self.screen.feed(text)
