@@ -87,30 +87,15 @@ class Terminal:
     """A running program and its screen."""
 
     def __init__(self, process: int, descriptor: int) -> None:
-        self._process = process
+        self.process = process
         self._descriptor = descriptor
         self.screen = Screen()
         self.sent = ""  # every byte of the program
-        self.ended = False  # it has closed its side
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def type(self, keys: str) -> None:
         """Press keys; \\n is the return key, \\x03 is Ctrl-C."""
         os.write(self._descriptor, keys.encode())
-
-    def interrupt(self, heard: Callable[[str], bool] = lambda text: False) -> None:
-        """Press Ctrl-C at a prompt, and a key where it is not heard soon, or ends the program.
-
-        CPython hears one that comes in the instant before readline waits for a key only with that key.
-        """
-        self.type("\x03")
-        end = time.monotonic() + 2
-        while not heard(self.screen.text):
-            if not self._read():
-                return
-            if time.monotonic() > end:
-                self.type(" ")
-                return
 
     def wait_for(self, condition: Callable[[str], bool]) -> str:
         """Read until the screen is as it should be; gives its text."""
@@ -128,7 +113,7 @@ class Terminal:
         """The program's exit status."""
         while self._read():
             pass
-        return os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
     def _read(self) -> bool:
         if not select.select([self._descriptor], [], [], 0.2)[0]:
@@ -136,8 +121,7 @@ class Terminal:
         try:
             data = os.read(self._descriptor, 65536)
         except OSError:  # how Linux says that nobody is at the other end
-            data = b""
-        self.ended = not data
+            return False
         text = self._decoder.decode(data)
         self.sent += text
         self.screen.feed(text)

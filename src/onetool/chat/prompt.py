@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from onetool.chat.clean_text import clean
+from onetool.chat.heard_interrupts import interrupts_heard
 
 HISTORY = "chat_history"
 MOST_KEPT = 1000  # lines
@@ -86,11 +87,12 @@ class Prompt:
 
 
 def _input(prompt: str, *, plain: str = "> ") -> str:
-    if sys.stdout.isatty():
-        return input(prompt)
-    sys.stderr.write(plain)  # stdout is for answers
-    sys.stderr.flush()
-    return input()
+    with interrupts_heard():
+        if sys.stdout.isatty():
+            return input(prompt)
+        sys.stderr.write(plain)  # stdout is for answers
+        sys.stderr.flush()
+        return input()
 
 
 def _load_readline(history: Path) -> ModuleType | None:
