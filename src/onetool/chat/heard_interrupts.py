@@ -1,7 +1,7 @@
 """Ctrl-C while a line is typed: heard also in the instant before readline waits for a key.
 
-CPython looks at a signal there only where it interrupts the waiting itself. One that comes just before is not looked at,
-and the program seems deaf. So somebody else listens too, and repeats a signal that nobody acted upon.
+CPython looks at a signal there only where it interrupts the waiting itself. One that comes just before is missed, and
+the program seems deaf. So somebody else listens too, and repeats a signal that nobody acted upon.
 """
 
 from __future__ import annotations
