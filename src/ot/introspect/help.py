@@ -72,8 +72,8 @@ class Help:
             found.append(describe_snippet_help(query[1:], info, config=config, expand=self.expand))
         if query in config.aliases:
             found.append(describe_alias(query, info, config=config, registry=registry))
-        if (absent := registry.absent.get(query.partition(".")[0])) is not None:
-            found.append(f"# {query}\n\n{word_error(absent())}")
+        if (absence := registry.absence(query.partition(".")[0])) is not None:
+            found.append(f"# {query}\n\n{word_error(absence)}")
         return found
 
     def _overview(self) -> str:

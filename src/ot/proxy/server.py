@@ -283,6 +283,9 @@ class ProxiedServer:
 
     def unavailable(self) -> ServerUnavailableError:
         """The error for whoever needs it while it is not there."""
+        if not self.settings.enabled:
+            remedy = f"A person can switch it on: servers.{self.name}.enabled in the configuration."
+            return ServerUnavailableError("", server=self.name, reason="is switched off", remedy=remedy)
         return self._unavailable(self._last_reason())
 
     def _unavailable(self, reason: str) -> ServerUnavailableError:

@@ -12,7 +12,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from ot.config.models import ServerSettings
-from ot.errors import CallError, PackLoadError, ServerUnavailableError, ToolError
+from ot.errors import PackLoadError, ToolError
 from ot.proxy.host import ProxyHost
 from ot.proxy.packs import BuiltPack, build_pack
 from ot.proxy.server import ProxiedServer
@@ -21,7 +21,7 @@ from ot.registry.definitions import PackDefinition
 from ot.registry.identifiers import identifier
 from ot.registry.names import is_of_python, rename_pack
 from ot.registry.places import OfferedPack, PackPlaces
-from ot.registry.registry import LoadedPack, ToolRegistry
+from ot.registry.registry import AbsentPack, LoadedPack, ToolRegistry
 
 PROBE = 3.0  # seconds
 _GOODBYE = 2.0  # seconds
@@ -71,15 +71,21 @@ class Servers:
                 server.connect_soon()
 
     def choose(self, name: str = "") -> list[ProxiedServer]:
-        """The servers that may be used: all of them, or the one of this name or pack; raises ToolError."""
+        """The servers that may be used: all of them, or the one of this name or pack.
+
+        Raises ToolError or, if it is switched off, ServerUnavailableError.
+        """
         enabled = sorted(self._enabled(), key=lambda server: server.name)
         if not name:
             return enabled
-        found = [server for server in enabled if name in (server.name, self.pack_name(server.name))]
-        if not found:
-            known = ", ".join(server.name for server in enabled) or "none"
-            raise ToolError(f"there is no server {name!r}. Servers: {known}")
-        return found[:1]
+        disabled = (server for server in self._servers.values() if server not in enabled)
+        for server in (*enabled, *disabled):
+            if name in (server.name, self.pack_name(server.name)):
+                if not server.settings.enabled:
+                    raise server.unavailable()
+                return [server]
+        known = ", ".join(server.name for server in enabled) or "none"
+        raise ToolError(f"there is no server {name!r}. Servers: {known}")
 
     def _build(self, name: str, settings: ServerSettings) -> ProxiedServer:
         return ProxiedServer(name, settings, host=self._host, tasks=self._tasks, changed=self._on_changed)
@@ -98,10 +104,11 @@ class Servers:
         """Put the servers of which something is known into the registry: their names, the rest when it is needed."""
         layer = []
         absent = {}
-        for server in self._enabled():
+        for server in sorted(self._servers.values(), key=lambda server: server.settings.enabled):
             wanted = identifier(server.name, fallback="server")
-            if not server.memory.known:
-                absent[f"{wanted}_" if is_of_python(wanted) else wanted] = partial(_explain_absence, server)
+            enabled = server.settings.enabled
+            if not enabled or not server.memory.known:
+                absent[f"{wanted}_" if is_of_python(wanted) else wanted] = AbsentPack(server.unavailable, enabled)
                 continue
             pack = self._packs.get(server.name)
             if pack is None:
@@ -215,11 +222,6 @@ async def _wait_for(servers: list[ProxiedServer], seconds: float) -> None:
         async with anyio.create_task_group() as tasks:
             for server in servers:
                 tasks.start_soon(server.connect_soon().wait, None)
-
-
-def _explain_absence(server: ProxiedServer) -> CallError:
-    error: ServerUnavailableError = server.unavailable()
-    return error
 
 
 @asynccontextmanager

@@ -28,6 +28,13 @@ class RegisteredTool(NamedTuple):
     function: ToolFunction
 
 
+class AbsentPack(NamedTuple):
+    """A pack that would be here if what provides it were."""
+
+    explain: Callable[[], CallError]  # to whoever looks for it
+    expected: bool = True  # it may still come; one that is switched off will not
+
+
 class ToolRegistry:
     """The single place for definitions; who registers a tool keeps the means to call it alive.
 
@@ -38,8 +45,7 @@ class ToolRegistry:
         self._tools: dict[str, RegisteredTool] = {}
         self._packs: dict[str, PackDefinition] = {}
         self._late: dict[str, LoadPack] = {}
-        self.absent: dict[str, Callable[[], CallError]] = {}
-        """Packs that would be here if what provides them were: what to say to whoever looks for one, by its name."""
+        self.absent: dict[str, AbsentPack] = {}
         self._originals: dict[str, str] = {}  # `server.get-env` to `server.get_env`
         self.problems: list[PackLoadError] = []
         self.collisions: tuple[NameCollision, ...] = ()
@@ -154,6 +160,14 @@ class ToolRegistry:
         """The name of every pack, also of those that are absent; none is loaded for it."""
         return sorted({*self._packs, *self._late, *self.absent})
 
+    def absence(self, name: str) -> CallError | None:
+        """Why a pack that there should be is not here."""
+        absent = self.absent.get(name)
+        return None if absent is None or name in self._packs or name in self._late else absent.explain()
+
+    def _expected_names(self) -> list[str]:
+        return sorted({*self._packs, *self._late, *(name for name, pack in self.absent.items() if pack.expected)})
+
     def is_late(self, name: str) -> bool:
         """Whether a pack is known by its name alone."""
         return name in self._late
@@ -173,11 +187,10 @@ class ToolRegistry:
             write_log(logging.WARNING, "registry.load", pack=name, reason=problem.reason)
 
     def _unknown(self, name: str) -> CallError:
-        pack = self._packs.get(name.partition(".")[0])
-        if pack is None and name.partition(".")[0] in self.absent:
-            return self.absent[name.partition(".")[0]]()
+        wanted = name.partition(".")[0]
+        pack = self._packs.get(wanted)
         if pack is None:
-            return UnknownPackError(name.partition(".")[0], self.pack_names())
+            return self.absence(wanted) or UnknownPackError(wanted, self._expected_names())
         return UnknownToolError(name, pack=pack.name, available=sorted(pack.tools))
 
 

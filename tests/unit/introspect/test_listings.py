@@ -13,6 +13,7 @@ from ot.errors import ServiceUnavailableError
 from ot.introspect.signatures import read_signature
 from ot.introspect.snippet_text import describe_snippet
 from ot.registry.from_schema import define_pack
+from ot.registry.registry import AbsentPack
 from ot.run.snippets import Snippets
 from tests.engine import open_engine
 
@@ -79,7 +80,7 @@ async def test_help_finds_and_explains_tools_of_another_server(tmp_path: Path) -
 @pytest.mark.parametrize("query", ["github.search", "github"])
 async def test_a_pack_that_is_missing_now_is_explained(tmp_path: Path, query: str) -> None:
     async with open_engine(tmp_path) as app:
-        app.registry.absent["github"] = lambda: ServiceUnavailableError("github", "no answer")
+        app.registry.absent["github"] = AbsentPack(lambda: ServiceUnavailableError("github", "no answer"))
 
         text = await ask(app, "ot.help", query=query)
 

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from ot.config.models import Config
-from ot.errors import ServerUnavailableError, ToolError, ToolTimeoutError, UnknownPackError
+from ot.errors import ServerUnavailableError, ToolTimeoutError, UnknownPackError
 from ot.execution.caller import Caller
 from ot.execution.wording import word_error
 from ot.proxy.backoff import LONGEST, Backoff
@@ -186,10 +186,16 @@ async def test_a_disabled_server_is_neither_started_nor_offered(tmp_path: Path) 
         await proxied.servers.probe()
 
         assert proxied.status("off").state == "disabled"
-        with pytest.raises(UnknownPackError):
+        with pytest.raises(ServerUnavailableError) as called:
             await proxied.call("off.echo")
-        with pytest.raises(ToolError, match="there is no server 'off'"):
+        with pytest.raises(ServerUnavailableError) as chosen:
             proxied.servers.choose("off")
+        assert [word_error(caught.value).partition(": ")[2] for caught in (called, chosen)] == 2 * [
+            "the server off is switched off. A person can switch it on: servers.off.enabled in the configuration."
+        ]
+        with pytest.raises(UnknownPackError) as unknown:
+            await proxied.call("of.echo")
+        assert "off" not in unknown.value.available
 
 
 async def test_whoever_waits_for_a_server_is_told(tmp_path: Path) -> None:
