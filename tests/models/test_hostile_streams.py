@@ -273,6 +273,18 @@ async def test_an_unknown_model_of_ollama_comes_with_the_way_out(raw: RawProvide
     assert caught.value.reason == 'model "llama3.2" not found; `ollama pull llama3.2` fetches the model'
 
 
+async def test_an_unknown_model_of_anthropic_comes_with_the_settings_that_name_it(raw: RawProvider) -> None:
+    raw.then(b'{"type": "error", "error": {"type": "not_found_error", "message": "model: claude-9"}}', status=404)
+
+    async with open_executor() as opened, open_client("anthropic", opened.executor, raw.url) as client:
+        with pytest.raises(ModelRefusedError) as caught:
+            await client.ask("go")
+
+    assert caught.value.reason == (
+        "model: claude-9; ai.anthropic.model and ai.anthropic.base_url say which model is asked, and where"
+    )
+
+
 async def test_tokens_and_costs_are_counted_with_those_of_the_cache(raw: RawProvider) -> None:
     noted: list[tuple[Usage, float]] = []
     usage = {"input_tokens": 100, "cache_read_input_tokens": 1000, "cache_creation_input_tokens": 200}

@@ -9,7 +9,7 @@ import anthropic
 import httpx2
 
 from ot.ai.anthropic_form import PROVIDER, TurnReader, render_request
-from ot.ai.http_failures import brief, failure_of
+from ot.ai.http_failures import UNKNOWN_MODEL, brief, failure_of
 from ot.ai.model import Piece, Request, Stopped
 from ot.config.models import AiSettings
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
@@ -62,6 +62,8 @@ def _explain(error: anthropic.APIError) -> ModelError:
         reason = error.api_message or error.message
         if error.type in _PASSING and error.status_code < 400:
             return ModelUnavailableError(PROVIDER, brief(reason))  # told in the middle of a stream
+        if error.status_code == UNKNOWN_MODEL:
+            reason = f"{reason}; ai.anthropic.model and ai.anthropic.base_url say which model is asked, and where"
         return failure_of(PROVIDER, error.status_code, reason, error.response.headers)
     cause = f" ({error.__cause__})" if error.__cause__ is not None else ""
     return ModelUnavailableError(PROVIDER, brief(f"{error.message}{cause}"))

@@ -11,6 +11,7 @@ from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
 
 PASSING = frozenset({408, 409, 425, 429})
 UNPAID = 402
+UNKNOWN_MODEL = 404
 _LONGEST = 500  # characters of what a server says about itself
 
 

@@ -11,7 +11,7 @@ import httpx
 import ollama
 from pydantic import ValidationError
 
-from ot.ai.http_failures import brief, failure_of
+from ot.ai.http_failures import UNKNOWN_MODEL, brief, failure_of
 from ot.ai.model import Piece, Request, Stopped
 from ot.ai.ollama_form import PROVIDER, TurnReader, render_messages, render_tools
 from ot.ai.ollama_lines import without_breaks
@@ -19,7 +19,6 @@ from ot.config.models import AiSettings
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
 
 _CONNECT = 10.0  # seconds
-_UNKNOWN_MODEL = 404
 _UNREADABLE = (ValidationError, json.JSONDecodeError, AttributeError, TypeError)
 """What comes out of the SDK where a part of a stream is none."""
 
@@ -80,7 +79,7 @@ class OllamaModel:
         reason, status = _words_of(error.error), error.status_code
         if status < 0:  # told in the middle of a stream
             return ModelUnavailableError(PROVIDER, brief(reason))
-        if status == _UNKNOWN_MODEL:
+        if status == UNKNOWN_MODEL:
             reason = f"{reason}; `ollama pull {self.name}` fetches the model"
         # The SDK leaves the response out of its error; Python keeps the error from which that was made.
         response = getattr(error.__context__, "response", None)
