@@ -118,7 +118,7 @@ def test_speech_that_could_not_be_recognised_is_not_said_to_be_none(tmp_path: Pa
         tmp_path, "--stdin", "--no-answer", audio=audio, config="voice: {second_opinion: false}\n", path=str(tmp_path)
     )
 
-    assert heard.stdout == ""
+    assert (heard.returncode, heard.stdout) == (1, "")
     assert heard.stderr.startswith("! recognition: ")
     assert heard.stderr.count("\n") == 1
 

@@ -116,7 +116,7 @@ async def _listen(
         return FAILED
     if not display.heard:
         complain("(no speech was found)")
-    return OK
+    return FAILED if display.failed else OK
 
 
 async def _finished(listening: BackgroundTranscriber) -> VoiceError | None:
@@ -134,6 +134,7 @@ class _Display:
         self._answers = PlainDisplay()
         self._last = (AnswerEnded if answered else Heard) if once else None  # the event to end after
         self.heard = False  # speech, understood or not
+        self.failed = False  # a part of it, at least once
         self._done = anyio.Event()
 
     async def wait_until_done(self, scope: anyio.CancelScope) -> None:
@@ -156,6 +157,7 @@ class _Display:
             case Dropped():
                 complain(f"(too much at once: {show_seconds(event.seconds)} of speech were not answered)")
             case Failed():
+                self.failed = True
                 self._answers.end(f"! {event.part}: {event.reason}")
             case Interrupted():
                 self._answers.end("(stopped)")
