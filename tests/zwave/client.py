@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 from mcp import Client
+from mcp_types import TextContent
 
 from zwave_mcp.address import parse_address
 from zwave_mcp.house import House, open_house
@@ -42,6 +43,12 @@ class Zwave:
         result = await self.call(tool, **arguments)
         assert not result["success"], result
         return result
+
+    async def refuse(self, tool: str, **arguments: Any) -> str:
+        """Call a tool with arguments that it does not take; gives what is said to that."""
+        result = await self._client.call_tool(tool, arguments)
+        assert result.is_error
+        return "".join(block.text for block in result.content if isinstance(block, TextContent))
 
     async def wait_until(self, is_so: Callable[[], Awaitable[bool]]) -> None:
         """Wait for something to become true."""

@@ -113,6 +113,20 @@ async def test_what_a_device_cannot_do_is_said_before_anything_is_sent(
     assert text in failure["error"]
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text"),
+    [
+        ("switch", {"device": True, "on": True}, "device: expected string | integer"),
+        ("dim", {"device": 3, "level": True}, "level: expected integer"),
+        ("dim", {"device": 3, "level": 5, "seconds": False}, "seconds: expected number (>= 0, <= 7200) | null"),
+        ("dim", {"device": 9, "level": 5, "endpoint": True}, "endpoint: expected integer (>= 0, <= 127) | null"),
+        ("set_temperature", {"device": 6, "temperature": True}, "temperature: expected number"),
+    ],
+)
+async def test_true_is_no_number(zwave: Zwave, tool: str, arguments: dict[str, Any], text: str) -> None:
+    assert f"- {text}, got boolean\n" in await zwave.refuse(tool, **arguments)
+
+
 async def test_without_a_mode_a_thermostat_must_be_told_which_temperature(zwave: Zwave) -> None:
     await zwave.get("set_mode", device="hall thermostat", mode="off")
 

@@ -9,15 +9,11 @@ from pydantic import Field
 
 from mcp_core import Result, ToolArguments
 from zwave_mcp.answers import answer, house_of
+from zwave_mcp.arguments import Device, Endpoint, NoBoolean
 from zwave_mcp.climate import Unit, build_mode, build_temperature, name_of
 from zwave_mcp.health import write_time
 from zwave_mcp.house import House
 from zwave_mcp.lights import build_dim, build_switch, read_percent
-
-Device = Annotated[str | int, Field(description="Number of the node, its name, or place and name, in any case")]
-Endpoint = Annotated[
-    int | None, Field(default=None, ge=0, le=127, description="Which part, of a device that has several such")
-]
 
 
 class SwitchState(TypedDict):
@@ -54,8 +50,8 @@ class DimArgs(ToolArguments):
     """What dim takes."""
 
     device: Device
-    level: int = Field(ge=0, le=100, description="Percent: 0 is off, 100 is full")
-    seconds: float | None = Field(
+    level: Annotated[int, NoBoolean] = Field(ge=0, le=100, description="Percent: 0 is off, 100 is full")
+    seconds: Annotated[float | None, NoBoolean] = Field(
         default=None, ge=0, le=7200, description="How long the change should take; as the device likes where left out"
     )
     endpoint: Endpoint
@@ -65,7 +61,7 @@ class SetTemperatureArgs(ToolArguments):
     """What set_temperature takes."""
 
     device: Device
-    temperature: float = Field(description="In the thermostat's own unit, or in `unit`")
+    temperature: Annotated[float, NoBoolean] = Field(description="In the thermostat's own unit, or in `unit`")
     unit: Unit | None = Field(default=None, description="C or F, if it is not the thermostat's own")
     setpoint: str | None = Field(
         default=None, max_length=100, description="Heating, Cooling, …; that of its mode where left out"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from mcp.server.mcpserver import Context
 from pydantic import Field
@@ -10,6 +10,7 @@ from pydantic import Field
 from mcp_core import Result, ToolArguments
 from zwave_mcp.abilities import is_everyday, is_sensor, list_abilities
 from zwave_mcp.answers import answer, house_of
+from zwave_mcp.arguments import WHICH_DEVICE, Device, NoBoolean
 from zwave_mcp.commands import check_reachable
 from zwave_mcp.device_lines import DeviceLine, ValueLine, describe_device, describe_value
 from zwave_mcp.health import Health, describe_health, write_time
@@ -20,8 +21,6 @@ from zwave_mcp.values import Value
 
 MOST_VALUES = 300
 _NEWS_WITHIN = 1.0  # seconds
-
-_DEVICE = "Number of the node, its name, or place and name, in any case"
 
 
 class DeviceValues(TypedDict):
@@ -66,14 +65,16 @@ class DevicesArgs(ToolArguments):
 class DeviceArgs(ToolArguments):
     """What device takes."""
 
-    device: str | int = Field(description=_DEVICE)
+    device: Device
     everything: bool = Field(default=False, description="Also the configuration and the inventory of the device")
 
 
 class SensorsArgs(ToolArguments):
     """What sensors takes."""
 
-    device: str | int | None = Field(default=None, description=f"{_DEVICE}; all devices where left out")
+    device: Annotated[str | int | None, NoBoolean] = Field(
+        default=None, description=f"{WHICH_DEVICE}; all devices where left out"
+    )
 
 
 class NoArgs(ToolArguments):
@@ -83,7 +84,7 @@ class NoArgs(ToolArguments):
 class OneDeviceArgs(ToolArguments):
     """One device."""
 
-    device: str | int = Field(description=_DEVICE)
+    device: Device
 
 
 @ToolArguments.declare

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TypedDict
 
 from mcp.server.mcpserver import Context
-from pydantic import Field
 
 from mcp_core import Result, ToolArguments, requires_consent
 from zwave_mcp.answers import answer, house_of
+from zwave_mcp.arguments import Device, Endpoint
 from zwave_mcp.health import write_time
 from zwave_mcp.house import House
 from zwave_mcp.locks import build_lock
@@ -26,10 +26,8 @@ class LockState(TypedDict):
 class LockArgs(ToolArguments):
     """What lock and unlock take."""
 
-    device: str | int = Field(description="Number of the node, its name, or place and name, in any case")
-    endpoint: int | None = Field(
-        default=None, ge=0, le=127, description="Which part, of a device that has several locks"
-    )
+    device: Device
+    endpoint: Endpoint
 
 
 @requires_consent("LOCK", effect="locks a door, which may shut somebody out or in")
