@@ -27,10 +27,12 @@ def address_of(kind: str, port: int) -> str:
 
 
 @contextmanager
-def serve_http(kind: str, *, port: int = 0, environ: Mapping[str, str] | None = None) -> Iterator[str]:
-    """A server of `http_server.py`, as long as this is open; gives its address."""
+def serve_http(
+    kind: str, *, port: int = 0, environ: Mapping[str, str] | None = None, program: str = "http_server"
+) -> Iterator[str]:
+    """A server of one of the programs, as long as this is open; gives its address."""
     port = port or find_free_port()
-    command = [sys.executable, str(PROGRAMS / "http_server.py"), kind, str(port)]
+    command = [sys.executable, str(PROGRAMS / f"{program}.py"), kind, str(port)]
     with subprocess.Popen(command, env={**os.environ, **(environ or {})}) as process:
         try:
             _wait_until_it_listens(port, process)

@@ -48,6 +48,15 @@ async def test_calls_of_every_size_and_several_at_once(url: str, tmp_path: Path)
     assert answers == ["met"] * 8
 
 
+@pytest.mark.parametrize(
+    ("tool", "value"), [("trap", {"text": "a" * 60 + "!"}), ("other", {"text": 5}), ("only_text", {"text": "aa"})]
+)
+async def test_a_schema_cannot_keep_us_busy_with_its_answers(tool: str, value: Any, tmp_path: Path) -> None:
+    with serve_http("json", program="trap_over_http") as url:
+        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+            assert await proxied.call(f"web.{tool}") == value
+
+
 async def test_headers_of_the_settings_are_sent(tmp_path: Path) -> None:
     with serve_http("handshake") as url:
         settings = {
