@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 
@@ -30,6 +30,7 @@ from ot.execution.failing import call_error_from
 from ot.execution.prepared import Preparation, PreparedTool
 from ot.execution.tool_answer import ToolAnswer
 from ot.execution.wording import word_error
+from ot.large_values import LARGE_MESSAGE, aside, is_large
 from ot.log_text import brief
 from ot.logs import LogSpan, write_log
 from ot.output import render
@@ -46,6 +47,13 @@ __all__ = ["NOBODY", "Caller", "ToolExecutor"]
 
 SLOW = 1.0  # seconds
 MAX_DEPTH = 32  # calls that tools make inside calls
+
+
+class Delivery(Protocol):
+    """Where the value of a call goes. `pack` only makes something, on whatever thread; `send` has the effect."""
+
+    def pack(self, value: Any, /) -> bytes: ...
+    def send(self, packed: bytes, /) -> None: ...
 
 
 class ToolExecutor:
@@ -86,16 +94,16 @@ class ToolExecutor:
         *,
         positional: Sequence[Any] = (),
         caller: Caller = NOBODY,
-        deliver: Callable[[Any], bytes] | None = None,
+        delivery: Delivery | None = None,
         sent: bytes = b"",
     ) -> Any:
         """Call a tool and give its native value; raises CallError and nothing else, apart from cancellation.
 
-        `deliver` gets the value before the call is logged, so that whoever needs it does not wait for the log; what it
-        raises comes out of here. What it gives back, and `sent`, the arguments as they came, are for the statistics.
+        `delivery` gets the value before the call is logged, so that whoever needs it does not wait for the log; what it
+        raises comes out of here. `sent`, the arguments as they came, is for the statistics.
         """
-        value = await self._call(name, arguments, positional, caller, 0, deliver, sent)
-        return await value.read() if deliver is None and type(value) is StoredValue else value
+        value = await self._call(name, arguments, positional, caller, 0, delivery, sent)
+        return await value.read() if delivery is None and type(value) is StoredValue else value
 
     async def execute(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool for an AI client: the text of its value, or a sentence about what went wrong."""
@@ -130,7 +138,7 @@ class ToolExecutor:
         positional: Sequence[Any],
         caller: Caller,
         depth: int,
-        deliver: Callable[[Any], bytes] | None = None,
+        delivery: Delivery | None = None,
         sent: bytes = b"",
     ) -> Any:
         try:
@@ -146,11 +154,13 @@ class ToolExecutor:
             if positional:
                 span.add(positional=positional)
             try:
-                value = await self._carry_out(tool, arguments, positional, caller, depth)
-                if self.redactor.active:
-                    value = self.redactor.value(value)
-                if deliver is not None:
-                    delivered = deliver(value)
+                value = await self._carry_out(tool, arguments, positional, caller, depth, len(sent))
+                if is_large(value):
+                    value, delivered = await aside(self._make_ready, value, delivery)
+                else:
+                    value, delivered = self._make_ready(value, delivery)
+                if delivery is not None:
+                    delivery.send(delivered)
                 span.add(result=value)
                 return value
             except CallError as error:
@@ -177,15 +187,30 @@ class ToolExecutor:
                     span.add(slow=True)
                     span.escalate(logging.WARNING)
 
+    def _make_ready(self, value: Any, delivery: Delivery | None) -> tuple[Any, bytes]:
+        """A value without secrets, and packed for whoever wants it so."""
+        if self.redactor.active:
+            value = self.redactor.value(value)
+        return value, delivery.pack(value) if delivery is not None else b""
+
     async def _carry_out(
-        self, tool: PreparedTool, arguments: Mapping[str, Any], positional: Sequence[Any], caller: Caller, depth: int
+        self,
+        tool: PreparedTool,
+        arguments: Mapping[str, Any],
+        positional: Sequence[Any],
+        caller: Caller,
+        depth: int,
+        size: int,
     ) -> Any:
         name = tool.definition.name
         if tool.denied_by is not None:
             raise ToolDeniedError(name, tool.denied_by)
         if depth > MAX_DEPTH:
             raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), name)
-        bound = tool.check.bind(positional, arguments)
+        if size > LARGE_MESSAGE:
+            bound = await aside(tool.check.bind, positional, arguments)
+        else:
+            bound = tool.check.bind(positional, arguments)
         if tool.asked_by is not None:
             await self._ask_for(name, bound, caller)
         limit = _time_limit(tool, caller)

@@ -124,8 +124,8 @@ class Kernel:
         del self._incoming[:end]
         return payload
 
-    def read_spilled(self, message: Message) -> Message:
-        """Read a message that came as a file. Blocking: call it on a thread. Raises RunRefusedError."""
+    def read_spilled(self, message: Message) -> tuple[Message, bytes]:
+        """A message that came as a file, and as it came. Blocking: call it on a thread. Raises RunRefusedError."""
         name = message.get("name")
         with open(self.open_file(name), "rb") as file:
             if os.fstat(file.fileno()).st_size > MAX_SPILL:
@@ -133,8 +133,7 @@ class Kernel:
             payload = file.read()
         try:
             os.unlink(self.scratch / str(name))
-            self.received = payload
-            return unpack(payload)
+            return unpack(payload), payload
         except (OSError, WireError) as error:
             raise RunRefusedError(f"a message of the kernel could not be read: {error}") from error
 

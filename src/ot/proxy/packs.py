@@ -8,10 +8,9 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-import anyio.to_thread
-
 from ot.config.models import ToolFilter
 from ot.errors import PackLoadError
+from ot.large_values import aside, is_large
 from ot.proxy.arguments import plain_arguments
 from ot.proxy.cache import Offer
 from ot.proxy.content import ResultForm, read_result, result_form
@@ -74,10 +73,11 @@ def _function(server: ProxiedServer, tool: ToolDefinition, listed: Mapping[str, 
 async def _call(
     server: ProxiedServer, tool: str, form: ResultForm, arguments: dict[str, Any], *, repeatable: bool
 ) -> Any:
-    result = await server.call(tool, plain_arguments(arguments), repeatable=repeatable)
+    plain = await aside(plain_arguments, arguments) if is_large(arguments) else plain_arguments(arguments)
+    result = await server.call(tool, plain, repeatable=repeatable)
     if _size_of(result.get("content")) < _LARGE:
         return read_result(result, form)
-    return await anyio.to_thread.run_sync(read_result, result, form)
+    return await aside(read_result, result, form)
 
 
 def _size_of(blocks: Any) -> int:

@@ -25,6 +25,7 @@ from ot.execution.caller import Ask, Caller
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
+from ot.large_values import LARGE_MESSAGE, aside
 from ot.results.stored_value import StoredValue
 from ot.run.call_tasks import CallTasks
 from ot.run.clock import RunClock
@@ -32,7 +33,7 @@ from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outco
 from ot.run.pack_proxy import Namespace
 from ot.run.preflight import Reference, judge
 from ot_kernel.values import UnsupportedValueError, decode, encode
-from ot_kernel.wire import Message
+from ot_kernel.wire import Message, pack
 
 MAX_CALLS = 16
 GRACE = 0.5  # seconds for interrupted code to unwind before it is killed
@@ -76,13 +77,11 @@ class Session:
         self._timed_out = False
         self._tasks = CallTasks()
         self._handlers: dict[str, Callable[[Message], None]] = {
-            "call": self._on_call,
             "attribute": self._on_attribute,
             "describe": self._on_describe,
             "references": self._on_references,
-            "file": self._on_file,
-            "value": lambda m: self._end(lambda: self._value(decode(m["value"]), m)),
-            "large": lambda m: self._end(lambda: self._value(decode(m["head"]), m)),
+            "value": lambda m: self._end(lambda: self._value(m["value"], m)),
+            "large": lambda m: self._end(lambda: self._value(m["head"], m)),
             "nothing": lambda _: self._end(lambda: Nothing(self._printed())),
             "error": lambda m: self._end(lambda: self._fail(_code_error(m))),
             "alias_cycle": lambda m: self._end(lambda: self._fail(AliasCycleError([str(n) for n in m["names"]]))),
@@ -170,10 +169,34 @@ class Session:
     # -- messages
 
     def _on_message(self, message: Message) -> None:
+        payload = self._kernel.received
         try:
-            self._handlers[message["op"]](message)
+            if message["op"] == "file":
+                self._tasks.start(self._read_aside, partial(self._read_spilled, message))
+            elif message["op"] == "call" and len(payload) > LARGE_MESSAGE:
+                self._tasks.start(self._read_aside, lambda: (_decoded(message), payload))
+            else:
+                self._handle(_decoded(message), payload)
         except _NONSENSE as error:
-            self._refuse(f"the kernel sent a message that makes no sense: {error}")
+            self._refuse_nonsense(error)
+
+    async def _read_aside(self, read: Callable[[], tuple[Message, bytes]]) -> None:
+        try:
+            self._handle(*await aside(read))
+        except RunRefusedError as error:
+            self._refuse(error.reason)
+        except _NONSENSE as error:
+            self._refuse_nonsense(error)
+
+    def _read_spilled(self, message: Message) -> tuple[Message, bytes]:
+        found, payload = self._kernel.read_spilled(message)
+        return _decoded(found), payload
+
+    def _handle(self, message: Message, payload: bytes) -> None:
+        if message["op"] == "call":
+            self._on_call(message, payload)
+        else:
+            self._handlers[message["op"]](message)
 
     def _on_lost(self, _: str) -> None:
         def ending() -> Outcome:
@@ -183,6 +206,9 @@ class Session:
 
     def _refuse(self, reason: str) -> None:
         self._end(lambda: self._fail(RunRefusedError(reason)))
+
+    def _refuse_nonsense(self, error: Exception) -> None:
+        self._refuse(f"the kernel sent a message that makes no sense: {error}")
 
     def _on_references(self, message: Message) -> None:
         references = [Reference(**{**r, "keywords": tuple(r["keywords"])}) for r in message["references"]]
@@ -207,32 +233,12 @@ class Session:
         except CallError as error:
             self._send_error(number, error)
 
-    def _on_file(self, message: Message) -> None:
-        self._tasks.start(self._read_file, message)
-
-    async def _read_file(self, message: Message) -> None:
-        try:
-            self._on_message(await anyio.to_thread.run_sync(self._kernel.read_spilled, message))
-        except RunRefusedError as error:
-            self._refuse(error.reason)
-
-    def _on_call(self, message: Message) -> None:
-        call = _Call(
-            message["id"],
-            str(message["tool"]),
-            [decode(item) for item in message["args"]],
-            {key: decode(item) for key, item in message["kwargs"].items()},
-            self._kernel.received,
-        )
+    def _on_call(self, message: Message, payload: bytes) -> None:
+        call = _Call(message["id"], str(message["tool"]), message["args"], message["kwargs"], payload)
         if self._ending is not None or not self._tasks.start(self._call, call):
             self._send_error(call.number, ToolStoppedError(call.tool))
 
     async def _call(self, call: _Call) -> None:
-        def deliver(value: Any) -> bytes:
-            if type(value) is StoredValue:
-                return b""  # it is a file, and follows
-            return self._kernel.send({"id": call.number, "value": encode(value)})
-
         try:
             async with self._calls:
                 await self._tell_progress(call.tool)
@@ -241,7 +247,7 @@ class Session:
                     call.keywords,
                     positional=call.positional,
                     caller=self._caller,
-                    deliver=deliver,
+                    delivery=_ToKernel(self._kernel, call.number),
                     sent=call.payload,
                 )
                 if type(value) is StoredValue:
@@ -276,6 +282,36 @@ class Session:
 
 class _LostKernel(Exception):  # noqa: N818 - a turn in the story, not an error anybody sees
     """The connection ended before an outcome came."""
+
+
+class _ToKernel:
+    """The value of one call on its way to the code."""
+
+    def __init__(self, kernel: Kernel, number: int) -> None:
+        self._kernel = kernel
+        self._number = number
+
+    def pack(self, value: Any) -> bytes:
+        if type(value) is StoredValue:
+            return b""  # it is a file, and follows
+        return pack({"id": self._number, "value": encode(value)})
+
+    def send(self, packed: bytes) -> None:
+        if packed:
+            self._kernel.send_payload(packed)
+
+
+def _decoded(message: Message) -> Message:
+    """The message, with the values in it read; takes time with their size, so a large one is read on a thread."""
+    match message["op"]:
+        case "call":
+            message["args"] = [decode(item) for item in message["args"]]
+            message["kwargs"] = {key: decode(item) for key, item in message["kwargs"].items()}
+        case "value":
+            message["value"] = decode(message["value"])
+        case "large":
+            message["head"] = decode(message["head"])
+    return message
 
 
 def _code_error(message: Message) -> CodeError:

@@ -66,7 +66,7 @@ async def run_in(kernel: Kernel, code: str, *, answer: Answer | None = None) -> 
 
     def hear(message: Message) -> None:
         if message["op"] == "file":
-            message = kernel.read_spilled(message)
+            message, _ = kernel.read_spilled(message)
         if message["op"] == "references":
             kernel.send({"op": "go"})
         elif message["op"] == "attribute":
