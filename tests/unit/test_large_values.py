@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -67,3 +68,29 @@ async def test_a_large_value_is_packed_on_a_thread_and_sent_by_the_loop(count: i
     assert value == list(range(count))
     assert delivery.sent == [(str(count).encode(), loop)]
     assert (delivery.packed_on is loop) is here
+
+
+class _Watched(list[str]):
+    """Arguments that tell who looks through them."""
+
+    looked_through_on: threading.Thread | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        self.looked_through_on = threading.current_thread()
+        return super().__iter__()
+
+
+@pytest.mark.parametrize(("count", "here"), [(3, True), (MOST + 1, False)])
+async def test_large_arguments_are_checked_on_a_thread(count: int, *, here: bool) -> None:
+    watched = _Watched(["a"])
+    array = {"type": "array", "items": {"type": "string"}}
+
+    async def take(arguments: dict[str, Any]) -> int:
+        return len(arguments["rest"])
+
+    async with open_executor() as opened:
+        add_tool(opened, "demo.take", take, parameters={"properties": {"watched": array, "rest": array}})
+        arguments = {"watched": watched, "rest": ["b"] * count}
+        assert await opened.executor.call("demo.take", arguments) == count
+
+    assert (watched.looked_through_on is threading.current_thread()) is here

@@ -30,7 +30,7 @@ from ot.execution.failing import call_error_from
 from ot.execution.prepared import Preparation, PreparedTool
 from ot.execution.tool_answer import ToolAnswer
 from ot.execution.wording import word_error
-from ot.large_values import LARGE_MESSAGE, aside, is_large
+from ot.large_values import aside, is_large
 from ot.log_text import brief
 from ot.logs import LogSpan, write_log
 from ot.output import render
@@ -154,7 +154,7 @@ class ToolExecutor:
             if positional:
                 span.add(positional=positional)
             try:
-                value = await self._carry_out(tool, arguments, positional, caller, depth, len(sent))
+                value = await self._carry_out(tool, arguments, positional, caller, depth)
                 if is_large(value):
                     value, delivered = await aside(self._make_ready, value, delivery)
                 else:
@@ -194,20 +194,14 @@ class ToolExecutor:
         return value, delivery.pack(value) if delivery is not None else b""
 
     async def _carry_out(
-        self,
-        tool: PreparedTool,
-        arguments: Mapping[str, Any],
-        positional: Sequence[Any],
-        caller: Caller,
-        depth: int,
-        size: int,
+        self, tool: PreparedTool, arguments: Mapping[str, Any], positional: Sequence[Any], caller: Caller, depth: int
     ) -> Any:
         name = tool.definition.name
         if tool.denied_by is not None:
             raise ToolDeniedError(name, tool.denied_by)
         if depth > MAX_DEPTH:
             raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), name)
-        if size > LARGE_MESSAGE:
+        if is_large(arguments) or is_large(positional):
             bound = await aside(tool.check.bind, positional, arguments)
         else:
             bound = tool.check.bind(positional, arguments)
