@@ -71,12 +71,12 @@ async def test_a_large_value_is_packed_on_a_thread_and_sent_by_the_loop(count: i
 
 
 class _Watched(list[str]):
-    """Arguments that tell who looks through them."""
+    """Arguments that tell who looks through them first: the check does, and the log shows a few of them later."""
 
-    looked_through_on: threading.Thread | None = None
+    first_seen_on: threading.Thread | None = None
 
     def __iter__(self) -> Iterator[str]:
-        self.looked_through_on = threading.current_thread()
+        self.first_seen_on = self.first_seen_on or threading.current_thread()
         return super().__iter__()
 
 
@@ -93,4 +93,4 @@ async def test_large_arguments_are_checked_on_a_thread(count: int, *, here: bool
         arguments = {"watched": watched, "rest": ["b"] * count}
         assert await opened.executor.call("demo.take", arguments) == count
 
-    assert (watched.looked_through_on is threading.current_thread()) is here
+    assert (watched.first_seen_on is threading.current_thread()) is here
