@@ -10,9 +10,9 @@ their own: orphans below it become its children (Linux). It ends everything
 
 from __future__ import annotations
 
+# The same without its enums, which take a millisecond to make: a worker's first call waits for this module.
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import select
-import signal
 import sys
 import time
 
@@ -69,6 +69,8 @@ class _Guard:
         os._exit(_exit_code(self._status))
 
     def _wait(self, signals: int) -> None:
+        import select  # noqa: PLC0415 - here the worker is already on its way
+
         poll = select.poll()
         poll.register(signals, select.POLLIN)
         poll.register(0, 0)  # reports only that the other end is gone
