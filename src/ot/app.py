@@ -40,7 +40,7 @@ from ot.registry.tool_threads import ToolThreads
 from ot.results.reader import ResultReader
 from ot.results.store import RESULTS_FOLDER, ResultStore
 from ot.run.keeping import Keeping
-from ot.run.pack_proxy import Namespace
+from ot.run.namespace import Namespace
 from ot.run.runner import Runner
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics

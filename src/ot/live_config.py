@@ -16,7 +16,7 @@ from ot.registry.built_in import BuiltInPacks
 from ot.registry.places import PackPlaces
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
-from ot.run.pack_proxy import Namespace
+from ot.run.namespace import Namespace
 from ot.run.runner import Runner, RunSettings
 from ot.run.snippets import Snippets
 from ot.workers.extension_loader import ExtensionLoader

@@ -13,7 +13,7 @@ import sys
 from typing import NamedTuple, NoReturn, TextIO
 
 from ot_kernel.confine import OPEN_FILES_LIMIT, Confinement
-from ot_kernel.namespace import Tools
+from ot_kernel.pack_proxy import Tools
 from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
 from ot_kernel.refusals import explain_refusals
 from ot_kernel.wire import Channel, frame, pack

@@ -17,7 +17,7 @@ from ot_kernel.aliases import AliasCycle
 from ot_kernel.compiler import AWAIT, Program, compile_program
 from ot_kernel.indentation import FILENAME
 from ot_kernel.large_results import ORDINARY, set_apart
-from ot_kernel.namespace import PackProxy, ToolError, build_namespace, know_tool
+from ot_kernel.pack_proxy import PackProxy, ToolError, build_namespace, know_tool
 from ot_kernel.top_level_return import ENTRY, IMPORT_STAR
 from ot_kernel.values import UnsupportedValueError, encode
 from ot_kernel.wire import Channel, Message

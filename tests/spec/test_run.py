@@ -12,7 +12,10 @@ import pytest
 import ot.run.runner
 from ot.app import App
 from ot.registry.tool_loader import ToolLoader
-from ot.run import fence_processor, pack_proxy
+from ot.run import fence_processor
+from ot.run.namespace import Namespace
+from ot_kernel import program_run
+from ot_kernel.pack_proxy import PackProxy
 from tests.engine import open_engine
 
 CONFIG = """
@@ -354,14 +357,16 @@ async def test_tools_are_loaded_by_their_module_and_only_once(app: App) -> None:
 
 @pytest.mark.scenario("run/runner-module-organization/pack-proxy-isolation")
 def test_the_runner_leaves_the_namespace_to_its_module() -> None:
-    assert pack_proxy.__name__ in _imports(ot.run.runner.__file__)
+    assert PackProxy.__module__ == "ot_kernel.pack_proxy"
+    assert PackProxy.__module__ in _imports(program_run.__file__)
+    assert Namespace.__module__ in _imports(ot.run.runner.__file__)
 
 
 @pytest.mark.scenario("run/runner-module-organization/runner-focused-on-orchestration")
 def test_the_runner_only_arranges_steps() -> None:
     source = Path(ot.run.runner.__file__).read_text(encoding="utf-8")
 
-    assert {"ot.run.fence_processor", "ot.run.pack_proxy", "ot.run.session"} <= _imports(ot.run.runner.__file__)
+    assert {"ot.run.fence_processor", "ot.run.namespace", "ot.run.run_in_progress"} <= _imports(ot.run.runner.__file__)
     assert not {"ast", "re", "jinja2", "subprocess"} & {
         line.split()[1] for line in source.splitlines() if line.startswith("import ")
     }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import signal
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,6 +13,7 @@ from ot.failures import builtin_name
 from ot.registry.search import nearest
 
 NAMES_SHOWN = 40
+STARTS_FRESH = "Each run starts fresh: names of an earlier run are gone."
 
 
 def word_error(error: errors.OneToolError) -> str:
@@ -37,6 +40,19 @@ def list_names(wanted: str, names: Iterable[str]) -> str:
         return "none"
     shown = ", ".join(known[:NAMES_SHOWN])
     return shown if len(known) <= NAMES_SHOWN else f"{shown} ({NAMES_SHOWN} of {len(known)})"
+
+
+def is_near(name: str, names: Iterable[str]) -> bool:
+    """True if one of the names may have been meant by this one."""
+    return any(difflib.SequenceMatcher(None, name.lower(), other.lower()).ratio() >= _NEAR for other in names)
+
+
+_NEAR = 0.7
+
+
+def is_module(name: str) -> bool:
+    """True for a module of the standard library, which code may have forgotten to import."""
+    return name in sys.stdlib_module_names and not name.startswith("_")
 
 
 def _word_config(error: errors.ConfigError) -> str:
@@ -152,7 +168,31 @@ def _word_tool_error(error: errors.ToolError) -> str:
 
 
 def _word_preflight(error: errors.PreflightError) -> str:
-    return "\n".join(f"line {line}: {word_error(problem)}" for line, problem in error.problems)
+    lines = ["Nothing was executed."]
+    lines += [f"line {line}: {_word_problem(problem)}" for line, problem in error.problems[:_MOST_PROBLEMS]]
+    if len(error.problems) > _MOST_PROBLEMS:
+        lines.append(f"... and {len(error.problems) - _MOST_PROBLEMS} more problems.")
+    if any(_may_be_a_variable(problem) for _, problem in error.problems):
+        lines.append(STARTS_FRESH)
+    return "\n".join(lines)
+
+
+_MOST_PROBLEMS = 10
+
+
+def _word_problem(problem: errors.CallError) -> str:
+    if isinstance(problem, errors.UnknownPackError) and is_module(problem.pack):
+        renamed = f"{problem.pack}_"  # a server with the name of a module
+        other = f", or call the pack {renamed}" if renamed in problem.available else ""
+        return f"{problem.pack} is not defined. Add `import {problem.pack}`{other}."
+    return word_error(problem)
+
+
+def _may_be_a_variable(problem: errors.CallError) -> bool:
+    """True for an unknown pack that looks neither like a module nor like a pack with a typing mistake."""
+    if not isinstance(problem, errors.UnknownPackError) or is_module(problem.pack):
+        return False
+    return not is_near(problem.pack, problem.available)
 
 
 def _word_model_refused(error: errors.ModelRefusedError) -> str:

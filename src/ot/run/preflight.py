@@ -20,7 +20,7 @@ from ot.errors import (
 )
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
-from ot.run.pack_proxy import PROJECTS
+from ot.run.namespace import PROJECTS
 
 
 @dataclass(frozen=True, slots=True)

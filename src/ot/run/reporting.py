@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import itertools
 
-from ot.errors import CallError, OneToolError, PreflightError, UnknownPackError
+from ot.errors import OneToolError
 from ot.execution.wording import word_error
 from ot.output import Rendered, escape_surrogates, render
 from ot.registry.registry import ToolRegistry
 from ot.results.preview import word_stored
 from ot.run.answer import Answer
 from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
-from ot.run.suggestions import STARTS_FRESH, is_module, is_near, suggest, suggest_narrower
+from ot.run.suggestions import suggest, suggest_narrower
 
 NO_VALUE = "Done: no value returned."
 
 _MOST_PLACES = 6
-_MOST_PROBLEMS = 10
 _MOST_MESSAGE = 4000
 _MOST_STORED_PRINTED = 3000  # characters shown of what was printed, where all of it can be read
 _RETURN_LESS = "Return less: slice, filter or aggregate in the code."
@@ -105,13 +104,9 @@ def _shorten(printed: Printed, room: int) -> str:
 
 
 def _word_failure(error: CodeError | OneToolError, registry: ToolRegistry) -> str:
-    match error:
-        case CodeError():
-            parts = [_headline(error), *_places(error.frames), *error.notes, *_way_out(error, registry)]
-            return "\n".join(parts)
-        case PreflightError():
-            return _word_preflight(error)
-    return word_error(error)
+    if not isinstance(error, CodeError):
+        return word_error(error)
+    return "\n".join([_headline(error), *_places(error.frames), *error.notes, *_way_out(error, registry)])
 
 
 def _headline(error: CodeError) -> str:
@@ -138,28 +133,3 @@ def _way_out(error: CodeError, registry: ToolRegistry) -> list[str]:
     if error.type == "NameError" and error.names:
         return [suggest(error.names[0], registry)]
     return [_NO_MODULE] if error.type == "ModuleNotFoundError" else []
-
-
-def _word_preflight(error: PreflightError) -> str:
-    lines = ["Nothing was executed."]
-    lines += [f"line {line}: {_word_problem(problem)}" for line, problem in error.problems[:_MOST_PROBLEMS]]
-    if len(error.problems) > _MOST_PROBLEMS:
-        lines.append(f"... and {len(error.problems) - _MOST_PROBLEMS} more problems.")
-    if any(_may_be_a_variable(problem) for _, problem in error.problems):
-        lines.append(STARTS_FRESH)
-    return "\n".join(lines)
-
-
-def _word_problem(problem: CallError) -> str:
-    if isinstance(problem, UnknownPackError) and is_module(problem.pack):
-        renamed = f"{problem.pack}_"  # a server with the name of a module
-        other = f", or call the pack {renamed}" if renamed in problem.available else ""
-        return f"{problem.pack} is not defined. Add `import {problem.pack}`{other}."
-    return word_error(problem)
-
-
-def _may_be_a_variable(problem: CallError) -> bool:
-    """Whether an unknown pack looks like neither a module nor a pack with a typing mistake."""
-    if not isinstance(problem, UnknownPackError) or is_module(problem.pack):
-        return False
-    return not is_near(problem.pack, problem.available)

@@ -15,10 +15,10 @@ from ot.registry.registry import ToolRegistry
 from ot.run.answer import Answer
 from ot.run.fence_processor import read_command
 from ot.run.keeping import Keeping
+from ot.run.namespace import Namespace
 from ot.run.outcome import Failure, Outcome, Value, error_kind
-from ot.run.pack_proxy import Namespace
 from ot.run.reporting import render_answer
-from ot.run.session import Session
+from ot.run.run_in_progress import RunInProgress
 from ot.run.snippets import Snippets
 from ot.stats.recorder import RunRecord
 
@@ -79,7 +79,7 @@ class Runner:
         expanded = settings.snippets.expand(await _read(command))
         await self._catch_up(expanded.code)
         async with self._supply.take() as kernel:
-            session = Session(
+            run = RunInProgress(
                 kernel,
                 self._executor,
                 self._namespace,
@@ -88,7 +88,7 @@ class Runner:
                 caller=caller,
             )
             request = self._namespace.request(expanded.code, expanded.values, limit=settings.inline_limit)
-            return await self._keeping.keep(await session.run(request), kernel, limit=settings.inline_limit)
+            return await self._keeping.keep(await run.complete(request), kernel, limit=settings.inline_limit)
 
     async def _answer(self, outcome: Outcome, limit: int) -> Answer:
         """Word an outcome; a value that turns out to be too long for an answer is kept first."""

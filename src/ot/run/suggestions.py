@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-import sys
-from collections.abc import Iterable
 from typing import Any
 
-from ot.execution.wording import list_names
+from ot.execution.wording import STARTS_FRESH, is_module, is_near, list_names
 from ot.registry.registry import ToolRegistry
 from ot.registry.search import nearest
 
-STARTS_FRESH = "Each run starts fresh: names of an earlier run are gone."
-
-_NEAR = 0.7
 _MOST = 3
 
 
@@ -40,16 +34,6 @@ def suggest_narrower(value: Any, registry: ToolRegistry) -> str:
     return 'Narrow it: ot.tools(pattern="..."), info="list" for names alone, or ot.help(query="what is to be done").'
 
 
-def is_near(name: str, names: Iterable[str]) -> bool:
-    """Whether one of the names may have been meant by this one."""
-    return any(_likeness(name, candidate) >= _NEAR for candidate in names)
-
-
-def is_module(name: str) -> bool:
-    """Whether the name is a module of the standard library, which code may have forgotten to import."""
-    return name in sys.stdlib_module_names and not name.startswith("_")
-
-
 def _near_names(name: str, registry: ToolRegistry) -> list[str]:
     """Packs, and tools with their pack, whose name is nearly this one."""
     meant = {pack.name: pack.name for pack in registry.packs()}
@@ -57,7 +41,3 @@ def _near_names(name: str, registry: ToolRegistry) -> list[str]:
         meant.setdefault(definition.tool, definition.name)
     ranked = nearest(name, meant)[:_MOST]
     return [meant[candidate] for candidate in ranked if is_near(name, [candidate])]
-
-
-def _likeness(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()

@@ -158,7 +158,12 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (errors.ToolError("no such file: a.txt"), "no such file: a.txt"),
     (
         errors.PreflightError([(2, errors.UnknownPackError("x", ["demo"])), (5, errors.ToolStoppedError("a.b"))]),
-        "line 2: There is no pack 'x'. Packs: demo.\nline 5: a.b was not carried out: the run it belongs to has ended.",
+        (
+            "Nothing was executed.\n"
+            "line 2: There is no pack 'x'. Packs: demo.\n"
+            "line 5: a.b was not carried out: the run it belongs to has ended.\n"
+            "Each run starts fresh: names of an earlier run are gone."
+        ),
     ),
     (
         errors.SandboxError(["landlock", "seccomp"]),

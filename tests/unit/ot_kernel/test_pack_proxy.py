@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ot_kernel.namespace import ToolError, build_error, build_namespace
+from ot_kernel.pack_proxy import ToolError, build_error, build_namespace
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.values import UnsupportedValueError, decode, encode
 from ot_kernel.wire import HEADER, Channel, Message, frame, pack, unpack

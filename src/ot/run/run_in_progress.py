@@ -1,4 +1,4 @@
-"""One run's conversation with its kernel: references, calls, and the way it ends."""
+"""A run in progress: what its kernel asks is answered, until it ends one way or another."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from ot.large_values import LARGE_MESSAGE, aside
 from ot.results.stored_value import StoredValue
 from ot.run.call_tasks import CallTasks
 from ot.run.clock import RunClock
+from ot.run.namespace import Namespace
 from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
-from ot.run.pack_proxy import Namespace
 from ot.run.preflight import Reference, judge
 from ot_kernel.values import UnsupportedValueError, decode, encode
 from ot_kernel.wire import Message, pack
@@ -55,7 +55,7 @@ class _Call(NamedTuple):
     payload: bytes  # as it was asked
 
 
-class Session:
+class RunInProgress:
     """Answers what the kernel asks until it has an outcome. No call that it started outlives it."""
 
     def __init__(
@@ -99,7 +99,7 @@ class Session:
 
         return ask_with_clock_held
 
-    async def run(self, request: bytes) -> Outcome:
+    async def complete(self, request: bytes) -> Outcome:
         """Start the program and stay with it to its end."""
         self._kernel.on_message = self._on_message
         self._kernel.on_lost = self._on_lost
