@@ -1,0 +1,48 @@
+"""What every part of the configuration's models is made of: a section, and the types of single values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from ot.config.values import (
+    check_identifier,
+    check_name,
+    check_pattern,
+    check_url,
+    read_number,
+    read_path,
+    read_size,
+)
+
+Name = Annotated[str, AfterValidator(check_name)]
+Identifier = Annotated[str, AfterValidator(check_identifier)]
+Pattern = Annotated[str, AfterValidator(check_pattern)]
+Url = Annotated[str, AfterValidator(check_url)]
+FilePath = Annotated[Path, BeforeValidator(read_path)]
+Seconds = Annotated[float, BeforeValidator(read_number), Field(gt=0, le=30 * 24 * 3600, allow_inf_nan=False)]
+Count = Annotated[int, BeforeValidator(read_number)]
+Bytes = Annotated[int, BeforeValidator(read_size)]
+Share = Annotated[float, BeforeValidator(read_number), Field(gt=0, lt=1, allow_inf_nan=False)]
+Dollars = Annotated[float, BeforeValidator(read_number), Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+
+
+class Section(BaseModel):
+    """A mapping of the file with a closed set of keys."""
+
+    # Built on first use: the validators of sections that only stand inside another one are never needed. For the same
+    # reason a section that is a default is constructed: there is nothing in it to validate, and the start of a server
+    # would wait for its validator.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_value_is_default(cls, value: Any) -> Any:
+        if value is None:
+            return {}
+        if not isinstance(value, dict) or None not in value.values():
+            return value
+        takes_none = {key for key in value if key not in cls.model_fields or cls.model_fields[key].default is None}
+        return {key: item for key, item in value.items() if item is not None or key in takes_none}
