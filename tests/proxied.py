@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ot.app import load_session_builder
+from ot.caller import NOBODY, Caller
 from ot.config.models import Config
 from ot.config.secrets import Secrets
-from ot.execution.caller import NOBODY, Caller
 from ot.execution.tool_executor import ToolExecutor
 from ot.proxy.host import ProxyHost
 from ot.proxy.servers import Servers, open_servers

@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from ot.execution.caller import Progress
+from ot.caller import Progress
 from ot.run.answer import Answer
 
 PATIENCE = 600.0  # seconds that a run waits for a word

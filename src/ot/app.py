@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from ot.caller import NOBODY, Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
 from ot.config.paths import state_folder, tool_folders
 from ot.errors import PackLoadError
-from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
+from ot.execution.tool_executor import ToolExecutor
 from ot.execution.validation import load_compiler
 from ot.execution.wording import word_error
 from ot.introspect.finder import Finder

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
 
+from ot.caller import NOBODY, Caller
+
 if TYPE_CHECKING:
     from ot.config.models import Config
     from ot.registry.registry import ToolRegistry
@@ -46,11 +48,17 @@ class CallContext:
     __slots__ = ("_door", "_holds", "_left", "_scope", "caller", "depth", "tool")
 
     def __init__(
-        self, tool: str, door: Door, *, caller: Any = None, scope: anyio.CancelScope | None = None, depth: int = 0
+        self,
+        tool: str,
+        door: Door,
+        *,
+        caller: Caller = NOBODY,
+        scope: anyio.CancelScope | None = None,
+        depth: int = 0,
     ) -> None:
         self.tool = tool
         self._door = door
-        self.caller = caller  # who asked: the executor's own, opaque to packs
+        self.caller = caller
         self.depth = depth  # how many calls stand around this one
         self._scope = scope  # ends the call at its deadline
         self._holds = 0

@@ -17,10 +17,10 @@ import anyio
 import httpx2
 
 from ot.app import load_session_builder
+from ot.caller import Caller
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.errors import CallError
-from ot.execution.caller import Caller
 from ot.execution.tool_executor import ToolExecutor
 from ot.proxy.host import ProxyHost
 from ot.proxy.prompts import fill_prompt, list_prompts

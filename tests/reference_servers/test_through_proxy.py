@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 import pytest
 
+from ot.caller import Caller
 from ot.errors import CallError, ToolError
-from ot.execution.caller import Caller
 from ot.proxy.prompts import fill_prompt, list_prompts
 from ot.proxy.resources import list_resources, read_resource
 from ot.values import Image

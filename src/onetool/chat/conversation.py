@@ -18,9 +18,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from ot.ai.events import Event
 from ot.ai.tool_loop import ToolLoop
 from ot.app import open_app, open_assistant
+from ot.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings
-from ot.execution.caller import Caller
 from ot.kernel.zygote_process import ZygoteProcess
 
 CLIENT = "onetool chat"

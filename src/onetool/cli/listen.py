@@ -17,10 +17,10 @@ from onetool.cli.chat import choose
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
 from ot.app import launch, open_app, open_assistant
+from ot.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import VoiceSettings
 from ot.errors import ModelError, VoiceError
-from ot.execution.caller import Caller
 from ot.execution.wording import word_error
 from ot.kernel.zygote_process import ZygoteProcess
 from ot_voice.background_transcriber import BackgroundTranscriber

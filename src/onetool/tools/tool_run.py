@@ -31,7 +31,7 @@ from mcp_official.questions import ask_within, build_request, can_ask, is_sessio
 from onetool.front import ClientFront, LogLevels, SuspendedFront, can_be_asked
 from onetool.late_app import LateApp
 from onetool.suspended_runs import Conversation, SuspendedRuns, UnknownRunError, Waiting
-from ot.execution.caller import Caller
+from ot.caller import Caller
 from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
 

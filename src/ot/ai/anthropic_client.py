@@ -10,9 +10,10 @@ from ot.ai.lazy_model import LazyModel
 from ot.ai.model import Model
 from ot.ai.retry import Backoff
 from ot.ai.tool_loop import ToolLoop
+from ot.caller import NOBODY, Caller
 from ot.config.models import AiSettings
 from ot.errors import ConfigError
-from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
+from ot.execution.tool_executor import ToolExecutor
 
 KEY = "ANTHROPIC_API_KEY"
 

@@ -12,9 +12,10 @@ from ot.ai.model import Model
 from ot.ai.ollama_client import KEY as OLLAMA_KEY
 from ot.ai.ollama_client import OllamaClient, ollama_model
 from ot.ai.tool_loop import ToolLoop
+from ot.caller import NOBODY, Caller
 from ot.config.models import AiSettings
 from ot.config.secrets import Secrets
-from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
+from ot.execution.tool_executor import ToolExecutor
 from ot.stats.recorder import Recorder
 
 

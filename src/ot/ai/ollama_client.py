@@ -10,8 +10,9 @@ from ot.ai.model import Model
 from ot.ai.ollama_form import PROVIDER
 from ot.ai.retry import Backoff
 from ot.ai.tool_loop import ToolLoop
+from ot.caller import NOBODY, Caller
 from ot.config.models import AiSettings
-from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
+from ot.execution.tool_executor import ToolExecutor
 
 KEY = "OLLAMA_API_KEY"
 

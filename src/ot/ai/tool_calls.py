@@ -13,7 +13,8 @@ import anyio
 from ot.ai.events import Event, ToolEnded, ToolStarted
 from ot.ai.messages import ToolCall, ToolMessage, ToolResult
 from ot.ai.offered_tools import OfferedTools
-from ot.execution.tool_executor import Caller, ToolExecutor
+from ot.caller import Caller
+from ot.execution.tool_executor import ToolExecutor
 from ot.values import Image
 
 NOT_BEGUN = "Not called: the answer was stopped before."

@@ -20,8 +20,9 @@ from ot.ai.offered_tools import OfferedTools, find_chosen, offer_tools
 from ot.ai.retry import Backoff
 from ot.ai.tool_calls import CallRound, ToolCalls
 from ot.ai.turn import CallNames, Turn
+from ot.caller import NOBODY, Caller
 from ot.config.models import AiSettings
-from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
+from ot.execution.tool_executor import ToolExecutor
 
 SYSTEM = (
     "You are a helpful assistant on a person's own machine, with tools that act on their files, services and devices. "

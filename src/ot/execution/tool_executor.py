@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import anyio
 
+from ot.caller import NOBODY, Caller
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.context import CallContext, Part, reset_current, set_current
@@ -25,7 +26,6 @@ from ot.errors import (
     ToolStoppedError,
     ToolTimeoutError,
 )
-from ot.execution.caller import NOBODY, Caller
 from ot.execution.failing import call_error_from
 from ot.execution.prepared import Preparation, PreparedTool
 from ot.execution.tool_answer import ToolAnswer
@@ -42,8 +42,6 @@ from ot.results.store import ResultStore
 from ot.results.stored_value import StoredValue
 from ot.stats.recorder import UNKNOWN_TOOL, Recorder
 from ot_kernel.values import UnsupportedValueError
-
-__all__ = ["NOBODY", "Caller", "ToolExecutor"]
 
 SLOW = 1.0  # seconds
 MAX_DEPTH = 32  # calls that tools make inside calls
@@ -281,7 +279,7 @@ class ToolExecutor:
 
     async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Any]) -> Any:
         """A call that a tool makes: through the same door, within what is left of its own time."""
-        outer: Caller = context.caller
+        outer = context.caller
         caller = Caller(
             remaining=context.remaining,
             progress=outer.progress,
@@ -295,13 +293,13 @@ class ToolExecutor:
 
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
         """Passed on to whoever waits, without secrets."""
-        caller: Caller = context.caller
+        caller = context.caller
         if caller.progress is not None:
             await caller.progress(done, total, self.redactor.text(message))
 
     async def ask_within(self, context: CallContext, question: str) -> bool:
         """Passed on to the person, without secrets."""
-        caller: Caller = context.caller
+        caller = context.caller
         if caller.ask is None:
             raise ConsentError(context.tool, "nobody can be asked here")
         with self.hold_within(context):

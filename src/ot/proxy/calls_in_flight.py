@@ -39,5 +39,4 @@ class CallsInFlight:
 
 def front_of(context: CallContext | None) -> Front | None:
     """The client at the front of one call."""
-    found: Front | None = getattr(context.caller, "front", None) if context is not None else None
-    return found
+    return context.caller.front if context is not None else None

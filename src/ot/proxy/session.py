@@ -194,7 +194,7 @@ class Session:
         """
         given = self._transport.given
         progress = None
-        if context is not None and getattr(context.caller, "progress", None) is not None:
+        if context is not None and context.caller.progress is not None:
             progress = _progress_of(context)
         with self.calls.add(context):
             try:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import anyio
 import anyio.to_thread
 
+from ot.caller import Ask, Caller
 from ot.errors import (
     AliasCycleError,
     CallError,
@@ -21,7 +22,6 @@ from ot.errors import (
     RunTimeoutError,
     ToolStoppedError,
 )
-from ot.execution.caller import Ask, Caller
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel

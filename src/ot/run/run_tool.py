@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ot.caller import Caller
 from ot.config.values import RUN_TOOL
 from ot.context import current
 from ot.errors import ToolError
-from ot.execution.tool_executor import Caller
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.run.runner import Runner
@@ -43,7 +43,7 @@ def register_run(registry: ToolRegistry, runner: Runner) -> None:
 
     async def run(arguments: dict[str, Any]) -> Any:
         context = current()
-        outer: Caller = context.caller
+        outer = context.caller
         if context.depth or outer.remaining is not None:
             raise ToolError(NO_RUN_IN_A_RUN)
         ask = context.ask if outer.ask is not None else None

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import anyio.to_thread
 
+from ot.caller import NOBODY, Caller
 from ot.errors import OneToolError
-from ot.execution.tool_executor import NOBODY, Caller, ToolExecutor
+from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
 from ot.logs import LogSpan
 from ot.registry.registry import ToolRegistry

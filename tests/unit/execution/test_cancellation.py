@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 import pytest
 
+from ot.caller import Caller
 from ot.context import current
 from ot.errors import CallError, ToolStoppedError, ToolTimeoutError
-from ot.execution.tool_executor import Caller
 from ot.execution.wording import word_error
 from tests.opened_executor import Opened, add_tool, open_executor, wait_until, write_pack
 

@@ -11,6 +11,7 @@ import anyio
 import httpx2
 import pytest
 
+from ot.caller import Caller
 from ot.context import current, current_or_none
 from ot.errors import (
     CallError,
@@ -22,7 +23,6 @@ from ot.errors import (
     ToolFailedError,
     UnknownToolError,
 )
-from ot.execution.tool_executor import Caller
 from ot.execution.wording import builtin_kind, word_error
 from tests.opened_executor import BUILT_IN, add_tool, open_executor, write_pack
 

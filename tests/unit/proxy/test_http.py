@@ -12,8 +12,8 @@ import anyio
 import httpx2
 import pytest
 
+from ot.caller import Caller
 from ot.errors import ServerUnavailableError
-from ot.execution.caller import Caller
 from ot.proxy.resources import list_resources
 from tests.http_programs import address_of, find_free_port, serve_http
 from tests.opened_executor import define

@@ -11,9 +11,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from ot.caller import Caller
 from ot.config.models import Config
 from ot.errors import ServerUnavailableError, ToolTimeoutError, UnknownPackError
-from ot.execution.caller import Caller
 from ot.execution.wording import word_error
 from ot.proxy.backoff import LONGEST, Backoff
 from tests.proxied import PROGRAMS, open_proxied, program

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ot.app import open_app
+from ot.caller import Caller
 from ot.config.loader import load_config
-from ot.execution.tool_executor import Caller
 from ot.run.run_tool import DESCRIPTION
 from tests.engine import open_engine
 

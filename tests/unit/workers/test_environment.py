@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from anyio import fail_after
 
+from ot.caller import Caller
 from ot.errors import WorkerStartError
-from ot.execution.caller import Caller
 from ot.processes.plain_environment import plain_environment
 from ot.workers.environment import Command, PreparationError, prepare
 from ot.workers.uv import find_uv, uv_environment

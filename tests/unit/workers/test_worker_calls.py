@@ -11,6 +11,7 @@ import pytest
 import yaml
 from anyio import fail_after
 
+from ot.caller import Caller
 from ot.context import current
 from ot.errors import (
     ServiceUnavailableError,
@@ -19,7 +20,6 @@ from ot.errors import (
     ToolFailedError,
     ToolTimeoutError,
 )
-from ot.execution.caller import Caller
 from ot.execution.wording import builtin_kind, word_error
 from tests.engine import open_engine as open_whole_engine
 from tests.opened_executor import define, wait_until
