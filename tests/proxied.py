@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ot.app import load_session_builder
+from ot.app import load_connection_builder
 from ot.caller import NOBODY, Caller
 from ot.config.models import Config
 from ot.config.secrets import Secrets
@@ -65,7 +65,7 @@ async def open_proxied(
         project=folder,
         state=folder / "state",
         environ=environ,
-        load_builder=load_session_builder,
+        load_builder=load_connection_builder,
         pin_tools=settings.security.pin_tools,
     )
     places = PackPlaces(registry)

@@ -30,7 +30,7 @@ from ot.isolate import IsolateHost
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.live_config import LiveConfig, LiveParts, run_settings
-from ot.proxy.host import BuildSession, ProxyHost
+from ot.proxy.host import BuildConnection, ProxyHost
 from ot.proxy.servers import Servers, open_servers
 from ot.registry.built_in import BuiltInPacks
 from ot.registry.pack_module import module_reference
@@ -230,18 +230,18 @@ def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> ProxyHost:
         project=loaded.project,
         state=state_folder(loaded.home),
         environ=environ,
-        load_builder=load_session_builder,
+        load_builder=load_connection_builder,
         pin_tools=loaded.config.security.pin_tools,
         learn=loaded.redactor.learn,
         redact=loaded.redactor.text,
     )
 
 
-def load_session_builder() -> BuildSession:
+def load_connection_builder() -> BuildConnection:
     """The client side of the SDK, which nobody needs before a server is connected."""
-    from ot.proxy.session import build_session
+    from ot.proxy.connections.connection import build_connection
 
-    return build_session
+    return build_connection
 
 
 def show_servers(registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig) -> Servers:

@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 import httpx2
 
-from ot.app import load_session_builder
+from ot.app import load_connection_builder
 from ot.caller import Caller
 from ot.config.models import Config
 from ot.config.secrets import Secrets
@@ -76,7 +76,7 @@ async def main(url: str) -> int:
             project=Path(folder),
             state=Path(folder) / "state",
             environ=os.environ,
-            load_builder=load_session_builder,
+            load_builder=load_connection_builder,
             authorise=log_in,
         )
         places = PackPlaces(registry)

@@ -14,7 +14,7 @@ import sys
 
 import anyio
 
-from ot.proxy.session import build_session  # noqa: F401 - loaded before the first fork
+from ot.proxy.connections.connection import build_connection  # noqa: F401 - loaded before the first fork
 from tests.conformance.client_program import main
 
 

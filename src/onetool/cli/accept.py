@@ -10,7 +10,7 @@ from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
 from ot.app import proxy_host
-from ot.proxy.acceptance import Acceptance
+from ot.proxy.definitions.acceptance import Acceptance
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def main(options: Namespace) -> int:
         known = ", ".join(sorted(loaded.config.servers)) or "none"
         complain(f"onetool: there is no server {options.server!r}. Servers: {known}")
         return USAGE
-    acceptance = Acceptance(options.server, settings, proxy_host(loaded, os.environ))
+    acceptance = Acceptance(options.server, settings, proxy_host(loaded, os.environ).records)
     if not acceptance.seen:
         say(f"{options.server} has not been seen yet; what it offers the first time is accepted.")
         return OK

@@ -14,8 +14,8 @@ from ot.app import proxy_host
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
-from ot.proxy.acceptance import Acceptance
-from ot.proxy.commands import find_mistake
+from ot.proxy.definitions.acceptance import Acceptance
+from ot.proxy.transports.commands import find_mistake
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
 
@@ -59,9 +59,9 @@ def word_collision(collision: NameCollision) -> str:
 
 
 def _find_changed_servers(loaded: LoadedConfig) -> Iterator[str]:
-    host = proxy_host(loaded, os.environ)
+    records = proxy_host(loaded, os.environ).records
     for name, settings in loaded.config.servers.items():
-        count = len(Acceptance(name, settings, host).differences()) if settings.enabled else 0
+        count = len(Acceptance(name, settings, records).differences()) if settings.enabled else 0
         if count:
             yield f"servers.{name}: {count} tools are not as they were accepted; onetool accept {name} shows them"
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ot.proxy.cache import DefinitionCache
-from ot.proxy.pins import Pins
-from ot.proxy.plan import Authorise, SessionPlan
+from ot.proxy.definitions.records import Records
+from ot.proxy.plan import Authorise, ConnectionPlan
 
 if TYPE_CHECKING:
-    from ot.proxy.session import Session
+    from ot.proxy.connections.connection import Connection
 
-BuildSession = Callable[[SessionPlan], "Session"]
+BuildConnection = Callable[[ConnectionPlan], "Connection"]
 
 
 def _ignore(_: str) -> None:
@@ -32,19 +31,15 @@ class ProxyHost:
     project: Path  # the working directory of every server, and the root that it is told of
     state: Path  # where we keep what we make ourselves
     environ: Mapping[str, str]  # of which servers get what they need
-    load_builder: Callable[[], BuildSession]  # loads the SDK's client, on a thread
+    load_builder: Callable[[], BuildConnection]  # loads the SDK's client, on a thread
     pin_tools: bool = False
     authorise: Authorise | None = None  # sends a person to a page, where no client waits that could
     learn: Callable[[str], None] = _ignore  # is told of every secret that comes up
     redact: Callable[[str], str] = _keep  # takes secrets out of a server's last words, which no tool brings
 
     @property
-    def cache(self) -> DefinitionCache:
-        return DefinitionCache(self.state / "servers" / "definitions")
-
-    @property
-    def pins(self) -> Pins:
-        return Pins(self.state / "servers" / "accepted")
+    def records(self) -> Records:
+        return Records(self.project, self.state, self.pin_tools)
 
     def token_file(self, digest: str) -> Path:
         return self.state / "servers" / "tokens" / f"{digest}.json"

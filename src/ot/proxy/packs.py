@@ -11,9 +11,9 @@ from typing import Any
 from ot.config.models import ToolFilter
 from ot.errors import PackLoadError
 from ot.large_values import aside, is_large
-from ot.proxy.arguments import plain_arguments
-from ot.proxy.cache import Offer
-from ot.proxy.content import ResultForm, read_result, result_form
+from ot.proxy.calls.arguments import plain_arguments
+from ot.proxy.calls.content import ResultForm, read_result, result_form
+from ot.proxy.definitions.cache import Offer
 from ot.proxy.server import ProxiedServer
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.from_schema import define_pack

@@ -17,7 +17,7 @@ Authorise = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class SessionPlan:
+class ConnectionPlan:
     """One attempt."""
 
     server: str

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ot.errors import ToolError
-from ot.proxy.content import read_result
+from ot.proxy.calls.content import read_result
 from ot.proxy.resources import ask_all
 from ot.proxy.servers import Servers
 
 
 async def list_prompts(servers: Servers, server: str = "") -> list[dict[str, Any]]:
     """Every prompt of all servers, or of one; raises CallError where that one cannot be asked."""
-    asked = await ask_all(servers.choose(server), lambda each: each.ask(lambda session: session.prompts()), server)
+    asked = await ask_all(servers.choose(server), lambda connection: connection.prompts(), server)
     found = [_describe(name, item) for name, items in asked.listed.items() for item in items]
     return found + asked.failures_as_items()
 
@@ -24,7 +24,7 @@ async def fill_prompt(
     """The messages of one prompt; raises ToolError where no server, or more than one, has it."""
     chosen = servers.choose(server)
     if not server:
-        listed, failures = await ask_all(chosen, lambda each: each.ask(lambda session: session.prompts()), "")
+        listed, failures = await ask_all(chosen, lambda connection: connection.prompts(), "")
         having = [each for each in chosen if any(item.get("name") == name for item in listed.get(each.name, []))]
         if len(having) > 1:
             names = ", ".join(each.name for each in having)
@@ -35,7 +35,7 @@ async def fill_prompt(
             raise ToolError(f"no server has a prompt {name!r}. Prompts: {', '.join(known) or 'none'}.{silent}")
         chosen = having
     texts = {key: value if isinstance(value, str) else str(value) for key, value in arguments.items()}
-    filled = await chosen[0].ask(lambda session: session.prompt(name, texts))
+    filled = await chosen[0].ask(lambda connection: connection.prompt(name, texts))
     messages = filled.get("messages")
     return [_read_message(message) for message in messages or ()]
 

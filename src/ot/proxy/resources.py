@@ -5,16 +5,19 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 
 from ot.errors import CallError, ServerUnavailableError, ToolError
 from ot.logs import write_log
-from ot.proxy.content import read_result
+from ot.proxy.calls.content import read_result
 from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers
 from ot_kernel.values import Image, Resource
+
+if TYPE_CHECKING:
+    from ot.proxy.connections.connection import Connection
 
 PATIENCE = 10.0  # seconds that all servers wait for the slowest of them
 
@@ -35,7 +38,7 @@ class Asked(NamedTuple):
 async def list_resources(servers: Servers, server: str = "", *, patience: float = PATIENCE) -> list[dict[str, Any]]:
     """Every resource of all servers, or of one; raises CallError where that one cannot be asked."""
     chosen = servers.choose(server)
-    asked = await ask_all(chosen, lambda each: each.ask(lambda session: session.resources()), server, patience=patience)
+    asked = await ask_all(chosen, lambda connection: connection.resources(), server, patience=patience)
     found = [_describe(name, item) for name, items in asked.listed.items() for item in items]
     return found + asked.failures_as_items()
 
@@ -50,12 +53,12 @@ async def read_resource(servers: Servers, uri: str, server: str = "") -> Any:
     if not chosen:
         raise ToolError("no server is configured, so there are no resources")
     if len(chosen) > 1:
-        asked = await ask_all(chosen, lambda each: each.ask(lambda session: session.resources()), "")
+        asked = await ask_all(chosen, lambda connection: connection.resources(), "")
         chosen = _who_has(uri, chosen, asked.listed)
         failures = [f"{name}: {reason}" for name, reason in asked.failures.items()]
     for each in chosen:
         try:
-            return _value_of(await each.ask(lambda session: session.read(uri)))
+            return _value_of(await each.ask(lambda connection: connection.read(uri)))
         except ToolError as error:
             failures.append(f"{each.name}: {error.message}")
     reasons = "; ".join(failures) or "no server offers resources"
@@ -64,7 +67,7 @@ async def read_resource(servers: Servers, uri: str, server: str = "") -> Any:
 
 async def ask_all(
     servers: Iterable[ProxiedServer],
-    ask: Callable[[ProxiedServer], Awaitable[list[dict[str, Any]]]],
+    question: Callable[[Connection], Awaitable[list[dict[str, Any]]]],
     named: str,
     *,
     patience: float = PATIENCE,
@@ -77,7 +80,7 @@ async def ask_all(
     async def ask_one(server: ProxiedServer) -> None:
         try:
             with anyio.fail_after(None if named else patience):
-                answers[server.name] = await ask(server)
+                answers[server.name] = await server.ask(question)
         except TimeoutError:
             failures[server.name] = f"it did not answer within {patience:g} s"
         except CallError as error:

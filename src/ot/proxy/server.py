@@ -16,17 +16,17 @@ from ot.config.models import ServerSettings
 from ot.context import CallContext, current_or_none
 from ot.errors import ServerUnavailableError, ToolChangedError
 from ot.logs import LogSpan, write_log
-from ot.proxy.attempt import Attempt
-from ot.proxy.backoff import Backoff
-from ot.proxy.cache import Offer
+from ot.proxy.connections.attempt import Attempt
+from ot.proxy.connections.backoff import Backoff
+from ot.proxy.definitions.cache import Offer
+from ot.proxy.definitions.memory import ServerMemory
 from ot.proxy.failures import ConnectFailedError, LostError
 from ot.proxy.host import ProxyHost
-from ot.proxy.memory import ServerMemory
-from ot.proxy.plan import Mode, SessionPlan
+from ot.proxy.plan import ConnectionPlan, Mode
 from ot.proxy.status import State
 
 if TYPE_CHECKING:
-    from ot.proxy.session import Session
+    from ot.proxy.connections.connection import Connection
 
 Answer = TypeVar("Answer")
 
@@ -50,11 +50,11 @@ class ProxiedServer:
         """Without a task group it can only tell what is known of it."""
         self.name = name
         self.settings = settings
-        self.memory = ServerMemory(name, settings, host)
+        self.memory = ServerMemory(name, settings, host.records)
         self._host = host
         self._tasks = tasks
         self._tell_changed = changed
-        self._session: Session | None = None
+        self._connection: Connection | None = None
         self._attempt: Attempt | None = None
         self._scope: anyio.CancelScope | None = None  # of the connection, or of the attempt at one
         self._deadline: anyio.CancelScope | None = None  # of the attempt
@@ -79,7 +79,7 @@ class ProxiedServer:
         """True at this moment, as far as anybody can know."""
         if not self.settings.enabled:
             return "disabled"
-        if self._session is not None and self._session.usable:
+        if self._connection is not None and self._connection.usable:
             return "connected"
         return "connecting" if self._attempt is not None and not self._attempt.done else "disconnected"
 
@@ -109,11 +109,11 @@ class ProxiedServer:
                 contextvars.Context().run(self._tasks.start_soon, self._live, attempt)
         return self._attempt
 
-    async def obtain(self, context: CallContext | None = None) -> Session:
+    async def obtain(self, context: CallContext | None = None) -> Connection:
         """A usable connection; raises ServerUnavailableError. The caller's clock stands still meanwhile."""
         for _ in range(ATTEMPTS):
-            if self._session is not None and self._session.usable:
-                return self._session
+            if self._connection is not None and self._connection.usable:
+                return self._connection
             wait = self._backoff.remaining()
             if wait > PATIENT:
                 raise self._unavailable(f"{self._last_reason()}; it is tried again in {wait:.0f} s at the earliest")
@@ -127,8 +127,8 @@ class ProxiedServer:
     async def probe(self, timeout: float) -> None:
         """Find out within so many seconds whether it is there."""
         with anyio.move_on_after(timeout):
-            if self._session is not None and self._session.usable:
-                await self._session.ping()
+            if self._connection is not None and self._connection.usable:
+                await self._connection.ping()
             if self.state != "connected":
                 await self.connect_soon().wait(None)
 
@@ -157,32 +157,32 @@ class ProxiedServer:
         finally:
             attempt.finish(failure)
 
-    async def _try(self, attempt: Attempt, build: Any, plan: SessionPlan) -> ConnectFailedError | None:
+    async def _try(self, attempt: Attempt, build: Any, plan: ConnectionPlan) -> ConnectFailedError | None:
         """One way to connect; None once it has been connected, and lost or closed again."""
         limit = self.settings.start_timeout
         assert self._scope is not None
-        session: Session | None = None
+        connection: Connection | None = None
         try:
             with (
                 anyio.CancelScope(deadline=anyio.current_time() + limit) as scope,
                 LogSpan("proxy.connect", server=self.name) as span,
             ):
 
-                def ready(found: Session) -> None:
+                def ready(found: Connection) -> None:
                     scope.deadline = math.inf
                     self._become_connected(found, attempt, older=plan.older)
 
                 self._deadline = scope
-                session = build(plan)
-                await session.hold(ready, self._on_changed)
-                span.add(ended=session.verdict)
+                connection = build(plan)
+                await connection.hold(ready, self._on_changed)
+                span.add(ended=connection.verdict)
                 return None
         except ConnectFailedError as error:
             return error
         finally:
-            if self._session is session:
-                self._session = None
-        stray = session.describe_silence() if session is not None else ""
+            if self._connection is connection:
+                self._connection = None
+        stray = connection.describe_silence() if connection is not None else ""
         return ConnectFailedError(f"was not ready after {limit:g} s (servers.{self.name}.start_timeout){stray}")
 
     def _ways(self) -> Iterator[tuple[Mode, bool]]:
@@ -201,16 +201,16 @@ class ProxiedServer:
         if not stdio and not self._older:
             yield "legacy", True
 
-    def _plan(self, attempt: Attempt, mode: Mode, *, older: bool) -> SessionPlan:
+    def _plan(self, attempt: Attempt, mode: Mode, *, older: bool) -> ConnectionPlan:
         async def authorise(url: str) -> None:
-            if self._deadline is not None and self._session is None:
+            if self._deadline is not None and self._connection is None:
                 self._deadline.deadline = anyio.current_time() + LOGIN
             if self._host.authorise is not None:
                 await self._host.authorise(url)
             else:
-                await attempt.send_to(url, self._session.calls if self._session is not None else None)
+                await attempt.send_to(url, self._connection.calls if self._connection is not None else None)
 
-        return SessionPlan(
+        return ConnectionPlan(
             server=self.name,
             settings=self.settings,
             mode=mode,
@@ -223,17 +223,17 @@ class ProxiedServer:
             learn=self._host.learn,
         )
 
-    def _become_connected(self, session: Session, attempt: Attempt, *, older: bool) -> None:
-        self._session = session
+    def _become_connected(self, connection: Connection, attempt: Attempt, *, older: bool) -> None:
+        self._connection = connection
         self._older = older
         self.last_failure = None
         self._backoff.succeed()
-        self._on_changed(session)
+        self._on_changed(connection)
         attempt.finish(None)
 
-    def _on_changed(self, session: Session) -> None:
+    def _on_changed(self, connection: Connection) -> None:
         """Take over what a connection says of the tools."""
-        if self.memory.note(session.offer):
+        if self.memory.note(connection.offer):
             self._tell_changed(self)
 
     def _note_failure(self, failure: ConnectFailedError) -> None:
@@ -251,10 +251,10 @@ class ProxiedServer:
         context = current_or_none()
         lost: LostError | None = None
         for _ in range(ATTEMPTS):
-            session = await self.obtain(context)
+            connection = await self.obtain(context)
             self._refuse_unaccepted(tool)
             try:
-                return await session.call(tool, arguments, context)
+                return await connection.call(tool, arguments, context)
             except LostError as error:
                 lost = error
                 if error.begun and not repeatable:
@@ -262,14 +262,14 @@ class ProxiedServer:
         assert lost is not None
         raise ServerUnavailableError("", server=self.name, reason=lost.reason, begun=lost.begun, tail=lost.tail)
 
-    async def ask(self, question: Callable[[Session], Awaitable[Answer]]) -> Answer:
+    async def ask(self, question: Callable[[Connection], Awaitable[Answer]]) -> Answer:
         """Ask a connection something that changes nothing, again if it was lost; raises CallError."""
         lost: LostError | None = None
         for _ in range(ATTEMPTS):
-            session = await self.obtain(current_or_none())
+            connection = await self.obtain(current_or_none())
             try:
-                with session.calls.add(current_or_none()):
-                    return await question(session)
+                with connection.calls.add(current_or_none()):
+                    return await question(connection)
             except LostError as error:
                 lost = error
         assert lost is not None
@@ -304,18 +304,18 @@ class ProxiedServer:
     async def retire(self) -> None:
         """Take no more calls; finish those in flight, then close."""
         self._retired = True
-        session = self._session
-        while session is not None and len(session.calls):
+        connection = self._connection
+        while connection is not None and len(connection.calls):
             with anyio.move_on_after(0.05):
-                await session.closing.wait()
+                await connection.closing.wait()
                 break
         await self.close()
 
     async def close(self) -> None:
         """End the connection, or the attempt at one; its own task sees to everything."""
         self._retired = True
-        if self._session is not None:
-            self._session.closing.set()
-            await self._session.ended.wait()
+        if self._connection is not None:
+            self._connection.closing.set()
+            await self._connection.ended.wait()
         elif self._scope is not None:
             self._scope.cancel()

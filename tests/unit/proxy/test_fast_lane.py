@@ -10,7 +10,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
-from ot.proxy.fast_lane import FIRST, FastLane
+from ot.proxy.transports.fast_lane import FIRST, FastLane
 
 pytestmark = pytest.mark.anyio
 

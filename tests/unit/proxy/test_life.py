@@ -15,7 +15,7 @@ from ot.caller import Caller
 from ot.config.models import Config
 from ot.errors import ServerUnavailableError, ToolTimeoutError, UnknownPackError
 from ot.execution.wording import word_error
-from ot.proxy.backoff import LONGEST, Backoff
+from ot.proxy.connections.backoff import LONGEST, Backoff
 from tests.proxied import PROGRAMS, open_proxied, program
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,8 @@ import anyio
 import pytest
 
 from ot.errors import ServerUnavailableError, ToolChangedError, ToolDeniedError, UnknownToolError
-from ot.proxy.acceptance import Acceptance
-from ot.proxy.host import ProxyHost
+from ot.proxy.definitions.acceptance import Acceptance
+from ot.proxy.definitions.records import Records
 from ot.registry.registry import ToolRegistry
 from tests.opened_executor import define
 from tests.proxied import Proxied, open_proxied, program
@@ -191,8 +191,7 @@ async def test_pinned_tools_that_changed_are_refused_until_a_person_accepts_them
 def accept_everything(folder: Path, proxied: Proxied) -> None:
     """What `onetool accept` does, in another process."""
     (server,) = proxied.servers.choose("changing")
-    host = ProxyHost(project=folder, state=folder / "state", environ={}, load_builder=lambda: pytest.fail("not needed"))
-    acceptance = Acceptance("changing", server.settings, host)
+    acceptance = Acceptance("changing", server.settings, Records(folder, folder / "state"))
     assert [difference.tool for difference in acceptance.differences()] == ["grow", "start_1"]
     acceptance.accept()
 

@@ -8,22 +8,22 @@ from typing import Any
 
 from ot.config.models import ServerSettings
 from ot.logs import write_log
-from ot.proxy.cache import Offer
-from ot.proxy.host import ProxyHost
-from ot.proxy.identity import digest_of_configuration, digest_of_place
-from ot.proxy.pins import Changes, hide_unaccepted
+from ot.proxy.definitions.cache import Offer
+from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
+from ot.proxy.definitions.pins import Changes, hide_unaccepted
+from ot.proxy.definitions.records import Records
 
 
 class ServerMemory:
     """Read from disk when somebody looks, and written when the server says something new."""
 
-    def __init__(self, name: str, settings: ServerSettings, host: ProxyHost) -> None:
-        self.place = digest_of_place(name, settings, project=host.project)
+    def __init__(self, name: str, settings: ServerSettings, records: Records) -> None:
+        self.place = digest_of_place(name, settings, project=records.project)
         self._name = name
-        self._digest = digest_of_configuration(name, settings, project=host.project)
-        self._cache = host.cache
-        self._pins = host.pins
-        self._pin_tools = host.pin_tools
+        self._digest = digest_of_configuration(name, settings, project=records.project)
+        self._cache = records.cache
+        self._pins = records.pins
+        self._pin_tools = records.pin_tools
         self._offer: Offer | None = None
         self._changes: Changes | None = None
         self._unreadable = False

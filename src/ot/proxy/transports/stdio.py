@@ -23,8 +23,8 @@ from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
 from ot.logs import write_log
 from ot.processes.guarded_process import GuardedProcess, start_guarded
-from ot.proxy.commands import ServerCommand
-from ot.proxy.fast_lane import FastLane
+from ot.proxy.transports.commands import ServerCommand
+from ot.proxy.transports.fast_lane import FastLane
 from ot_sdk.protocol import Lines, ProtocolError
 
 GOODBYE = 3.0  # seconds in which it may end by itself; its guardian has less patience

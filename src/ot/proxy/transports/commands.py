@@ -11,7 +11,7 @@ from ot.config.models import ServerSettings
 from ot.processes.guarding import guarded_stranger
 from ot.processes.plain_environment import plain_environment
 from ot.processes.sdk_folder import sdk_folder
-from ot.proxy.identity import working_folder
+from ot.proxy.definitions.identity import working_folder
 
 
 @dataclass(frozen=True, slots=True)

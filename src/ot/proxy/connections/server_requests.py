@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from ot.context import CallContext, current_or_none
 from ot.front import Front, FrontError
 from ot.logs import write_log
-from ot.proxy.calls_in_flight import CallsInFlight, front_of
+from ot.proxy.calls.in_flight import CallsInFlight, front_of
 
 _LEVELS = {
     "debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING,

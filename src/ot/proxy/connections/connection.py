@@ -25,23 +25,23 @@ from ot.context import CallContext
 from ot.errors import ToolError
 from ot.failures import innermost, message_of
 from ot.logs import LogSpan, write_log
-from ot.proxy.cache import Offer
-from ot.proxy.calls_in_flight import CallsInFlight
+from ot.proxy.calls.in_flight import CallsInFlight
+from ot.proxy.connections.listing import list_prompts, list_resources, list_templates, list_tools, plain
+from ot.proxy.connections.server_requests import ServerRequests
+from ot.proxy.definitions.cache import Offer
 from ot.proxy.failures import ConnectFailedError, LostError
-from ot.proxy.listing import list_prompts, list_resources, list_templates, list_tools, plain
-from ot.proxy.plan import SessionPlan
-from ot.proxy.server_requests import ServerRequests
-from ot.proxy.transports import Transport, build_transport
+from ot.proxy.plan import ConnectionPlan
+from ot.proxy.transports.transport import Transport, build_transport
 
 Answer = TypeVar("Answer")
 _BETWEEN_REFRESHES = 0.5  # seconds; a server that never stops changing must not keep us busy
 _VERDICT = 5.0  # seconds that it may take to find out how a connection ended
 
 
-class Session:
+class Connection:
     """A live connection, used by any number of calls; its owner is the task that runs `hold`."""
 
-    def __init__(self, plan: SessionPlan, transport: Transport) -> None:
+    def __init__(self, plan: ConnectionPlan, transport: Transport) -> None:
         self.offer = Offer()
         self.calls = CallsInFlight()
         self.closing = anyio.Event()  # no longer usable
@@ -52,7 +52,7 @@ class Session:
         self._changed = anyio.Event()
         self._client = self._build_client(plan, transport)
 
-    def _build_client(self, plan: SessionPlan, transport: Transport) -> Client:
+    def _build_client(self, plan: ConnectionPlan, transport: Transport) -> Client:
         requests = ServerRequests(plan.server, self.calls)
         return Client(
             transport,
@@ -79,7 +79,7 @@ class Session:
 
     # -- its life, in its owner's task
 
-    async def hold(self, ready: Callable[[Session], None], changed: Callable[[Session], None]) -> None:
+    async def hold(self, ready: Callable[[Connection], None], changed: Callable[[Connection], None]) -> None:
         """Connect, tell that it is ready, and stay until it is lost or closed; raises ConnectFailedError."""
         connected = False
         try:
@@ -107,7 +107,7 @@ class Session:
             self.closing.set()
             self.ended.set()
 
-    async def _keep(self, changed: Callable[[Session], None]) -> None:
+    async def _keep(self, changed: Callable[[Connection], None]) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._follow_changes, changed)
             if self.offer.era == "sessionless" and self._lists_change():
@@ -120,7 +120,7 @@ class Session:
         await self._transport.ended.wait()
         self.closing.set()
 
-    async def _follow_changes(self, changed: Callable[[Session], None]) -> None:
+    async def _follow_changes(self, changed: Callable[[Connection], None]) -> None:
         """Read the list anew whenever the server says that it has changed; several words at once count as one."""
         while True:
             await self._changed.wait()
@@ -285,6 +285,6 @@ def _first_problem(error: ValidationError) -> str:
     return f"{'.'.join(map(str, found['loc']))}: {found['msg']}"
 
 
-def build_session(plan: SessionPlan) -> Session:
-    """A session that is not connected yet; raises ConnectFailedError."""
-    return Session(plan, build_transport(plan))
+def build_connection(plan: ConnectionPlan) -> Connection:
+    """A connection that is not open yet; raises ConnectFailedError."""
+    return Connection(plan, build_transport(plan))

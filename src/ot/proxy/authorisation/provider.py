@@ -9,9 +9,9 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
-from ot.proxy.login_listener import LoginListener
-from ot.proxy.plan import SessionPlan
-from ot.proxy.token_file import TokenFile
+from ot.proxy.authorisation.login_listener import LoginListener
+from ot.proxy.authorisation.token_file import TokenFile
+from ot.proxy.plan import ConnectionPlan
 
 LOGIN = 300.0  # seconds that a person has
 
@@ -25,7 +25,7 @@ class Authorisation(OAuthClientProvider):
     goes out at once with the token that there is; only one that is refused goes the SDK's way.
     """
 
-    def __init__(self, url: str, metadata: OAuthClientMetadata, tokens: TokenFile, plan: SessionPlan) -> None:
+    def __init__(self, url: str, metadata: OAuthClientMetadata, tokens: TokenFile, plan: ConnectionPlan) -> None:
         listener = LoginListener(tokens.port, patience=LOGIN)
 
         async def send(address: str) -> None:
@@ -76,7 +76,7 @@ class Authorisation(OAuthClientProvider):
             await flow.aclose()
 
 
-def build_authorisation(plan: SessionPlan) -> httpx2.Auth | None:
+def build_authorisation(plan: ConnectionPlan) -> httpx2.Auth | None:
     """None where the settings bring an authorization of their own."""
     settings = plan.settings
     if settings.url is None or any(name.lower() == "authorization" for name in settings.headers):

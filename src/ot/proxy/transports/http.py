@@ -10,9 +10,9 @@ import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
-from ot.proxy.authorisation import build_authorisation
-from ot.proxy.older_http import open_older_http
-from ot.proxy.plan import SessionPlan
+from ot.proxy.authorisation.provider import build_authorisation
+from ot.proxy.plan import ConnectionPlan
+from ot.proxy.transports.older_http import open_older_http
 
 _SESSION_UNKNOWN = (400, 404)  # the protocol wants the second, some servers use the first
 _CONNECT = 15.0  # seconds
@@ -27,7 +27,7 @@ class HttpTransport:
     tail = ""
     lane = None
 
-    def __init__(self, plan: SessionPlan) -> None:
+    def __init__(self, plan: ConnectionPlan) -> None:
         self.ended = anyio.Event()
         self._plan = plan
         self._stack = AsyncExitStack()

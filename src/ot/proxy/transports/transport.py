@@ -8,12 +8,12 @@ from typing import Protocol
 import anyio
 from mcp.client._transport import TransportStreams
 
-from ot.proxy.commands import build_command
 from ot.proxy.failures import ConnectFailedError
-from ot.proxy.fast_lane import FastLane
-from ot.proxy.http_transport import HttpTransport
-from ot.proxy.plan import SessionPlan
-from ot.proxy.stdio_transport import StdioTransport
+from ot.proxy.plan import ConnectionPlan
+from ot.proxy.transports.commands import build_command
+from ot.proxy.transports.fast_lane import FastLane
+from ot.proxy.transports.http import HttpTransport
+from ot.proxy.transports.stdio import StdioTransport
 
 
 class Transport(Protocol):
@@ -56,7 +56,7 @@ class Transport(Protocol):
     ) -> bool | None: ...
 
 
-def build_transport(plan: SessionPlan) -> Transport:
+def build_transport(plan: ConnectionPlan) -> Transport:
     """The transport that the settings ask for; raises ConnectFailedError."""
     if plan.settings.command is None:
         return HttpTransport(plan)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ot.config.models import ServerSettings
-from ot.proxy.cache import Offer
-from ot.proxy.host import ProxyHost
-from ot.proxy.identity import digest_of_configuration, digest_of_place
-from ot.proxy.pins import definitions_of
+from ot.proxy.definitions.cache import Offer
+from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
+from ot.proxy.definitions.pins import definitions_of
+from ot.proxy.definitions.records import Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class Difference:
 class Acceptance:
     """One server, as it was seen the last time, against what was accepted. Only a person's command uses this."""
 
-    def __init__(self, name: str, settings: ServerSettings, host: ProxyHost) -> None:
-        digest = digest_of_configuration(name, settings, project=host.project)
-        self._pins = host.pins
-        self._place = digest_of_place(name, settings, project=host.project)
-        self._offer: Offer | None = host.cache.read(name, digest)
+    def __init__(self, name: str, settings: ServerSettings, records: Records) -> None:
+        digest = digest_of_configuration(name, settings, project=records.project)
+        self._pins = records.pins
+        self._place = digest_of_place(name, settings, project=records.project)
+        self._offer: Offer | None = records.cache.read(name, digest)
 
     @property
     def seen(self) -> bool:

@@ -14,7 +14,7 @@ import anyio
 from ot.context import CallContext
 from ot.front import Front, FrontError
 from ot.logs import write_log
-from ot.proxy.calls_in_flight import CallsInFlight, front_of
+from ot.proxy.calls.in_flight import CallsInFlight, front_of
 from ot.proxy.failures import ConnectFailedError
 
 TOLD_EVERY = 2.0  # seconds

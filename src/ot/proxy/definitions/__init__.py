@@ -1,0 +1,1 @@
+"""What servers offer, as it was seen last and as a person accepted it."""

@@ -1,0 +1,1 @@
+"""The ways to reach a server: a process over its pipes, and HTTP in both of its forms."""
