@@ -15,12 +15,12 @@ import threading
 from contextvars import copy_context
 from types import ModuleType
 
+from ot_guardian import VARIABLE, Ledger, inherit_ledger
 from ot_sdk import protocol
 from ot_sdk.calls import Call, answer_with, answer_with_error, is_async, needs_loop
 from ot_sdk.channel import Channel, take_channel
 from ot_sdk.context import CURRENT, SURROUNDINGS
 from ot_sdk.host import Host
-from ot_sdk.ledger import VARIABLE, Ledger
 from ot_sdk.protocol import ProtocolError
 from ot_sdk.turns import Turns
 
@@ -41,8 +41,7 @@ def serve() -> None:
         return
     module = sys.modules["__main__"]
     if VARIABLE in os.environ:
-        ledger = Ledger(int(os.environ.pop(VARIABLE)))
-        os.set_inheritable(ledger.descriptor, False)
+        ledger = inherit_ledger()
         channel = take_channel()
         start = channel.receive()
         if start is not None:

@@ -6,28 +6,15 @@ import os
 import sys
 from types import ModuleType
 
+from ot_guardian import Ledger, divide, inherit_ledger
 from ot_sdk import protocol
-from ot_sdk.guardian import divide, guard_command
-from ot_sdk.ledger import VARIABLE, Ledger
-
-GUARD = "--guard"
-GUARD_STRANGER = "--guard-stranger"
 
 
-def main(arguments: list[str]) -> None:
-    """`FILE`: serve an extension. `--guard COMMAND...`: stand above another program.
-
-    One guarded by `--guard-stranger` does not get the ledger.
-    """
-    if arguments[0] == GUARD:
-        inherited = os.environ.get(VARIABLE)
-        guard_command(arguments[1:], Ledger(int(inherited)) if inherited else None)
-    ledger = Ledger(int(os.environ.pop(VARIABLE)))
-    os.set_inheritable(ledger.descriptor, False)
-    if arguments[0] == GUARD_STRANGER:
-        guard_command(arguments[1:], ledger)
+def main(file: str) -> None:
+    """Serve an extension, below a guardian that this process becomes."""
+    ledger = inherit_ledger()
     guarded = divide(ledger)
-    serve_file(arguments[0], ledger, guarded)
+    serve_file(file, ledger, guarded)
 
 
 def serve_file(file: str, ledger: Ledger, guarded: int) -> None:

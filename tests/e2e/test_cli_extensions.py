@@ -98,7 +98,7 @@ def test_sdk_path_holds_the_kit_and_nothing_else(onetool: OneTool) -> None:
     finished = onetool("sdk-path")
 
     assert finished.returncode == 0
-    assert [path.name for path in Path(finished.stdout.strip()).iterdir()] == ["ot_sdk"]
+    assert {path.name for path in Path(finished.stdout.strip()).iterdir()} == {"ot_guardian", "ot_sdk"}
 
 
 def test_check_names_every_file_that_cannot_be_used(onetool: OneTool, tmp_path: Path) -> None:

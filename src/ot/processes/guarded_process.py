@@ -1,6 +1,6 @@
 """One program below a guardian, seen from the server: its pipes, the tail of its stderr, and its end.
 
-The guardian (see `ot_sdk.guardian`) is our child and ends everything below it when it is told to, and when we are gone.
+The guardian (see `ot_guardian`) is our child and ends everything below it when it is told to, and when we are gone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import anyio
 
-from ot_sdk.ledger import VARIABLE, Ledger
+from ot_guardian import VARIABLE, Ledger
 
 TAIL = 8000  # bytes
 _CHUNK = 64 * 1024  # more would be mapped and unmapped by the system at every read

@@ -25,7 +25,6 @@ class ConnectionPlan:
     mode: Mode
     older: bool  # the HTTP transport of 2024, with two endpoints
     project: Path
-    state: Path
     environ: Mapping[str, str]
     token_file: Path
     authorise: Authorise

@@ -216,7 +216,6 @@ class ProxiedServer:
             mode=mode,
             older=older,
             project=self._host.project,
-            state=self._host.state,
             environ=self._host.environ,
             token_file=self._host.token_file(self.memory.place),
             authorise=authorise,

@@ -12,13 +12,13 @@ from typing import Literal
 
 from ot.logs import LogSpan, write_log
 from ot.processes.guarded_process import start_guarded
-from ot.processes.guarding import guarded, main_of
 from ot.processes.plain_environment import plain_environment
 from ot.processes.sdk_folder import sdk_folder
 from ot.workers.environment_stamp import read_stamp, write_stamp
 from ot.workers.host import WorkerHost
 from ot.workers.pep723 import ScriptHeader, read_header
 from ot.workers.uv import uv_environment
+from ot_guardian import guarded
 
 _OPTIONS = ("--color", "never", "--no-progress")
 
@@ -52,28 +52,33 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
         raise PreparationError(f"the folder for ot_sdk cannot be made: {error}") from error
     own = plain_environment(host.environ)
     if header is None:
-        return Command((sys.executable, "-S", main_of(sdk), str(file)), own)
-    python = await _interpreter(file, header, host, sdk, tell)
+        return Command((sys.executable, "-S", _main_of(sdk), str(file)), own)
+    python = await _interpreter(file, header, host, tell)
     if launch == "uv-run":
-        words = guarded(sdk, [*_uv(host), "run", "--offline", "--script", str(file)])
+        words = guarded([*_uv(host), "run", "--offline", "--script", str(file)], share_ledger=True)
         return Command(tuple(words), uv_environment(host.environ) | {"PYTHONPATH": str(sdk)})
     programs = os.pathsep.join(filter(None, (str(python.parent), own.get("PATH"))))
     return Command(
-        (str(python), main_of(sdk), str(file)), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs}
+        (str(python), _main_of(sdk), str(file)), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs}
     )
 
 
-async def _interpreter(file: Path, header: ScriptHeader, host: WorkerHost, sdk: Path, tell: Tell) -> Path:
+def _main_of(sdk: Path) -> str:
+    """The file that begins a worker; `sdk` is the folder of `ot_sdk`."""
+    return str(sdk / "ot_sdk" / "__main__.py")
+
+
+async def _interpreter(file: Path, header: ScriptHeader, host: WorkerHost, tell: Tell) -> Path:
     python = read_stamp(host.state, file, header)
     if python is None:
-        python = await _sync(file, header, host, sdk, tell)
+        python = await _sync(file, header, host, tell)
         write_stamp(host.state, file, header, python)
     return python
 
 
-async def _sync(file: Path, header: ScriptHeader, host: WorkerHost, sdk: Path, tell: Tell) -> Path:
+async def _sync(file: Path, header: ScriptHeader, host: WorkerHost, tell: Tell) -> Path:
     """Let uv make the environment: of what it has, and only if that is not enough, of what it can fetch."""
-    uv = guarded(sdk, _uv(host))
+    uv = guarded(_uv(host))
     sync = [*uv, "sync", "--script", str(file), *_OPTIONS]
     with LogSpan("worker.sync", file=file) as span:
         done = await _run([*sync, "--offline"], host)

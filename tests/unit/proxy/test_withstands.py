@@ -196,7 +196,7 @@ async def test_a_server_gets_what_it_needs_of_our_environment_and_nothing_else(t
         found = await proxied.call("shows.echo")
 
     assert found["environ"].items() >= {"HOME": str(tmp_path), "TOKEN": "its own", "LANG": "C.UTF-8"}.items()
-    assert not {"SECRET_OF_OURS", "OT_SDK_LEDGER"} & found["environ"].keys()
+    assert not {"SECRET_OF_OURS", "OT_GUARDIAN_LEDGER"} & found["environ"].keys()
     assert found["cwd"] == str(tmp_path)
     assert set(found["descriptors"]) <= {0, 1, 2, 3}, "3 is the listing of the folder itself"
     json.dumps(found)

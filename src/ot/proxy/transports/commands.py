@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ot.config.models import ServerSettings
-from ot.processes.guarding import guarded_stranger
 from ot.processes.plain_environment import plain_environment
-from ot.processes.sdk_folder import sdk_folder
 from ot.proxy.definitions.identity import working_folder
+from ot_guardian import guarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +22,11 @@ class ServerCommand:
     folder: Path
 
 
-def build_command(settings: ServerSettings, *, environ: Mapping[str, str], project: Path, state: Path) -> ServerCommand:
-    """What starts a server; raises OSError where the guardian cannot be put in place."""
+def build_command(settings: ServerSettings, *, environ: Mapping[str, str], project: Path) -> ServerCommand:
+    """The command of a server that is a process."""
     assert settings.command is not None
     own = {**plain_environment(environ), **settings.env}
-    words = guarded_stranger(sdk_folder(state), [settings.command, *settings.args])
+    words = guarded([settings.command, *settings.args])
     return ServerCommand(tuple(words), own, working_folder(settings, project))
 
 

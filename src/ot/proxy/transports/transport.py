@@ -61,7 +61,7 @@ def build_transport(plan: ConnectionPlan) -> Transport:
     if plan.settings.command is None:
         return HttpTransport(plan)
     try:
-        command = build_command(plan.settings, environ=plan.environ, project=plan.project, state=plan.state)
+        command = build_command(plan.settings, environ=plan.environ, project=plan.project)
     except OSError as error:
         raise ConnectFailedError(f"cannot be started: {error}") from error
     return StdioTransport(plan.server, command)

@@ -1,11 +1,11 @@
-"""The guardian: a small process above a worker that sees to it that nothing the worker started outlives it.
+"""The guardian: a small process above another one, its child. Nothing that the child started outlives it.
 
-It does nothing but wait, so it is there when the worker hangs in C code, is killed, or has children in sessions of
-their own: orphans below it become its children (Linux). It ends everything
-- when the worker ends;
-- at once on SIGTERM, which is how the server stops a worker;
+It does nothing but wait, so it is there when the child hangs in C code, is killed, or has children in sessions of
+their own: orphans below it become its children. It ends everything
+- when the child ends;
+- at once on SIGTERM, which is how the server kills what it has started;
 - when nobody can write to its stdin any more, which is how the end of the server looks, SIGKILL included.
-  The worker sees the same, and has GRACE seconds to end by itself.
+  The child sees the same, and has GRACE seconds to end by itself.
 """
 
 from __future__ import annotations
@@ -16,34 +16,51 @@ import os
 import sys
 import time
 
-from ot_sdk.ledger import Ledger
+from ot_guardian.ledger import Ledger, inherit_ledger
 
 GRACE = 2.0  # seconds
 _PR_SET_CHILD_SUBREAPER = 36
 _SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
+_SHARE_LEDGER = "--share-ledger"
 
 
-def divide(ledger: Ledger | None) -> int:
+def guarded(command: list[str], *, share_ledger: bool = False) -> list[str]:
+    """The command that starts a program below a guardian, on this interpreter.
+
+    The program inherits nothing of the guardian's, unless it is to write into the ledger too, and what is set for
+    Python in its environment does not reach the guardian.
+    """
+    options = [_SHARE_LEDGER] if share_ledger else []
+    main_file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
+    return [sys.executable, "-I", "-S", main_file, *options, *command]
+
+
+def main(words: list[str]) -> None:
+    """Become the guardian of a program; the words are those that `guarded` has put after the file."""
+    share = words[0] == _SHARE_LEDGER
+    guarded_now = divide(inherit_ledger(share=share))
+    os.read(guarded_now, 1)
+    _become(words[1:] if share else words)
+
+
+def divide(ledger: Ledger) -> int:
     """Fork: this process becomes the guardian and never returns, its child goes on in a session of its own.
 
     The child gets a descriptor that ends as soon as it is guarded.
     """
-    guarded, announcement = os.pipe()
+    guarded_now, announcement = os.pipe()
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     child = os.fork()
     if child:
-        os.close(guarded)
+        os.close(guarded_now)
         _Guard(child, ledger).stand(announcement)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     os.close(announcement)
     os.setsid()
-    return guarded
+    return guarded_now
 
 
-def guard_command(command: list[str], ledger: Ledger | None) -> None:
-    """Become the guardian of a program; never returns."""
-    guarded = divide(ledger)
-    os.read(guarded, 1)
+def _become(command: list[str]) -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and other programs would inherit that
     try:
         os.execvp(command[0], command)
@@ -53,7 +70,7 @@ def guard_command(command: list[str], ledger: Ledger | None) -> None:
 
 
 class _Guard:
-    def __init__(self, child: int, ledger: Ledger | None) -> None:
+    def __init__(self, child: int, ledger: Ledger) -> None:
         self._child = child
         self._ledger = ledger
         self._status: int | None = None  # of the child, once it has ended
@@ -98,8 +115,7 @@ class _Guard:
                     return True
                 if pid == self._child:
                     self._status = status
-                    if self._ledger is not None:
-                        self._ledger.end(status)
+                    self._ledger.end(status)
                 options = os.WNOHANG
         except ChildProcessError:
             return False
@@ -113,11 +129,8 @@ class _Guard:
             left = self._reap(0)
 
     def _children(self) -> list[int]:
-        try:
-            with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
-                return [int(pid) for pid in file.read().split()]
-        except OSError:  # not Linux: the child and its group
-            return [self._child, -self._child] if self._status is None else [-self._child]
+        with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
+            return [int(pid) for pid in file.read().split()]
 
 
 def _kill(pid: int) -> None:

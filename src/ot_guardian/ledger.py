@@ -1,6 +1,6 @@
-"""A page of memory that a worker and the server share: which calls have begun, and how the worker ended.
+"""A page of memory that a process and its server share: which calls have begun, and how the process ended.
 
-It can be read when the worker is dead, however it died; nothing has to be sent for it while the worker lives.
+It can be read when the process is dead, however it died; nothing has to be sent for it while the process lives.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import struct
 
-VARIABLE = "OT_SDK_LEDGER"
+VARIABLE = "OT_GUARDIAN_LEDGER"
 """The environment variable that names the descriptor."""
 
 _ENTRY = struct.Struct("<q")
@@ -21,22 +21,31 @@ class Ledger:
         self.descriptor = descriptor
 
     def begin(self, slot: int, number: int) -> None:
-        """The call is being carried out from now on."""
+        """Note that the call is being carried out from now on."""
         os.pwrite(self.descriptor, _ENTRY.pack(number), _ENTRY.size * (slot + 1))
 
     def has_begun(self, slot: int, number: int) -> bool:
-        """Whether the worker came to carry this call out."""
+        """True if the process came to carry out this call."""
         return self._read(slot + 1) == number
 
     def end(self, status: int) -> None:
-        """How the worker's process ended."""
+        """Note how the process ended."""
         os.pwrite(self.descriptor, _ENTRY.pack(status + 1), 0)
 
     def status(self) -> int | None:
-        """The worker's status of waitpid, None if nobody was there to see it."""
+        """The status that waitpid gave, None if nobody was there to see it."""
         return self._read(0) - 1 if self._read(0) else None
 
     def _read(self, index: int) -> int:
         entry = os.pread(self.descriptor, _ENTRY.size, _ENTRY.size * index)
         number: int = _ENTRY.unpack(entry)[0] if len(entry) == _ENTRY.size else 0
         return number
+
+
+def inherit_ledger(*, share: bool = False) -> Ledger:
+    """The ledger that this process was started with; what it starts itself does not get it, unless `share`."""
+    if share:
+        return Ledger(int(os.environ[VARIABLE]))
+    ledger = Ledger(int(os.environ.pop(VARIABLE)))
+    os.set_inheritable(ledger.descriptor, False)
+    return ledger

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ot_sdk.ledger import Ledger
+from ot_guardian import Ledger
 
 
 @pytest.fixture

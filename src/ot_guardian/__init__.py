@@ -1,0 +1,13 @@
+"""A small process above another one, which ends everything that the other one started, whatever becomes of it.
+
+Standard library only, Python 3.9 or newer: it begins workers, on the interpreter that their extension asks for.
+`divide` puts a guardian above the process that calls it, `guarded` is the command that puts one above any program.
+What the child may touch is decided in its first moment, between the fork and the program.
+"""
+
+from __future__ import annotations
+
+from ot_guardian.guardian import divide, guarded
+from ot_guardian.ledger import VARIABLE, Ledger, inherit_ledger
+
+__all__ = ["VARIABLE", "Ledger", "divide", "guarded", "inherit_ledger"]
