@@ -1,14 +1,13 @@
-"""Secrets in what is logged become `***`: whatever stands under a telling name, and values that are known."""
+"""Secrets in what is logged become `***`: values that are known, and whatever stands under a telling name."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-MASK = "***"
-SHORTEST = 6  # shorter values would blank out ordinary words
+from mcp_core.json_types import Json
+from mcp_core.known_secrets import MASK, KnownSecrets
+
 MAX_DEPTH = 20
 
 _WORDS = (
@@ -29,39 +28,23 @@ _CLOSING = {"[": "]", "{": "}", "(": ")"}
 
 
 def looks_secret(name: str) -> bool:
-    """Whether what stands under this name should not be read by everybody."""
+    """True if what stands under this name should not be read by everybody."""
     # camelCase is split: apiKey is api_Key, while tokenizer stays one word.
     return _NAME.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)) is not None
 
 
-class Redactor:
-    """Replaces secrets in text and in values of any depth; it may learn more values while it is used."""
-
-    def __init__(self, values: Iterable[str] = ()) -> None:
-        self._known: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
-        for value in values:
-            self.learn(value)
-
-    def learn(self, value: str) -> None:
-        """From now on replace this value wherever it stands; one of fewer than six characters is left alone."""
-        if len(value) < SHORTEST:
-            return
-        self._known |= {value, repr(value)[1:-1], json.dumps(value)[1:-1]}
-        longest_first = sorted(self._known, key=lambda text: (-len(text), text))
-        self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+class Redactor(KnownSecrets):
+    """Masks known secrets, and whatever stands under a telling name, in text and in values of any depth."""
 
     def text(self, text: str) -> str:
-        """The text without known values, and without what follows a telling name."""
-        if self._pattern is not None:
-            text = self._pattern.sub(MASK, text)
-        return _mask_named(_IN_ADDRESS.sub(f"{MASK}:{MASK}", text))
+        """Return the text without known secrets, and without what follows a telling name."""
+        return _mask_named(_IN_ADDRESS.sub(f"{MASK}:{MASK}", super().text(text)))
 
-    def value(self, value: Any) -> Any:
-        """A copy without secrets, as deep as twenty levels and then cut; other types than JSON's stay as they are."""
+    def value(self, value: object) -> Json:
+        """Return a copy without secrets, cut below twenty levels; types that JSON lacks stay as they are."""
         return self._visit(value, MAX_DEPTH)
 
-    def _visit(self, value: Any, levels: int) -> Any:
+    def _visit(self, value: object, levels: int) -> Json:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, (Mapping, list, tuple, set, frozenset)) and not levels:

@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 from mcp_core.argument_problems import ArgumentProblemsError
 from mcp_core.flat_signature import Absent, present
 from mcp_core.json_values import describe
-from mcp_core.mcp_log import TRACE, tool_log
+from mcp_core.line_log import TRACE
+from mcp_core.mcp_log import tool_log
 from mcp_core.redaction import Redactor
 from mcp_core.result import Result, ToolReply, text_reply
 from mcp_core.server_library import Answer, ServerLibrary, Unanswered

@@ -14,7 +14,7 @@ from mcp_core.standard_streams import claim_standard_streams
 from mcp_guide.places import FOLDER, FOLDER_VARIABLE, LinkedFolderError, Places, find_places
 
 if TYPE_CHECKING:
-    from mcp_core.mcp_log import Level
+    from mcp_core.line_log import Level
 
 OK = 0
 USAGE = 2

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
-from typing import Any
 
 TEXT_LIMIT = 200
 TOTAL_LIMIT = 1000
@@ -16,7 +15,7 @@ DEPTH_LIMIT = 3
 _MARGIN = 8192
 
 
-def brief(value: Any, redact: Callable[[str], str] | None = None) -> str:
+def brief(value: object, redact: Callable[[str], str] | None = None) -> str:
     """Write a value in at most about a thousand characters; a plain word stays bare.
 
     What is cut is redacted first, so that no part of a secret remains; who writes the line redacts the rest.
@@ -29,13 +28,12 @@ def brief(value: Any, redact: Callable[[str], str] | None = None) -> str:
     return f"{(redact(text) if redact else text)[:TOTAL_LIMIT]}..."
 
 
-def _brief(value: Any, redact: Callable[[str], str] | None, depth: int) -> str:
-    kind = type(value)
-    if kind is str:
+def _brief(value: object, redact: Callable[[str], str] | None, depth: int) -> str:
+    if type(value) is str:
         return _brief_text(value, redact)
-    if value is None or kind is bool or kind is float:
+    if value is None or type(value) in (bool, float):
         return repr(value)
-    if kind is int:
+    if type(value) is int:
         return repr(value) if -(10**40) < value < 10**40 else f"<int of {_digits(value)} digits>"
     if isinstance(value, Mapping):
         return _brief_items(
@@ -50,7 +48,7 @@ def _brief(value: Any, redact: Callable[[str], str] | None, depth: int) -> str:
         return f"<{len(value)} bytes>"
     if isinstance(value, (str, PurePath)):
         return _brief_text(str.__str__(value) if isinstance(value, str) else str(value), redact)
-    return f"<{kind.__name__}>"
+    return f"<{type(value).__name__}>"
 
 
 def _brief_text(text: str, redact: Callable[[str], str] | None) -> str:
@@ -67,7 +65,7 @@ def _brief_text(text: str, redact: Callable[[str], str] | None) -> str:
     return f"{shown!r}...<{len(text)} characters>"
 
 
-def _brief_items(items: Any, brackets: str, total: int, depth: int) -> str:
+def _brief_items(items: Iterable[str], brackets: str, total: int, depth: int) -> str:
     if depth >= DEPTH_LIMIT:
         return f"<{total} items>"
     shown = list(itertools.islice(items, ITEM_LIMIT))

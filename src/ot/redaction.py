@@ -1,10 +1,8 @@
-"""Known secret values become `***` in whatever leaves the executor: text, keys, and values of any depth."""
+"""Known secrets become `***` in whatever leaves the executor: text, keys, and values of any depth."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields as fields_of
 from dataclasses import is_dataclass
 from functools import partial
@@ -13,64 +11,33 @@ from pathlib import Path, PurePath
 from typing import Any
 from uuid import UUID
 
+from mcp_core.known_secrets import KnownSecrets
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.values import MAX_DEPTH, MAX_DRAINED, Record, Resource
 
-MASK = "***"
-SHORTEST = 6  # shorter values would blank out ordinary words
 _INERT = frozenset({int, float, bool, complex, type(None)})
 
 
-class Redactor:
-    """Replaces the secret values it knows; it may learn more while calls are being made."""
-
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._known: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
-        for secret in secrets:
-            self.learn(secret)
-
-    def learn(self, secret: str) -> None:
-        """From now on replace this value too, also as it looks inside a quoted string."""
-        if len(secret) < SHORTEST or secret in self._known:
-            return
-        quoted = {repr(secret)[1:-1], json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
-        self._known |= {secret, *quoted}
-        # The longest first: a secret may begin with another one.
-        longest_first = sorted(self._known, key=lambda text: (-len(text), text))
-        self._pattern = re.compile("|".join(map(re.escape, longest_first)))
-
-    @property
-    def known(self) -> frozenset[str]:
-        """Every text that is replaced."""
-        return frozenset(self._known)
-
-    @property
-    def active(self) -> bool:
-        """Whether there is anything to replace."""
-        return self._pattern is not None
-
-    def text(self, text: str) -> str:
-        """The text without secrets."""
-        return text if self._pattern is None else self._pattern.sub(MASK, text)
+class Redactor(KnownSecrets):
+    """Masks known secrets in whatever can cross to a kernel; it may learn more while calls are being made."""
 
     def value(self, value: Any) -> Any:
-        """The value without secrets: itself where there are none in it, else a copy of what had to change."""
-        return value if self._pattern is None else _Walk(self._pattern).visit(value, 0)
+        """Return the value without secrets: itself where there are none in it, else a copy of what had to change."""
+        return _Walk(self.text).visit(value, 0) if self.active else value
 
 
 class _Walk:
     """One walk through one value. What was seen is not walked again, so shared parts cost nothing and a circular
     value ends; that one keeps its circle, and is refused by whoever encodes it."""
 
-    def __init__(self, pattern: re.Pattern[str]) -> None:
-        self._sub = pattern.sub
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        self._redact = redact
         self._seen: dict[int, tuple[Any, Any]] = {}  # by id: the value, kept alive, and what became of it
 
     def visit(self, value: Any, depth: int) -> Any:
         kind = type(value)
         if kind is str:
-            return self._sub(MASK, value)
+            return self._redact(value)
         if kind in _INERT or depth > MAX_DEPTH:
             return value
         if id(value) not in self._seen:
@@ -88,7 +55,7 @@ class _Walk:
             case PurePath() | UUID():
                 return self._replaced(value, str(value), Path if isinstance(value, PurePath) else str)
             case ProjectPath():
-                path, attrs = self._sub(MASK, str(value)), self.visit(value.attrs, depth)
+                path, attrs = self._redact(str(value)), self.visit(value.attrs, depth)
                 return ProjectPath(value.project, path, attrs)
             case Resource():
                 parts = [self.visit(part, depth) for part in (value.uri, value.text, value.data, value.name)]
@@ -103,7 +70,7 @@ class _Walk:
         return self._items(value, depth)
 
     def _replaced(self, value: Any, text: str, build: Callable[[str], Any]) -> Any:
-        new = self._sub(MASK, text)
+        new = self._redact(text)
         return value if new == text else build(new)
 
     def _mapping(

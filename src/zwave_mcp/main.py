@@ -13,7 +13,7 @@ from mcp_core.standard_streams import claim_standard_streams
 from zwave_mcp.address import Address, BadAddressError, parse_address
 
 if TYPE_CHECKING:
-    from mcp_core.mcp_log import Level
+    from mcp_core.line_log import Level
 
 OK = 0
 USAGE = 2

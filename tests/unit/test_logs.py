@@ -14,8 +14,9 @@ from textwrap import dedent
 import anyio
 import pytest
 
+from mcp_core.line_log import MOST_TOGETHER
 from ot.log_text import brief
-from ot.logs import MOST_TOGETHER, TRACE, LogSpan, configure_logging, write_log
+from ot.logs import TRACE, LogSpan, configure_logging, write_log
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ot.redaction import MASK
+from mcp_core.known_secrets import MASK
 
 _MASK = MASK.encode()
 

@@ -1,0 +1,170 @@
+"""The log of a process: redacted lines on stderr or in a file, never on stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, TextIO
+
+TRACE = 5
+"""Finer than DEBUG: every call of every tool."""
+
+logging.addLevelName(TRACE, "TRACE")
+
+Level = Literal["trace", "debug", "info", "warning", "error"]
+LEVELS: Mapping[str, int] = {
+    "trace": TRACE,
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
+TOGETHER = 0.02  # seconds in which lines gather that are written together
+MOST_TOGETHER = 1000
+
+Redact = Callable[[str], str]
+
+
+def send_log(
+    file: Path | None,
+    *,
+    redact: Redact,
+    redact_argument: Callable[[object], object] | None = None,
+    together: bool = False,
+) -> None:
+    """Send every log line of the process to stderr or to `file`, in place of where an earlier call sent them.
+
+    `redact` masks secrets in whole lines, `redact_argument` those in what is put into a line before it is text.
+    `together` lets lines gather for a moment, for a server whose calls should not wait for each.
+    Raises OSError where the file cannot be opened.
+    """
+    # Facts that no line shows; finding them out takes a third of the time of a record.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    handler = _LineHandler(sys.stderr if file is None else _open_log(file), together=together)
+    handler.setFormatter(_LineFormatter(redact, redact_argument))
+    root = logging.getLogger()
+    for previous in list(root.handlers):
+        if isinstance(previous, _LineHandler) or getattr(previous, "stream", None) in (sys.stdout, sys.__stdout__):
+            root.removeHandler(previous)
+        if isinstance(previous, _LineHandler):
+            previous.leave()
+    root.addHandler(handler)
+
+
+class LineMessage:
+    """A log message that becomes text only when a handler writes it, with that handler's redaction."""
+
+    __slots__ = ()
+
+    def render(self, redact: Redact | None) -> str:
+        """Return the line without its time and level."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.render(None)
+
+
+class _LineFormatter(logging.Formatter):
+    """`time LEVEL message`, with secrets taken out of all of it, tracebacks included."""
+
+    def __init__(self, redact: Redact, redact_argument: Callable[[object], object] | None) -> None:
+        super().__init__()
+        self._redact = redact
+        self._redact_argument = redact_argument
+        self._second = (-1, "")
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = self._message(record)
+        if record.exc_info:
+            text = f"{text}\n{self.formatException(record.exc_info)}"
+        return f"{self._time(record.created)} {record.levelname:<7} {self._redact(text)}"
+
+    def _message(self, record: logging.LogRecord) -> str:
+        if isinstance(record.msg, LineMessage):
+            return record.msg.render(self._redact)
+        text, arguments = str(record.msg), record.args
+        if arguments and self._redact_argument:
+            return f"{record.name} {text % self._redacted(arguments, self._redact_argument)}"
+        return f"{record.name} {record.getMessage()}"
+
+    def _redacted(
+        self, arguments: tuple[object, ...] | Mapping[str, object], redact: Callable[[object], object]
+    ) -> object:
+        return redact(arguments) if isinstance(arguments, Mapping) else tuple(map(redact, arguments))
+
+    def _time(self, created: float) -> str:
+        second = int(created)
+        if self._second[0] != second:
+            self._second = (second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)))
+        return f"{self._second[1]}.{int((created - second) * 1000):03d}Z"
+
+
+class _LineHandler(logging.StreamHandler[TextIO]):
+    """A handler that `send_log` recognises as its own when it is called again.
+
+    With `together`, lines that warn of nothing are written a moment later by the event loop, several at once: writing
+    one takes as long as a quarter of a call. A warning is written immediately, behind all that came before it.
+    """
+
+    def __init__(self, stream: TextIO, *, together: bool) -> None:
+        super().__init__(stream)
+        self._together = together
+        self._waiting: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._together and record.levelno < logging.WARNING and self._put_off(record):
+            return
+        self._write_waiting()
+        super().emit(record)
+
+    def _put_off(self, record: logging.LogRecord) -> bool:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        if not self._waiting:
+            loop.call_later(TOGETHER, self.flush)
+        elif len(self._waiting) >= MOST_TOGETHER:
+            return False
+        self._waiting.append(record)
+        return True
+
+    def _write_waiting(self) -> None:
+        records, self._waiting = self._waiting, []
+        if records:
+            try:
+                self.stream.write("".join(f"{self.format(record)}\n" for record in records))
+            except Exception:  # noqa: BLE001 - as for a single line: `emit` of the standard library does the same
+                self.handleError(records[0])
+
+    def flush(self) -> None:
+        """Write what waits; the end of the process does so too."""
+        self.acquire()
+        try:
+            self._write_waiting()
+            super().flush()
+        finally:
+            self.release()
+
+    def leave(self) -> None:
+        """Write what waits and close the file, if there is one."""
+        with suppress(OSError):  # what was left to write may not fit on the disk
+            self.flush()
+            if self.stream is not sys.stderr:
+                self.stream.close()
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Stay silent: a log that cannot be written must not disturb what it tells about."""
+
+
+def _open_log(file: Path) -> TextIO:
+    """Only the owner may read it: arguments of calls stand in it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
