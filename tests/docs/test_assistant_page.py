@@ -32,7 +32,7 @@ def test_the_settings_can_be_loaded(tmp_path: Path, text: str) -> None:
 
     settings = load_config(environ={}, cwd=tmp_path, home=tmp_path).config.ai
 
-    assert settings.ollama.model == "qwen3"
+    assert settings.section("ollama").model == "qwen3"
 
 
 def test_every_command_of_the_conversation_is_listed() -> None:

@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ot.ai.anthropic_client import AnthropicClient, anthropic_model
+from ot.ai.clients import build_model, client_class
+from ot.ai.conversation.messages import AssistantMessage, ToolMessage, UserMessage
 from ot.ai.events import Event, TextDelta
-from ot.ai.messages import AssistantMessage, ToolMessage, UserMessage
-from ot.ai.model import Model
-from ot.ai.ollama_client import OllamaClient, ollama_model
-from ot.ai.retry import Backoff
+from ot.ai.models.model import Model
+from ot.ai.models.retry import Backoff
 from ot.ai.tool_loop import ToolLoop
 from ot.config.models import AiSettings
 from ot.execution.tool_executor import ToolExecutor
@@ -33,19 +32,14 @@ async def open_client(
     """A client of one provider, with whatever settings a test changes."""
     settings = settings_for(url, **changes)
     given: dict[str, Any] = {"backoff": AT_ONCE, **(options or {})}
-    client: ToolLoop = (
-        AnthropicClient(executor, settings, api_key="key-for-tests", **given)
-        if provider == "anthropic"
-        else OllamaClient(executor, settings, **given)
-    )
-    async with client:
+    model = build_model(settings, provider, api_key="key-for-tests")
+    async with client_class(provider)(executor, settings, model, **given) as client:
         yield client
 
 
 def model_at(provider: str, url: str, **changes: Any) -> Model:
     """A model alone, as the one that stands in for another."""
-    settings = settings_for(url, **changes)
-    return anthropic_model(settings, api_key="key-for-tests") if provider == "anthropic" else ollama_model(settings)
+    return build_model(settings_for(url, **changes), provider, api_key="key-for-tests")
 
 
 async def collect(client: ToolLoop, text: str) -> list[Event]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ot.ai.anthropic_client import AnthropicClient
 from ot.ai.clients import build_client
 from ot.ai.events import Retrying
-from ot.ai.ollama_client import OllamaClient
+from ot.ai.providers.anthropic.client import AnthropicClient
+from ot.ai.providers.ollama.client import OllamaClient
 from ot.app import open_app, open_assistant
 from ot.config.loader import LoadedConfig, load_config
 from ot.config.secrets import Secrets
@@ -97,9 +97,8 @@ async def test_without_a_key_for_the_model_that_stands_in_the_setting_that_wants
 
 def test_building_a_client_loads_neither_sdk() -> None:
     code = (
-        "import sys; from ot.ai.clients import build_client; from ot.ai.ollama_client import ollama_model; "
-        "from ot.ai.anthropic_client import anthropic_model; from ot.config.models import AiSettings; "
-        "ollama_model(AiSettings()); anthropic_model(AiSettings(), api_key='k'); "
+        "import sys; from ot.ai.clients import build_model; from ot.config.models import AiSettings; "
+        "build_model(AiSettings(), 'ollama'); build_model(AiSettings(), 'anthropic', api_key='k'); "
         "sys.exit(bool({'anthropic', 'ollama', 'httpx', 'httpx2'} & set(sys.modules)))"
     )
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import anyio
 
+from ot.ai.conversation.messages import ToolMessage
 from ot.ai.events import ToolEnded, ToolStarted
-from ot.ai.messages import ToolMessage
 from ot.app import App
 from ot.caller import Caller
 from tests.engine import open_engine

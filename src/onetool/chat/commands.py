@@ -7,7 +7,7 @@ from collections.abc import Callable
 from onetool.chat.clean_text import one_line
 from onetool.chat.conversation import Conversation
 from onetool.chat.prompt import Leaving
-from ot.ai.failover import Totals
+from ot.ai.models.failover import Totals
 from ot.ai.tool_loop import ToolLoop
 
 HELP = """\

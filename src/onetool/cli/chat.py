@@ -20,6 +20,7 @@ from ot.app import launch
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings
 from ot.config.paths import state_folder
+from ot.config.providers import find_providers
 from ot.errors import ModelError
 from ot.execution.wording import word_error
 
@@ -27,7 +28,7 @@ STOPPED = "Stopped."
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--provider", choices=["anthropic", "ollama"], help="who answers (default: ai.provider)")
+    parser.add_argument("--provider", choices=[*find_providers()], help="who answers (default: ai.provider)")
     parser.add_argument("--model", metavar="M", help="which of its models (default: the configured one)")
 
 
@@ -52,10 +53,8 @@ def choose(settings: AiSettings, provider: str | None, model: str | None) -> AiS
     changes: dict[str, object] = {"provider": provider}
     if settings.failover == provider:
         changes["failover"] = None
-    if model and provider == "ollama":
-        changes["ollama"] = settings.ollama.model_copy(update={"model": model})
-    elif model:
-        changes["anthropic"] = settings.anthropic.model_copy(update={"model": model})
+    if model:
+        changes[provider] = settings.section(provider).model_copy(update={"model": model})
     return settings.model_copy(update=changes)
 
 

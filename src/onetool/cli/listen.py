@@ -20,6 +20,7 @@ from ot.app import launch, open_app, open_assistant
 from ot.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import VoiceSettings
+from ot.config.providers import find_providers
 from ot.errors import ModelError, VoiceError
 from ot.execution.wording import word_error
 from ot.kernel.zygote_process import ZygoteProcess
@@ -46,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     where.add_argument("--wav", type=Path, metavar="FILE", help="listen to a WAV file instead of the microphone")
     where.add_argument("--stdin", action="store_true", help="listen to raw 16-bit samples, 16 kHz, mono, on stdin")
     parser.add_argument("--wake-word", metavar="W", help="answer only after this, such as hey_jarvis")
-    parser.add_argument("--provider", choices=["anthropic", "ollama"], help="who answers (default: ai.provider)")
+    parser.add_argument("--provider", choices=[*find_providers()], help="who answers (default: ai.provider)")
     parser.add_argument("--model", metavar="M", help="which of its models (default: the configured one)")
     parser.add_argument("--no-answer", action="store_true", help="only write down what is heard")
     parser.add_argument("--no-speech", action="store_true", help="do not speak the answers")

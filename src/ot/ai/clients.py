@@ -1,20 +1,20 @@
-"""The client that the configuration asks for, with the one that stands in for it."""
+"""The client that the configuration asks for, with the model that stands in for its own."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 
-from ot.ai.anthropic_client import KEY as ANTHROPIC_KEY
-from ot.ai.anthropic_client import AnthropicClient, anthropic_model
 from ot.ai.events import Usage
-from ot.ai.failover import Record
-from ot.ai.model import Model
-from ot.ai.ollama_client import KEY as OLLAMA_KEY
-from ot.ai.ollama_client import OllamaClient, ollama_model
+from ot.ai.models.failover import Record
+from ot.ai.models.lazy_model import LazyModel
+from ot.ai.models.model import Model
 from ot.ai.tool_loop import ToolLoop
 from ot.caller import NOBODY, Caller
 from ot.config.models import AiSettings
+from ot.config.providers import Provider, find_providers
 from ot.config.secrets import Secrets
+from ot.errors import ConfigError
 from ot.execution.tool_executor import ToolExecutor
 from ot.stats.recorder import Recorder
 
@@ -22,24 +22,51 @@ from ot.stats.recorder import Recorder
 def build_client(
     executor: ToolExecutor, settings: AiSettings, secrets: Secrets, *, caller: Caller = NOBODY
 ) -> ToolLoop:
-    """A new conversation; raises MissingExtraError or ConfigError where its model could never answer."""
-    keys = {"anthropic": secrets.get(ANTHROPIC_KEY) or "", "ollama": secrets.get(OLLAMA_KEY) or ""}
+    """Begin a conversation; raises MissingExtraError or ConfigError where its model could never answer."""
+    keys = {provider.name: secrets.get(provider.secret) or "" for provider in find_providers().values()}
     for key in keys.values():
         executor.redactor.learn(key)
-    key = keys[settings.provider]
     spare = _build_spare(settings, keys)
-    record = record_into(executor.recorder)
-    if settings.provider == "ollama":
-        return OllamaClient(executor, settings, api_key=key, spare=spare, caller=caller, record=record)
-    return AnthropicClient(executor, settings, api_key=key, spare=spare, caller=caller, record=record)
+    model = build_model(settings, settings.provider, api_key=keys[settings.provider])
+    client = client_class(settings.provider)
+    return client(executor, settings, model, spare=spare, caller=caller, record=record_into(executor.recorder))
+
+
+def client_class(provider: str) -> type[ToolLoop]:
+    """Return the class of conversations with this provider's models."""
+    described = find_providers()[provider]
+    kind: type[ToolLoop] = getattr(importlib.import_module(f"{described.package}.client"), described.client)
+    return kind
+
+
+def build_model(settings: AiSettings, name: str, *, api_key: str = "", chosen_by: str = "ai.provider") -> Model:
+    """Return the model of a provider that the settings name; its library is loaded with the first request.
+
+    `chosen_by` is the setting that asks for it. Raises MissingExtraError or ConfigError where it could never answer.
+    """
+    provider, own = find_providers()[name], settings.section(name)
+
+    def build() -> Model:
+        module = importlib.import_module(f"{provider.package}.model")
+        model: Model = module.open_model(own, api_key=api_key, timeout=settings.timeout)
+        return model
+
+    model = LazyModel(provider, own.model, build)
+    if provider.needs_key and not api_key:
+        raise _missing_key(provider, chosen_by)
+    return model
+
+
+def _missing_key(provider: Provider, chosen_by: str) -> ConfigError:
+    fix = f"put it into secrets.yaml or into the environment, or choose another provider ({chosen_by})"
+    return ConfigError("is not set", key=provider.secret, fix=fix)
 
 
 def _build_spare(settings: AiSettings, keys: Mapping[str, str]) -> Model | None:
-    if settings.failover is None or settings.failover == settings.provider:
+    spare = settings.failover
+    if spare is None or spare == settings.provider:
         return None
-    if settings.failover == "ollama":
-        return ollama_model(settings, api_key=keys["ollama"])
-    return anthropic_model(settings, api_key=keys["anthropic"], chosen_by="ai.failover")
+    return build_model(settings, spare, api_key=keys[spare], chosen_by="ai.failover")
 
 
 def record_into(recorder: Recorder | None) -> Record | None:

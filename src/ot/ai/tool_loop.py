@@ -11,15 +11,15 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Self
 
+from ot.ai.conversation.memory import Exchange, Memory, Round
+from ot.ai.conversation.messages import AssistantMessage, ToolCall
 from ot.ai.events import Event, Finished, Reason, Retrying, TextDelta, ToolStarted
-from ot.ai.failover import Models, Record, Totals
-from ot.ai.memory import Exchange, Memory, Round
-from ot.ai.messages import AssistantMessage, ToolCall
-from ot.ai.model import Model, Request
-from ot.ai.offered_tools import OfferedTools, find_chosen, offer_tools
-from ot.ai.retry import Backoff
-from ot.ai.tool_calls import CallRound, ToolCalls
-from ot.ai.turn import CallNames, Turn
+from ot.ai.models.failover import Models, Record, Totals
+from ot.ai.models.model import Model, Request
+from ot.ai.models.retry import Backoff
+from ot.ai.models.turn import CallNames, Turn
+from ot.ai.tools.offered_tools import OfferedTools, find_chosen, offer_tools
+from ot.ai.tools.tool_calls import CallRound, ToolCalls
 from ot.caller import NOBODY, Caller
 from ot.config.models import AiSettings
 from ot.execution.tool_executor import ToolExecutor

@@ -11,10 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
+from ot.config.providers import ProviderName, ProviderSettings, with_provider_sections
 from ot.config.section import Bytes, Count, Dollars, FilePath, Identifier, Name, Pattern, Seconds, Section, Share, Url
 from ot.config.values import INCOMPLETE, check_server_name, check_target, mistake, read_offer, read_word
-
-Provider = Annotated[Literal["anthropic", "ollama"], BeforeValidator(read_word)]
 
 
 class ProjectSettings(Section):
@@ -197,26 +196,12 @@ class MemorySettings(Section):
     characters: Annotated[Count, Field(ge=1000, le=100_000_000)] = 400_000
 
 
-class AnthropicSettings(Section):
-    """Claude; its key is the secret ANTHROPIC_API_KEY."""
-
-    model: Name = "claude-sonnet-5-5"
-    base_url: Url | None = None
-
-
-class OllamaSettings(Section):
-    """A model that Ollama serves."""
-
-    model: Name = "llama3.2"
-    host: Name | None = None
-    context: Annotated[Count, Field(ge=256, le=10_000_000)] | None = None  # tokens
-
-
+@with_provider_sections
 class AiSettings(Section):
     """The assistant: who answers, with which tools, and within which bounds."""
 
-    provider: Provider = "anthropic"
-    failover: Provider | None = None
+    provider: ProviderName = "anthropic"
+    failover: ProviderName | None = None
     tools: Annotated[tuple[Pattern, ...], BeforeValidator(read_offer)] = ("onetool.run",)
     system: str = ""
     max_tokens: Annotated[Count, Field(ge=1, le=1_000_000)] = 8192
@@ -225,9 +210,12 @@ class AiSettings(Section):
     retries: Annotated[Count, Field(ge=0, le=20)] = 4
     timeout: Seconds = 300
     memory: MemorySettings = MemorySettings.model_construct()
-    anthropic: AnthropicSettings = AnthropicSettings.model_construct()
-    ollama: OllamaSettings = OllamaSettings.model_construct()
     prices: dict[Pattern, PriceSettings] = {}
+
+    def section(self, provider: str) -> ProviderSettings:
+        """Return the settings of one provider."""
+        found: ProviderSettings = getattr(self, provider)
+        return found
 
 
 class VadSettings(Section):

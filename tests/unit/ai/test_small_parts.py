@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -12,13 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot.ai.arguments import read_arguments
-from ot.ai.http_failures import failure_of, read_retry_after
-from ot.ai.lazy_model import LazyModel
-from ot.ai.model import Spent
-from ot.ai.ollama_lines import without_breaks
-from ot.ai.prices import cost_of
-from ot.ai.retry import Backoff
+from ot.ai.models.lazy_model import LazyModel
+from ot.ai.models.model import Spent
+from ot.ai.models.prices import cost_of
+from ot.ai.models.retry import Backoff
+from ot.ai.providers.arguments import read_arguments
+from ot.ai.providers.http_failures import failure_of, read_retry_after
+from ot.ai.providers.ollama import PROVIDER
+from ot.ai.providers.ollama.lines import without_breaks
 from ot.config.models import AiSettings, PriceSettings
 from ot.errors import MissingExtraError, ModelRefusedError, ModelUnavailableError
 from ot.execution.wording import word_error
@@ -82,7 +84,7 @@ def test_what_a_status_means(status: int, kind: type[Exception]) -> None:
 
 def test_a_library_that_is_not_installed_is_told_before_anybody_asks() -> None:
     with pytest.raises(MissingExtraError):
-        LazyModel("no_such_library", "model", lambda: pytest.fail("it was loaded"))
+        LazyModel(replace(PROVIDER, library="no_such_library"), "model", lambda: pytest.fail("it was loaded"))
 
 
 def test_a_missing_extra_names_the_command_that_brings_it() -> None:
@@ -96,7 +98,7 @@ def test_the_default_model_is_one_that_the_sdk_knows() -> None:
 
     from anthropic.types import ModelParam
 
-    assert AiSettings().anthropic.model in get_args(get_args(ModelParam)[0])
+    assert AiSettings().section("anthropic").model in get_args(get_args(ModelParam)[0])
 
 
 @unhurried

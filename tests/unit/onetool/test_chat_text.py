@@ -12,7 +12,7 @@ from onetool.chat.commands import word_totals
 from onetool.chat.display import PlainDisplay
 from onetool.chat.markdown_blocks import MarkdownBlocks
 from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted, Usage
-from ot.ai.failover import Totals
+from ot.ai.models.failover import Totals
 from tests.properties import unhurried
 
 DOCUMENT = (

@@ -8,10 +8,10 @@ from typing import Any
 import anthropic
 import httpx2
 
-from ot.ai.anthropic_form import PROVIDER, TurnReader, render_request
-from ot.ai.http_failures import UNKNOWN_MODEL, brief, failure_of
-from ot.ai.model import Piece, Request, Stopped
-from ot.config.models import AiSettings
+from ot.ai.models.model import Piece, Request, Stopped
+from ot.ai.providers.anthropic import AnthropicSettings
+from ot.ai.providers.anthropic.form import PROVIDER, TurnReader, render_request
+from ot.ai.providers.http_failures import UNKNOWN_MODEL, brief, failure_of
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
 
 _CONNECT = 10.0  # seconds
@@ -20,18 +20,23 @@ _BROKEN = (httpx2.HTTPError, httpx2.StreamError, ValueError, AttributeError, Typ
 """What comes out of the SDK where a stream breaks off, or is none: its transport's and its parser's errors."""
 
 
+def open_model(settings: AnthropicSettings, *, api_key: str, timeout: float) -> AnthropicModel:
+    """Return the model that the settings name."""
+    return AnthropicModel(settings, api_key=api_key, timeout=timeout)
+
+
 class AnthropicModel:
     """One model of Anthropic's."""
 
     provider = PROVIDER
 
-    def __init__(self, settings: AiSettings, *, api_key: str) -> None:
-        self.name = settings.anthropic.model
+    def __init__(self, settings: AnthropicSettings, *, api_key: str, timeout: float) -> None:
+        self.name = settings.model
         self._client = anthropic.AsyncAnthropic(
             api_key=api_key,
-            base_url=settings.anthropic.base_url,
+            base_url=settings.base_url,
             max_retries=0,  # there is one place that retries, and it tells
-            timeout=anthropic.Timeout(settings.timeout, connect=_CONNECT),
+            timeout=anthropic.Timeout(timeout, connect=_CONNECT),
         )
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
-from ot.ai.model import Spent
+from ot.ai.models.model import Spent
 from ot.config.models import PriceSettings
 
 PER = 1_000_000  # tokens

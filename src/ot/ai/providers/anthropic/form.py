@@ -8,9 +8,19 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from ot.ai.arguments import CUT_OFF, read_arguments
-from ot.ai.messages import AssistantMessage, Message, Opaque, Part, Text, ToolCall, ToolMessage, ToolResult, UserMessage
-from ot.ai.model import Piece, Request, Spent, Stopped
+from ot.ai.conversation.messages import (
+    AssistantMessage,
+    Message,
+    Opaque,
+    Part,
+    Text,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
+from ot.ai.models.model import Piece, Request, Spent, Stopped
+from ot.ai.providers.arguments import CUT_OFF, read_arguments
 from ot.values import Image
 
 PROVIDER = "anthropic"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ot.ai.messages import AssistantMessage, Opaque, Part, Text, ToolCall
-from ot.ai.model import Piece, Spent, Stopped
+from ot.ai.conversation.messages import AssistantMessage, Opaque, Part, Text, ToolCall
+from ot.ai.models.model import Piece, Spent, Stopped
 
 MOST_CALLS = 64  # of one turn; more is a model that has lost its way
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import anyio
 
+from ot.ai.conversation.messages import Text
 from ot.ai.events import Retrying, TextDelta, Usage
-from ot.ai.messages import Text
-from ot.ai.model import Model, Request, Spent
-from ot.ai.prices import cost_of
-from ot.ai.retry import Backoff
-from ot.ai.turn import Turn
+from ot.ai.models.model import Model, Request, Spent
+from ot.ai.models.prices import cost_of
+from ot.ai.models.retry import Backoff
+from ot.ai.models.turn import Turn
 from ot.config.models import PriceSettings
 from ot.errors import ModelRefusedError, ModelUnavailableError
 from ot.logs import write_log

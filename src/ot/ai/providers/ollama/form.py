@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ot.ai.arguments import check_arguments
-from ot.ai.messages import AssistantMessage, Message, Opaque, Text, ToolCall, ToolMessage, UserMessage
-from ot.ai.model import Piece, Request, Spent, Stopped, ToolOffer
+from ot.ai.conversation.messages import AssistantMessage, Message, Opaque, Text, ToolCall, ToolMessage, UserMessage
+from ot.ai.models.model import Piece, Request, Spent, Stopped, ToolOffer
+from ot.ai.providers.arguments import check_arguments
 
 PROVIDER = "ollama"
 _KEPT = frozenset({"type", "enum", "items", "description", "title", "default"})

@@ -10,9 +10,9 @@ from typing import Any, Self
 
 import anyio
 
+from ot.ai.conversation.messages import ToolCall, ToolMessage, ToolResult
 from ot.ai.events import Event, ToolEnded, ToolStarted
-from ot.ai.messages import ToolCall, ToolMessage, ToolResult
-from ot.ai.offered_tools import OfferedTools
+from ot.ai.tools.offered_tools import OfferedTools
 from ot.caller import Caller
 from ot.execution.tool_executor import ToolExecutor
 from ot.values import Image

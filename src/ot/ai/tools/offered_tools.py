@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ot.ai.model import ToolOffer
-from ot.ai.schemas import acceptable
+from ot.ai.models.model import ToolOffer
+from ot.ai.tools.schemas import acceptable
 from ot.config.values import RUN_TOOL
 from ot.execution.wording import list_names
 from ot.registry.definitions import ToolDefinition

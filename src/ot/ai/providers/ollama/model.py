@@ -11,11 +11,11 @@ import httpx
 import ollama
 from pydantic import ValidationError
 
-from ot.ai.http_failures import UNKNOWN_MODEL, brief, failure_of
-from ot.ai.model import Piece, Request, Stopped
-from ot.ai.ollama_form import PROVIDER, TurnReader, render_messages, render_tools
-from ot.ai.ollama_lines import without_breaks
-from ot.config.models import AiSettings
+from ot.ai.models.model import Piece, Request, Stopped
+from ot.ai.providers.http_failures import UNKNOWN_MODEL, brief, failure_of
+from ot.ai.providers.ollama import OllamaSettings
+from ot.ai.providers.ollama.form import PROVIDER, TurnReader, render_messages, render_tools
+from ot.ai.providers.ollama.lines import without_breaks
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
 
 _CONNECT = 10.0  # seconds
@@ -23,18 +23,23 @@ _UNREADABLE = (ValidationError, json.JSONDecodeError, AttributeError, TypeError)
 """What comes out of the SDK where a part of a stream is none."""
 
 
+def open_model(settings: OllamaSettings, *, api_key: str, timeout: float) -> OllamaModel:
+    """Return the model that the settings name."""
+    return OllamaModel(settings, api_key=api_key, timeout=timeout)
+
+
 class OllamaModel:
     """One model that an Ollama serves."""
 
     provider = PROVIDER
 
-    def __init__(self, settings: AiSettings, *, api_key: str = "") -> None:
-        self.name = settings.ollama.model
-        self._context = settings.ollama.context
+    def __init__(self, settings: OllamaSettings, *, api_key: str, timeout: float) -> None:
+        self.name = settings.model
+        self._context = settings.context
         self._client: Any = ollama.AsyncClient(
-            settings.ollama.host,
+            settings.host,
             headers={"authorization": f"Bearer {api_key}"} if api_key else None,
-            timeout=httpx.Timeout(settings.timeout, connect=_CONNECT),
+            timeout=httpx.Timeout(timeout, connect=_CONNECT),
             event_hooks={"response": [_split_at_newlines_only]},
         )
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from ot.ai.messages import Message, Opaque, Text, ToolCall
+from ot.ai.conversation.messages import Message, Opaque, Text, ToolCall
 
 
 @dataclass(frozen=True, slots=True)

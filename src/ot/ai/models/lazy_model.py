@@ -8,17 +8,18 @@ from contextlib import aclosing
 
 import anyio.to_thread
 
-from ot.ai.model import Model, Piece, Request
+from ot.ai.models.model import Model, Piece, Request
+from ot.config.providers import Provider
 from ot.errors import MissingExtraError
 
 
 class LazyModel:
     """Stands for a model until it is needed; `build` imports what it needs. The extra has the provider's name."""
 
-    def __init__(self, provider: str, name: str, build: Callable[[], Model]) -> None:
-        if importlib.util.find_spec(provider) is None:
-            raise MissingExtraError(provider, provider)
-        self.provider = provider
+    def __init__(self, provider: Provider, name: str, build: Callable[[], Model]) -> None:
+        if importlib.util.find_spec(provider.library) is None:
+            raise MissingExtraError(provider.name, provider.name)
+        self.provider = provider.name
         self.name = name
         self._build = build
         self._model: Model | None = None

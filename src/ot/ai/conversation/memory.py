@@ -11,7 +11,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ot.ai.messages import AssistantMessage, Message, Opaque, Text, ToolCall, ToolMessage, ToolResult, UserMessage
+from ot.ai.conversation.messages import (
+    AssistantMessage,
+    Message,
+    Opaque,
+    Text,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
 from ot.config.models import MemorySettings
 
 STOPPED = "[The answer was stopped here.]"

@@ -1,0 +1,1 @@
+"""A conversation in a form that belongs to no provider, and what is remembered of it."""

@@ -1,0 +1,1 @@
+"""The tools that a model is offered, and the calls that it asks for."""

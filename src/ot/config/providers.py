@@ -1,0 +1,75 @@
+"""The providers of the assistant's models: a folder of `ot/ai/providers` each, found on disk as packs are.
+
+A folder's `__init__` describes the provider (`PROVIDER`) and imports no library of it, so that the configuration, the
+commands and the keys can read the description. A new provider is a new folder; nothing else names one.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, create_model
+
+from ot.config.section import Name, Section
+from ot.config.values import mistake, read_word
+
+PROVIDERS_PACKAGE = "ot.ai.providers"
+S = TypeVar("S", bound=Section)
+
+_FOLDER = Path(__file__).parents[1] / "ai" / "providers"
+
+
+class ProviderSettings(Section):
+    """The section `ai.<provider>`."""
+
+    model: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """What is known of a provider before its library is loaded."""
+
+    name: str  # of its folder, its section of the configuration, and the extra that installs its library
+    settings: type[ProviderSettings]
+    client: str  # the class of its conversations
+    library: str  # the module that the extra brings
+    secret: str  # the name of its key
+    needs_key: bool = True
+
+    @property
+    def package(self) -> str:
+        """The package that holds its `client` and its `model`."""
+        return f"{PROVIDERS_PACKAGE}.{self.name}"
+
+
+@cache
+def find_providers() -> Mapping[str, Provider]:
+    """Return every provider by its name, sorted."""
+    names = sorted(entry.parent.name for entry in _FOLDER.glob("*/__init__.py"))
+    found = [importlib.import_module(f"{PROVIDERS_PACKAGE}.{name}").PROVIDER for name in names]
+    return MappingProxyType({provider.name: provider for provider in found})
+
+
+def with_provider_sections(settings: type[S]) -> type[S]:
+    """Add a section for each provider to the keys of a class of settings."""
+    sections: dict[str, Any] = {
+        one.name: (one.settings, one.settings.model_construct()) for one in find_providers().values()
+    }
+    return create_model(
+        settings.__name__, __base__=settings, __module__=settings.__module__, __doc__=settings.__doc__, **sections
+    )
+
+
+def _check_provider(name: str) -> str:
+    if name not in find_providers():
+        raise mistake(f"must be {' or '.join(map(repr, find_providers()))}", "write one of these words")
+    return name
+
+
+ProviderName = Annotated[str, BeforeValidator(read_word), AfterValidator(_check_provider)]
