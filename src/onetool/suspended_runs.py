@@ -26,14 +26,14 @@ MOST = 32  # runs that wait at once, each with its kernel
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
-    """What a run has of its client: `ask` gives the word on a question, whichever request brings it."""
+class RunClient:
+    """The client as a suspended run sees it: `ask` gives the word on a question, whichever request brings it."""
 
     ask: Callable[[Any], Awaitable[Any]]
     progress: Progress
 
 
-Work = Callable[[Conversation], Awaitable[Answer]]
+Work = Callable[[RunClient], Awaitable[Answer]]
 
 
 class UnknownRunError(Exception):
@@ -75,7 +75,7 @@ class _Run:
     async def carry_out(self, work: Work) -> None:
         try:
             with self.scope:
-                self.outcome = await work(Conversation(self._ask, self._report))
+                self.outcome = await work(RunClient(self._ask, self._report))
         except Exception as error:  # noqa: BLE001 - it belongs to the request that follows this run, not to the server
             self.outcome = error
         finally:

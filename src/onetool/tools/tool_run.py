@@ -30,7 +30,7 @@ from mcp_core import ToolArguments
 from mcp_official.questions import ask_within, build_request, can_ask, is_sessionless, read_response
 from onetool.front import ClientFront, LogLevels, SuspendedFront, can_be_asked
 from onetool.late_app import LateApp
-from onetool.suspended_runs import Conversation, SuspendedRuns, UnknownRunError, Waiting
+from onetool.suspended_runs import RunClient, SuspendedRuns, UnknownRunError, Waiting
 from ot.caller import Caller
 from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
@@ -81,14 +81,14 @@ async def _work(app: LateApp, command: str, client: str, caller: Caller) -> Answ
     return await (await app.get()).runner.run(command, caller=replace(caller, client=client))
 
 
-async def _work_in_turns(app: LateApp, command: str, ctx: Context[Service], conversation: Conversation) -> Answer:
+async def _work_in_turns(app: LateApp, command: str, ctx: Context[Service], client: RunClient) -> Answer:
     """The same for a client that is asked between two of its requests."""
 
     async def ask(question: str) -> bool:
-        return read_response(await conversation.ask(build_request(question)))
+        return read_response(await client.ask(build_request(question)))
 
-    front = SuspendedFront(ctx, conversation.ask)
-    caller = Caller(progress=conversation.progress, ask=ask if can_ask(ctx) else None, front=front)
+    front = SuspendedFront(ctx, client.ask)
+    caller = Caller(progress=client.progress, ask=ask if can_ask(ctx) else None, front=front)
     return await _work(app, command, _name_client(ctx), caller)
 
 

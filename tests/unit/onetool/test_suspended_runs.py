@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from onetool.suspended_runs import MOST, Conversation, SuspendedRuns, UnknownRunError, Waiting, open_suspended_runs
+from onetool.suspended_runs import MOST, RunClient, SuspendedRuns, UnknownRunError, Waiting, open_suspended_runs
 from ot.run.answer import Answer
 
 
@@ -25,7 +25,7 @@ class Work:
         self.started = 0
         self.cancelled = anyio.Event()
 
-    async def __call__(self, client: Conversation) -> Answer:
+    async def __call__(self, client: RunClient) -> Answer:
         self.started += 1
         try:
             heard = [await client.ask(f"May I, {number}?") for number in range(1, self._questions + 1)]
@@ -72,7 +72,7 @@ async def test_each_question_has_a_state_of_its_own(runs: SuspendedRuns) -> None
 
 
 async def test_questions_that_come_at_once_are_asked_together_or_in_turn(runs: SuspendedRuns) -> None:
-    async def work(client: Conversation) -> Answer:
+    async def work(client: RunClient) -> Answer:
         heard: list[str] = []
 
         async def ask(name: str) -> None:
@@ -137,7 +137,7 @@ async def test_the_end_of_the_server_cancels_what_waits() -> None:
 async def test_a_cancelled_request_cancels_its_run_and_waits_for_its_end(runs: SuspendedRuns) -> None:
     begun, ended = anyio.Event(), anyio.Event()
 
-    async def work(client: Conversation) -> Answer:
+    async def work(client: RunClient) -> Answer:
         begun.set()
         try:
             await anyio.sleep_forever()
@@ -156,7 +156,7 @@ async def test_a_cancelled_request_cancels_its_run_and_waits_for_its_end(runs: S
 
 
 async def test_an_error_reaches_the_request_and_nobody_else(runs: SuspendedRuns) -> None:
-    async def work(client: Conversation) -> Answer:
+    async def work(client: RunClient) -> Answer:
         raise RuntimeError("a mistake of ours")
 
     with pytest.raises(RuntimeError, match="a mistake of ours"):
@@ -167,7 +167,7 @@ async def test_an_error_reaches_the_request_and_nobody_else(runs: SuspendedRuns)
 async def test_a_run_that_ends_while_it_waits_keeps_its_answer(runs: SuspendedRuns) -> None:
     ended = anyio.Event()
 
-    async def work(client: Conversation) -> Answer:
+    async def work(client: RunClient) -> Answer:
         with anyio.move_on_after(0.01):
             await client.ask("May I?")
         ended.set()
@@ -184,7 +184,7 @@ async def test_a_run_that_ends_while_it_waits_keeps_its_answer(runs: SuspendedRu
 async def test_progress_goes_to_the_request_that_follows(runs: SuspendedRuns) -> None:
     heard: dict[str, list[str]] = {"first": [], "second": []}
 
-    async def work(client: Conversation) -> Answer:
+    async def work(client: RunClient) -> Answer:
         assert client.progress is not None
         await client.progress(1, None, "before")
         await client.ask("May I?")
