@@ -12,7 +12,7 @@ import socket
 import sys
 from typing import NamedTuple, NoReturn, TextIO
 
-from ot_kernel.confine import OPEN_FILES_LIMIT, Confinement
+from ot_confinement import Confinement
 from ot_kernel.pack_proxy import Tools
 from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
 from ot_kernel.refusals import explain_refusals
@@ -20,6 +20,8 @@ from ot_kernel.wire import Channel, frame, pack
 
 OUTPUT_FD, ERROR_FD, DUMP_FD, SERVER_FD = 1, 2, 3, 4
 DUMP = signal.SIGUSR2
+FILE_SIZE_LIMIT = 64 * 1024 * 1024
+OPEN_FILES_LIMIT = 256  # the zygote, which has one for each kernel alive, gets by with it too
 
 _REHEARSALS = 32
 _REHEARSAL = {"code": "1", "aliases": {}, "values": {}, "packs": ["ot"]}

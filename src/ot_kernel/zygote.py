@@ -18,8 +18,8 @@ import socket
 import sys
 from typing import Any
 
+from ot_confinement import Allowance, Confinement, build_confinement
 from ot_kernel import child
-from ot_kernel.confine import Confinement
 
 MAX_REQUEST = 64 * 1024
 FIRST_FREE_FD = child.SERVER_FD + 1
@@ -104,12 +104,14 @@ def main(control_fd: int, settings: dict[str, Any]) -> None:
     sys.path[:] = [*sys.path, *settings["path"]]
     for name in settings["preload"]:
         importlib.import_module(name)
-    confinement = Confinement(
-        enabled=settings["sandbox"] != "off",
+    allowance = Allowance(
         readable=settings["readable"],
         writable=settings["writable"],
         memory=settings["memory"],
+        file_size=child.FILE_SIZE_LIMIT,
+        open_files=child.OPEN_FILES_LIMIT,
     )
+    confinement = build_confinement(allowance, off=settings["sandbox"] == "off", system=settings["system"])
     confinement.share()
     child.prepare_process()
     gc.collect()

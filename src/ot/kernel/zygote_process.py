@@ -17,6 +17,7 @@ import ot_kernel
 from ot.config.models import ExecutionSettings
 from ot.errors import KernelStartError
 from ot.kernel.scratch import clear_folder
+from ot_confinement import NoConfinementError, require_confinement
 
 # Modules that most programs import; each was measured to be cheaper in the zygote than in every run that wants it.
 PRELOAD = (
@@ -56,10 +57,9 @@ class ZygoteProcess:
     asked: int = 0  # kernels that it was asked for when it was launched
 
 
-def launch_zygote(settings: ExecutionSettings) -> ZygoteProcess:
+def launch_zygote(settings: ExecutionSettings, *, system: str = sys.platform) -> ZygoteProcess:
     """Start a zygote, which makes its first kernels at once; raises KernelStartError where none can run at all."""
-    if sys.platform != "linux":
-        raise KernelStartError(f"runs are confined by means of Linux; {sys.platform} is not supported yet")
+    _require_means(settings, system)
     scratch_root = Path(tempfile.mkdtemp(prefix="onetool-", dir=_scratch_parent()))
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     packages = list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
@@ -68,9 +68,10 @@ def launch_zygote(settings: ExecutionSettings) -> ZygoteProcess:
         "path": packages,
         "preload": list(PRELOAD),
         "sandbox": settings.sandbox,
+        "system": system,
         "memory": settings.memory,
         "readable": _without_nested([*_readable(packages), *map(str, (*settings.readable, *settings.writable))]),
-        "writable": [_SINK, *map(str, settings.writable)],
+        "writable": (_SINK, *map(str, settings.writable)),
     }
     root = str(Path(ot_kernel.__file__).parent.parent)
     start = _START.format(root=root, fd=theirs.fileno(), settings=described)
@@ -90,6 +91,17 @@ def launch_zygote(settings: ExecutionSettings) -> ZygoteProcess:
     if zygote.asked:
         request_kernels(zygote, zygote.asked)
     return zygote
+
+
+def _require_means(settings: ExecutionSettings, system: str) -> None:
+    try:
+        require_confinement(off=settings.sandbox == "off", system=system)
+    except NoConfinementError:
+        raise KernelStartError(
+            f"runs cannot be confined on {system}; `execution.sandbox: off` says that they need not be"
+        ) from None
+    if not hasattr(os, "pidfd_open"):
+        raise KernelStartError(f"kernels are signalled through pidfds, which {system} does not have")
 
 
 def end_zygote(zygote: ZygoteProcess) -> None:
@@ -115,10 +127,10 @@ def _readable(packages: list[str]) -> Iterator[str]:
     yield from _SYSTEM_FACTS
 
 
-def _without_nested(paths: Iterable[str]) -> list[str]:
+def _without_nested(paths: Iterable[str]) -> tuple[str, ...]:
     """Each place once, by its real name, and none that lies in another: a rule for each is made at every fork."""
     real = sorted({os.path.realpath(path) for path in paths})
-    return [path for path in real if not any(path.startswith(f"{other}/") for other in real)]
+    return tuple(path for path in real if not any(path.startswith(f"{other}/") for other in real))
 
 
 def _scratch_parent() -> str | None:

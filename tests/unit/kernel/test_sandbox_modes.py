@@ -8,14 +8,14 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from ot.config.models import ExecutionSettings
 from ot.errors import KernelStartError, SandboxError
 from ot.kernel.supply import KernelSupply, open_supply
-from ot.kernel.zygote_process import ZygoteProcess
+from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from tests.unit.kernel.kernels import kernels, run, until
 
 OTHER_ZYGOTE = Path(__file__).parents[2] / "programs" / "other_zygote.py"
@@ -68,6 +68,20 @@ async def test_without_sandbox_a_run_has_its_own_process_and_limits_only() -> No
         code = "import os, socket\nsocket.socket().close()\npid = os.fork()\nif pid == 0:\n    os._exit(7)\nos.waitpid(pid, 0)[1] >> 8"
 
         assert (await run(supply, code)).value == 7
+        assert (await run(supply, "open('/proc/self/comm').read()")).message["op"] == "value"
+        assert (await run(supply, "'x' * 10**9")).error.startswith("MemoryError")
+        assert (supply.layers, supply.missing) == ((), ())
+
+
+@pytest.mark.parametrize("sandbox", ["strict", "standard"])
+def test_a_system_that_cannot_confine_runs_refuses_them_in_a_sentence(sandbox: Literal["strict", "standard"]) -> None:
+    with pytest.raises(KernelStartError, match=r"runs cannot be confined on plan9; `execution\.sandbox: off` says"):
+        launch_zygote(ExecutionSettings(sandbox=sandbox), system="plan9")
+
+
+async def test_a_system_that_cannot_confine_runs_has_limits_where_that_was_asked_for() -> None:
+    settings = ExecutionSettings(warm=1, sandbox="off", memory=64 * 1024**2)
+    async with open_supply(launch_zygote(settings, system="plan9")) as supply:
         assert (await run(supply, "open('/proc/self/comm').read()")).message["op"] == "value"
         assert (await run(supply, "'x' * 10**9")).error.startswith("MemoryError")
         assert (supply.layers, supply.missing) == ((), ())

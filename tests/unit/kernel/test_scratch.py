@@ -94,9 +94,10 @@ def test_folders_that_nobody_may_enter_are_cleared_by_whoever_owns_them(tmp_path
 import os, sys
 from pathlib import Path
 from ot.kernel.scratch import clear_folder
-from ot_kernel.confine import Confinement
+from ot_confinement import Allowance, build_confinement
 
-Confinement(enabled=False, readable=[], writable=[], memory=2**30).share()
+allowance = Allowance((), (), memory=2**30, file_size=2**20, open_files=100)
+build_confinement(allowance, off=True).share()
 folder = Path(sys.argv[1])
 os.mkdir(folder, 0o700)
 os.mkdir(folder / "shut", 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ot_kernel import seccomp, syscalls
+from ot_confinement import seccomp, syscalls
 
 CONDITIONAL = {
     "clone": syscalls.CLONE,
@@ -40,7 +40,7 @@ def test_every_number_is_the_one_that_the_kernel_gives_to_that_name(column: int,
     if not TABLES[machine].exists():
         pytest.skip("this system has no headers of the kernel")
     table = read_table(TABLES[machine])
-    ours = {**syscalls.ALLOWED, **CONDITIONAL}
+    ours = {**syscalls.ALLOWED, **CONDITIONAL, **syscalls.NETWORK, **syscalls.ZYGOTE_ONLY}
 
     wrong = {
         name: (numbers[column], table.get(name))
@@ -53,7 +53,8 @@ def test_every_number_is_the_one_that_the_kernel_gives_to_that_name(column: int,
 
 @pytest.mark.parametrize("column", [0, 1], ids=["x86_64", "aarch64"])
 def test_no_number_is_allowed_twice_or_both_always_and_under_conditions(column: int) -> None:
-    numbers = [pair[column] for pair in (*syscalls.ALLOWED.values(), *CONDITIONAL.values()) if pair[column] is not None]
+    tables = (syscalls.ALLOWED, CONDITIONAL, syscalls.NETWORK, syscalls.ZYGOTE_ONLY)
+    numbers = [pair[column] for table in tables for pair in table.values() if pair[column] is not None]
 
     assert len(numbers) == len(set(numbers))
 
@@ -79,7 +80,10 @@ def programs(machine: str) -> list[bytes]:
     return [program.replace(own_pid, struct.pack("=I", 4321)) for program in filters]
 
 
-def decide(program: bytes, number: int, arguments: tuple[int, ...], *, arch: int = 0xC000003E) -> int:
+ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+
+
+def decide(program: bytes, number: int, arguments: tuple[int, ...], *, arch: int) -> int:
     """What a filter says to a call: the few instructions of Berkeley's machine that ours are made of."""
     data = struct.pack("=IIQ6Q", number, arch, 0, *(arguments + (0,) * 6)[:6])
     at, accumulator = 0, 0
@@ -98,12 +102,13 @@ def decide(program: bytes, number: int, arguments: tuple[int, ...], *, arch: int
             at += if_true if holds else if_false
 
 
-def is_allowed(name_or_number: str | int, *arguments: int) -> bool:
-    """On x86_64, for a kernel, under all its filters."""
+def is_allowed(machine: str, name_or_number: str | int, *arguments: int) -> bool:
+    """For a kernel, under all its filters."""
+    column, arch = ARCHITECTURES[machine]
     table = {**syscalls.ALLOWED, **CONDITIONAL, **syscalls.ZYGOTE_ONLY}
-    number = table[name_or_number][0] if isinstance(name_or_number, str) else name_or_number
+    number = table[name_or_number][column] if isinstance(name_or_number, str) else name_or_number
     assert number is not None
-    return all(decide(program, number, arguments) == 0x7FFF0000 for program in programs("x86_64"))
+    return all(decide(program, number, arguments, arch=arch) == 0x7FFF0000 for program in programs(machine))
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
@@ -118,14 +123,27 @@ def test_the_programs_are_such_that_the_kernel_can_load_them(machine: str) -> No
         assert steps[-1][0] == 0x06
 
 
-def test_every_call_on_the_list_is_allowed_and_no_other() -> None:
-    listed = {numbers[0] for numbers in syscalls.ALLOWED.values() if numbers[0] is not None}
-    conditional = {numbers[0] for numbers in CONDITIONAL.values()}
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_every_call_on_the_list_is_allowed_and_no_other(machine: str) -> None:
+    column = ARCHITECTURES[machine][0]
+    listed = {numbers[column] for numbers in syscalls.ALLOWED.values() if numbers[column] is not None}
+    conditional = {numbers[column] for numbers in CONDITIONAL.values()}
 
     for number in {*range(600)} - conditional:
-        assert is_allowed(number) is (number in listed)
+        assert is_allowed(machine, number) is (number in listed)
 
 
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_connections_can_be_allowed(machine: str) -> None:
+    column, arch = ARCHITECTURES[machine]
+    shut, open_ = (seccomp.build_shared_filter(machine, network=network) for network in (False, True))
+
+    for numbers in syscalls.NETWORK.values():
+        assert decide(shut, numbers[column], (), arch=arch) != 0x7FFF0000
+        assert decide(open_, numbers[column], (), arch=arch) == 0x7FFF0000
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 @pytest.mark.parametrize(
     ("call", "allowed"),
     [
@@ -155,15 +173,18 @@ def test_every_call_on_the_list_is_allowed_and_no_other() -> None:
     ],
     ids=str,
 )
-def test_some_calls_depend_on_their_arguments(call: tuple[str, *tuple[int, ...]], *, allowed: bool) -> None:
-    assert is_allowed(*call) is allowed
+def test_some_calls_depend_on_their_arguments(
+    call: tuple[str, *tuple[int, ...]], machine: str, *, allowed: bool
+) -> None:
+    assert is_allowed(machine, *call) is allowed
 
 
-def test_another_machines_calls_are_never_made() -> None:
-    shared = programs("x86_64")[0]
+@pytest.mark.parametrize(("machine", "other"), [("x86_64", 0x40000003), ("aarch64", 0x40000028)])
+def test_another_machines_calls_are_never_made(machine: str, other: int) -> None:
+    shared = programs(machine)[0]
 
-    assert decide(shared, 0, (), arch=0x40000003) == 0x80000000
-    assert decide(shared, 0x40000000, ()) & 0x7FFF0000 == 0x00050000
+    assert decide(shared, 0, (), arch=other) == 0x80000000
+    assert decide(shared, 0x40000000, (), arch=ARCHITECTURES[machine][1]) & 0x7FFF0000 == 0x00050000
 
 
 def test_an_unknown_machine_is_not_supported() -> None:

@@ -1,4 +1,4 @@
-"""System calls that a run may make: names with their numbers on the machines we support.
+"""System calls that a run may make: names with their numbers on each machine.
 
 An allow-list: what is not named here fails with EPERM. Numbers come from the kernel's own tables; None means that
 the architecture has no such call.
@@ -142,12 +142,12 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "exit": (60, 93),
     "wait4": (61, 260),
     "uname": (63, 160),
-    "getrlimit": (97, None),
+    "getrlimit": (97, 163),
     "getrusage": (98, 165),
     "sysinfo": (99, 179),
     "getuid": (102, 174),
     "getgid": (104, 176),
-    "setrlimit": (160, None),
+    "setrlimit": (160, 164),
     "geteuid": (107, 175),
     "getegid": (108, 177),
     "getppid": (110, 173),
@@ -163,6 +163,18 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "exit_group": (231, 94),
     "waitid": (247, 95),
     "getrandom": (318, 278),
+}
+
+# Connections, where they are allowed.
+NETWORK: dict[str, tuple[int, int]] = {
+    "socket": (41, 198),
+    "connect": (42, 203),
+    "accept": (43, 202),
+    "bind": (49, 200),
+    "listen": (50, 201),
+    "accept4": (288, 242),
+    "recvmmsg": (299, 243),
+    "sendmmsg": (307, 269),
 }
 
 # What only the zygote needs: to fork and signal kernels, and to build what confines them.

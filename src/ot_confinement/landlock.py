@@ -1,6 +1,6 @@
 """Landlock: which files a process may touch, given up by the process itself.
 
-Called through ctypes: the binding on PyPI is an alpha that makes the zygote, and so every fork, half as large again.
+Called through ctypes: the binding on PyPI is an alpha, and makes the zygote, and so every fork, half as large again.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import ctypes
 import os
 import stat
-from collections.abc import Iterable
+
+from ot_confinement.allowance import Allowance
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
@@ -34,23 +35,23 @@ class _PathBeneath(ctypes.Structure):
 
 
 def version(libc: ctypes.CDLL) -> int:
-    """The kernel's Landlock version; 0 where there is none."""
+    """Return the version of Landlock on this system; 0 where there is none."""
     return max(0, int(libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION_FLAG))))
 
 
 class PathRules:
-    """What may be read and written, opened once so that a ruleset is quickly made for each kernel."""
+    """What may be touched, opened once so that a ruleset is quickly made for each process."""
 
-    def __init__(self, libc: ctypes.CDLL, readable: Iterable[str], writable: Iterable[str]) -> None:
+    def __init__(self, libc: ctypes.CDLL, allowance: Allowance) -> None:
         self._libc = libc
         self._version = version(libc)
         self._all = _ALL_FS.get(self._version, _ALL_FS_LATEST)
-        self._attributes = _RulesetAttributes(
-            self._all, _NET_TCP if self._version >= 4 else 0, _SCOPES if self._version >= 6 else 0
-        )
+        refused_network = _NET_TCP if self._version >= 4 and not allowance.network else 0
+        self._attributes = _RulesetAttributes(self._all, refused_network, _SCOPES if self._version >= 6 else 0)
         size = ctypes.sizeof(self._attributes) if self._version >= 6 else 16 if self._version >= 4 else 8
         self._size = ctypes.c_size_t(size)
-        paths = [*((path, READ) for path in readable), *((path, self._all) for path in writable)]
+        readable = ((path, READ) for path in allowance.readable)
+        paths = [*readable, *((path, self._all) for path in allowance.writable)]
         self._rules = [self._rule(fd, rights) for path, rights in paths if (fd := _open_path(path)) is not None]
 
     def _rule(self, fd: int, rights: int) -> _PathBeneath:
@@ -58,15 +59,15 @@ class PathRules:
             rights &= _FILE_RIGHTS
         return _PathBeneath(rights & self._all, fd)
 
-    def build_ruleset(self, scratch: str) -> int:
-        """A descriptor for everything that the kernel of this scratch folder may touch. Raises OSError."""
+    def build_ruleset(self, folder: str) -> int:
+        """A descriptor for everything that the process with this folder of its own may touch. Raises OSError."""
         ruleset = self._call(_CREATE_RULESET, ctypes.byref(self._attributes), self._size, 0)
-        scratch_fd = os.open(scratch, os.O_PATH | os.O_CLOEXEC)
+        folder_fd = os.open(folder, os.O_PATH | os.O_CLOEXEC)
         try:
-            for rule in (*self._rules, _PathBeneath(self._all, scratch_fd)):
+            for rule in (*self._rules, _PathBeneath(self._all, folder_fd)):
                 self._call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)
         finally:
-            os.close(scratch_fd)
+            os.close(folder_fd)
         return ruleset
 
     def restrict(self, ruleset: int) -> None:

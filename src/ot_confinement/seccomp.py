@@ -11,7 +11,7 @@ import errno
 import struct
 from collections.abc import Iterable
 
-from ot_kernel import syscalls
+from ot_confinement import syscalls
 
 # (AUDIT_ARCH constant, column in the tables of syscalls.py)
 _ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
@@ -39,12 +39,12 @@ class SockFprog(ctypes.Structure):
 
 
 def supports(machine: str) -> bool:
-    """Whether we know the system call numbers of this machine."""
+    """True if the system call numbers of this machine are known."""
     return machine in _ARCHITECTURES
 
 
-def build_shared_filter(machine: str) -> bytes:
-    """What zygote and kernels may call: an allow-list. The zygote loads it, and every kernel is born under it."""
+def build_shared_filter(machine: str, *, network: bool = False) -> bytes:
+    """An allow-list of what zygote and kernels may call. The zygote loads it, and every kernel is born under it."""
     arch, column = _ARCHITECTURES[machine]
     program = [
         _op(_LOAD, 4),
@@ -55,7 +55,8 @@ def build_shared_filter(machine: str) -> bytes:
         _op(_RETURN, _ERRNO | errno.ENOSYS),
     ]
     narrowed = (syscalls.CLONE, syscalls.KILL, syscalls.TGKILL, syscalls.PRCTL, syscalls.PRLIMIT64)
-    for numbers in (*syscalls.ALLOWED.values(), *narrowed, *syscalls.ZYGOTE_ONLY.values()):
+    sockets = syscalls.NETWORK.values() if network else ()
+    for numbers in (*syscalls.ALLOWED.values(), *sockets, *narrowed, *syscalls.ZYGOTE_ONLY.values()):
         number = numbers[column]
         if number is not None:
             program += [_op(_JUMP_EQUAL, number, 0, 1), _op(_RETURN, _ALLOW)]
@@ -74,7 +75,7 @@ def build_shared_filter(machine: str) -> bytes:
 
 
 def build_own_filter(machine: str) -> bytes:
-    """What only the zygote may call, taken away from a kernel. Short: loading a filter takes time by its length."""
+    """A filter that takes away what only the zygote may call. Short: loading one takes time by its length."""
     column = _ARCHITECTURES[machine][1]
     refuse = [_op(_RETURN, _ERRNO | errno.EPERM)]
     program = [_op(_LOAD, 0)]

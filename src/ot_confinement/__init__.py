@@ -1,0 +1,57 @@
+"""What a process may touch, and the one place that decides how a system holds it to that.
+
+A confinement is built by a process that forks others: it takes on what all of them share, and each of them the rest
+after its fork. Nothing is loaded here that a fork would have to pay for.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Protocol
+
+from ot_confinement.allowance import Allowance
+
+__all__ = ["Allowance", "Confinement", "NoConfinementError", "build_confinement", "require_confinement"]
+
+
+class Confinement(Protocol):
+    """`layers` are in force, `missing` ones this system lacks, and `failed` ones exist but could not be applied."""
+
+    layers: list[str]
+    missing: list[str]
+    failed: list[str]
+
+    def share(self) -> None:
+        """Take on, before the fork, what all processes share. Raises OSError."""
+
+    def prepare(self, folder: str) -> int | None:
+        """Give the next process a folder of its own: a descriptor that it inherits, or None. Raises OSError."""
+
+    def apply(self, prepared: int | None, parent: int) -> None:
+        """Confine the calling process for good, and end it with its parent."""
+
+
+class NoConfinementError(Exception):
+    """This system has no confinement, and nobody has asked in so many words to do without."""
+
+    def __init__(self, system: str) -> None:
+        super().__init__(system)
+        self.system = system
+
+
+def require_confinement(*, off: bool, system: str = sys.platform) -> None:
+    """Raise NoConfinementError where a process would be confined by nothing and that was not asked for."""
+    if system != "linux" and not off:
+        raise NoConfinementError(system)
+
+
+def build_confinement(allowance: Allowance, *, off: bool, system: str = sys.platform) -> Confinement:
+    """The confinement of this system; `off` leaves only limits. Raises NoConfinementError."""
+    require_confinement(off=off, system=system)
+    if system == "linux":
+        from ot_confinement.linux import LinuxConfinement  # noqa: PLC0415 - only where it applies
+
+        return LinuxConfinement(allowance, off=off)
+    from ot_confinement.limits import Limits  # noqa: PLC0415
+
+    return Limits(allowance)

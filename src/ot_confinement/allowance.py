@@ -1,0 +1,16 @@
+"""What a process may touch, as a value."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Allowance(NamedTuple):
+    """What a process may touch; a folder stands for everything in it. Sizes are bytes."""
+
+    readable: tuple[str, ...]
+    writable: tuple[str, ...]
+    memory: int
+    file_size: int
+    open_files: int
+    network: bool = False

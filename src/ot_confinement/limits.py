@@ -1,0 +1,41 @@
+"""Limits of a process that every POSIX system has; by themselves they confine nothing."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+from ot_confinement.allowance import Allowance
+
+
+class Limits:
+    """A confinement without layers: memory, file size and open files end, and nothing else does."""
+
+    def __init__(self, allowance: Allowance) -> None:
+        self._allowance = allowance
+        self.layers: list[str] = []
+        self.missing: list[str] = []
+        self.failed: list[str] = []
+
+    def share(self) -> None:
+        for kind, value in (
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_DATA, self._allowance.memory),
+            (resource.RLIMIT_FSIZE, self._allowance.file_size),
+            (resource.RLIMIT_NOFILE, self._allowance.open_files),
+        ):
+            _limit(kind, value)
+
+    def prepare(self, folder: str) -> int | None:
+        return None
+
+    def apply(self, prepared: int | None, parent: int) -> None:
+        if os.getppid() != parent:
+            os._exit(1)  # it died between the fork and this line
+
+
+def _limit(kind: int, value: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(kind, (value, value))

@@ -1,0 +1,95 @@
+"""Confinement on Linux: Landlock, seccomp, no capabilities, and limits."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from collections.abc import Callable
+
+from ot_confinement import landlock, seccomp
+from ot_confinement.allowance import Allowance
+from ot_confinement.limits import Limits
+
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP, _PR_SET_DUMPABLE = 1, 38, 24, 4
+_CAPABILITY_VERSION_3 = 0x20080522
+_LAST_CAPABILITY = 63
+
+
+class LinuxConfinement(Limits):
+    """With `off`, neither files nor system calls are restricted; rights and limits are."""
+
+    def __init__(self, allowance: Allowance, *, off: bool) -> None:
+        super().__init__(allowance)
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._rules: landlock.PathRules | None = None
+        self._shared_filter: seccomp.Filter | None = None
+        self._own_filter: seccomp.Filter | None = None
+        if not off:
+            self._build_layers(allowance)
+
+    def _build_layers(self, allowance: Allowance) -> None:
+        if landlock.version(self._libc):
+            self._rules = landlock.PathRules(self._libc, allowance)
+        else:
+            self.missing.append("landlock")
+        machine = os.uname().machine
+        if seccomp.supports(machine):
+            shared = seccomp.build_shared_filter(machine, network=allowance.network)
+            self._shared_filter = seccomp.Filter(self._libc, shared)
+            self._own_filter = seccomp.Filter(self._libc, seccomp.build_own_filter(machine))
+        else:
+            self.missing.append("seccomp")
+
+    def share(self) -> None:
+        """Done before the fork, it costs no page of those that are forked."""
+        _write_text("/proc/self/oom_score_adj", "1000")
+        self._prctl(_PR_SET_NO_NEW_PRIVS, 1)
+        self._drop_capabilities()
+        self._prctl(_PR_SET_DUMPABLE, 0)
+        super().share()
+        try:
+            if self._shared_filter is not None:
+                self._shared_filter.load(os.getpid())
+        except OSError as error:
+            self.failed.append(f"seccomp: {error.strerror}")
+
+    def prepare(self, folder: str) -> int | None:
+        return None if self._rules is None else self._rules.build_ruleset(folder)
+
+    def apply(self, prepared: int | None, parent: int) -> None:
+        self._prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        super().apply(prepared, parent)  # the parent may have died before that signal was asked for
+        rules, own_filter = self._rules, self._own_filter
+        if rules is not None and prepared is not None:
+            self._try("landlock", lambda: rules.restrict(prepared))
+        if own_filter is not None:
+            self._try("seccomp", lambda: own_filter.load(os.getpid()))
+
+    def _try(self, layer: str, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except OSError as error:
+            self.failed.append(f"{layer}: {error.strerror}")
+        else:
+            self.layers.append(layer)
+
+    def _prctl(self, option: int, value: int) -> None:
+        if self._libc.prctl(option, value, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), f"prctl {option} failed")
+
+    def _drop_capabilities(self) -> None:
+        for capability in range(_LAST_CAPABILITY + 1):
+            self._libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # EPERM for whoever has none to drop
+        header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+        nothing = (ctypes.c_uint32 * 6)()
+        if self._libc.capset(header, nothing) != 0:
+            raise OSError(ctypes.get_errno(), "capset failed")
+
+
+def _write_text(path: str, text: str) -> None:
+    try:
+        with open(path, "w") as file:
+            file.write(text)
+    except OSError:
+        pass  # an advice to the kernel's memory killer; containers may refuse it

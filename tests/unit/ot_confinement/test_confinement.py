@@ -1,0 +1,68 @@
+"""Which confinement applies, and what it leaves a process."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ot_confinement import Allowance, NoConfinementError, build_confinement, require_confinement
+
+ALLOWANCE = Allowance((), (), memory=2**30, file_size=2**20, open_files=100)
+
+CONFINED = """
+import os, socket, sys
+from ot_confinement import Allowance, build_confinement
+
+folder, port, network = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "network"
+confinement = build_confinement(
+    Allowance(("/usr", "/lib"), (), memory=2**30, file_size=1000, open_files=100, network=network), off=False
+)
+confinement.share()
+confinement.apply(confinement.prepare(folder), os.getppid())
+
+def outcome(attempt):
+    try:
+        attempt()
+    except OSError as error:
+        return type(error).__name__
+    return "done"
+
+print(
+    confinement.layers, confinement.missing, confinement.failed,
+    outcome(lambda: socket.socket().connect(("127.0.0.1", port))),
+    outcome(lambda: open(folder + "/file", "w").close()),
+    outcome(lambda: open(folder + "/../planted", "w").close()),
+    outcome(os.fork),
+)
+"""
+
+
+@pytest.mark.parametrize("system", ["darwin", "win32", "plan9"])
+def test_a_system_that_cannot_confine_is_refused_unless_nobody_wants_it_to(system: str) -> None:
+    with pytest.raises(NoConfinementError) as caught:
+        build_confinement(ALLOWANCE, off=False, system=system)
+    with pytest.raises(NoConfinementError):
+        require_confinement(off=False, system=system)
+
+    assert caught.value.system == system
+    require_confinement(off=True, system=system)
+    unconfined = build_confinement(ALLOWANCE, off=True, system=system)
+    assert (unconfined.layers, unconfined.missing, unconfined.prepare("/")) == ([], [], None)
+
+
+@pytest.mark.parametrize(("network", "connected"), [("none", "PermissionError"), ("network", "done")])
+def test_a_process_touches_what_it_was_allowed_and_nothing_else(tmp_path: Path, network: str, connected: str) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        arguments = [str(own), str(listener.getsockname()[1]), network]
+        answer = subprocess.run(
+            [sys.executable, "-c", CONFINED, *arguments], capture_output=True, text=True, check=False, timeout=60
+        )
+
+    expected = f"['landlock', 'seccomp'] [] [] {connected} done PermissionError PermissionError\n"
+    assert (answer.stdout, answer.stderr) == (expected, "")
