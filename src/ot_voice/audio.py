@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    Samples: TypeAlias = NDArray[numpy.floating]
+    """One channel, from -1 to 1."""
 
 RATE = 16_000  # samples a second
 SAMPLE = 2  # bytes

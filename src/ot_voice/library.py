@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from types import ModuleType
 
 from ot.errors import MissingVoiceError, VoiceError
 
 
-def load_library(name: str) -> Any:
+def load_library(name: str) -> ModuleType:
     """Import a module by name; raises MissingVoiceError, which says how to install it, or VoiceError."""
     try:
         return importlib.import_module(name)

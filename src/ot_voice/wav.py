@@ -9,11 +9,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from ot.errors import VoiceError
 from ot_voice.audio import RATE
 from ot_voice.library import load_library
+
+if TYPE_CHECKING:
+    from ot_voice.audio import Samples
 
 PCM = 1
 FLOAT = 3
@@ -42,7 +45,7 @@ class WavFormat:
         return self.channels * self.bits // 8
 
 
-def read_samples(stream: BinaryIO, name: str, *, frames: int = 4096) -> Iterator[tuple[WavFormat, Any]]:
+def read_samples(stream: BinaryIO, name: str, *, frames: int = 4096) -> Iterator[tuple[WavFormat, Samples]]:
     """Read a WAV file piece by piece: its format, and float samples of one channel from -1 to 1; raises VoiceError.
 
     A file that ends early gives what it has.
@@ -116,7 +119,7 @@ _DTYPES = {
 }
 
 
-def _to_mono(piece: bytes, form: WavFormat) -> Any:
+def _to_mono(piece: bytes, form: WavFormat) -> Samples:
     numpy = load_library("numpy")
     dtype, scale = _DTYPES[form.kind, form.bits]
     values = numpy.frombuffer(piece, dtype)
@@ -127,4 +130,5 @@ def _to_mono(piece: bytes, form: WavFormat) -> Any:
     if (form.kind, form.bits) == (PCM, 8):
         samples -= 1
     mono = samples.reshape(-1, form.channels).mean(axis=1)
-    return numpy.nan_to_num(mono, nan=0.0, posinf=1.0, neginf=-1.0)  # float files may hold anything
+    sound: Samples = numpy.nan_to_num(mono, nan=0.0, posinf=1.0, neginf=-1.0)  # float files may hold anything
+    return sound
