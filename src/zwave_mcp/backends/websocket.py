@@ -27,7 +27,7 @@ from zwave_mcp.values import ValueId, read_milliseconds
 log = logging.getLogger(__name__)
 
 OLDEST_SCHEMA, NEWEST_SCHEMA = 15, 50  # of the server's interface, as far as it is known here
-OPEN_WITHIN = 10.0  # seconds
+OPEN_WITHIN, CLOSE_WITHIN = 10.0, 2.0  # seconds
 LARGEST_MESSAGE = 256 * 1024 * 1024  # bytes: a network of 200 nodes is described in several megabytes
 _AT_ONCE = 20  # requests for times
 _TRY_AGAIN_LATER = 1013
@@ -95,10 +95,15 @@ class WebSocketBackend:
                 self._uri(),
                 additional_headers=_authorization(self._address),
                 open_timeout=OPEN_WITHIN,
+                close_timeout=CLOSE_WITHIN,
                 max_size=LARGEST_MESSAGE,
                 proxy=None,
             ) as socket:
-                await self._serve(socket)
+                try:
+                    await self._serve(socket)
+                finally:
+                    with anyio.CancelScope(shield=True):  # a cancelled farewell would leave the socket open
+                        await socket.close()
         except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed) as error:
             raise LinkError(_word_link_error(error)) from error
 
