@@ -348,13 +348,20 @@ class ArgumentValueError(CallError):
 
 
 class ToolFailedError(CallError):
-    """The tool raised; `kind` is the builtin exception it was, `incident` finds the traceback in the log."""
+    """The tool raised; `kind` is the builtin exception it was, `incident` finds the traceback in the log.
 
-    def __init__(self, tool: str, kind: str, message: str, incident: str) -> None:
+    Where its helper process ended, `status` is that of waitpid and `tail` the end of what it wrote to stderr.
+    """
+
+    def __init__(
+        self, tool: str, kind: str, message: str, incident: str, *, status: int | None = None, tail: str = ""
+    ) -> None:
         super().__init__(tool, kind, message)
         self.kind = kind
         self.message = message
         self.incident = incident
+        self.status = status
+        self.tail = tail
 
 
 class ToolError(CallError):

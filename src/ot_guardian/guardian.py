@@ -5,7 +5,7 @@ their own: orphans below it become its children. It ends everything
 - when the child ends;
 - at once on SIGTERM, which is how the server kills what it has started;
 - when nobody can write to its stdin any more, which is how the end of the server looks, SIGKILL included.
-  The child sees the same, and has GRACE seconds to end by itself.
+  The child sees the same, and has some seconds to end by itself.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import time
 from ot_guardian.ledger import Ledger, inherit_ledger
 
 GRACE = 2.0  # seconds
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
 _SHARE_LEDGER = "--share-ledger"
@@ -43,17 +44,17 @@ def main(words: list[str]) -> None:
     _become(words[1:] if share else words)
 
 
-def divide(ledger: Ledger) -> int:
+def divide(ledger: Ledger, *, grace: float = GRACE) -> int:
     """Fork: this process becomes the guardian and never returns, its child goes on in a session of its own.
 
-    The child gets a descriptor that ends as soon as it is guarded.
+    The child gets a descriptor that ends as soon as it is guarded, and `grace` seconds when the server is gone.
     """
     guarded_now, announcement = os.pipe()
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     child = os.fork()
     if child:
         os.close(guarded_now)
-        _Guard(child, ledger).stand(announcement)
+        _Guard(child, ledger, grace).stand(announcement)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     os.close(announcement)
     os.setsid()
@@ -70,15 +71,16 @@ def _become(command: list[str]) -> None:
 
 
 class _Guard:
-    def __init__(self, child: int, ledger: Ledger) -> None:
+    def __init__(self, child: int, ledger: Ledger, grace: float) -> None:
         self._child = child
         self._ledger = ledger
+        self._grace = grace  # seconds
         self._status: int | None = None  # of the child, once it has ended
 
     def stand(self, announcement: int) -> None:
         """Wait for the end, bring it about, and leave with the child's status."""
         signals = _signals_as_descriptor()
-        _adopt_orphans()
+        adopt_orphans()
         _let_go_of_output()
         os.close(announcement)
         self._wait(signals)
@@ -99,7 +101,7 @@ class _Guard:
             for descriptor, _ in events:
                 if descriptor == 0:
                     poll.unregister(0)
-                    deadline = time.monotonic() + GRACE
+                    deadline = time.monotonic() + self._grace
                 elif signal.SIGTERM in os.read(signals, 512):
                     return
             self._reap(os.WNOHANG)
@@ -151,18 +153,30 @@ def _signals_as_descriptor() -> int:
     return read
 
 
-def _adopt_orphans() -> None:
-    if sys.platform == "linux":
-        arguments = (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        try:
-            # The worker waits for us, and ctypes on top of this would take it seven times as long.
-            import _ctypes  # noqa: PLC0415
+def adopt_orphans() -> None:
+    """Become the parent of every process below this one whose own parent has ended."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
-            _ctypes.call_cdeclfunction(_ctypes.dlsym(_ctypes.dlopen("", 0), "prctl"), arguments)
-        except (AttributeError, ImportError, OSError):  # not everywhere the same
-            import ctypes  # noqa: PLC0415
 
-            ctypes.CDLL(None).prctl(*arguments)
+def end_with_parent() -> None:
+    """Have this process killed when its parent ends; for the child of a guardian, which may be killed itself."""
+    parent = os.getppid()
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _prctl(option: int, value: int) -> None:
+    arguments = (option, value, 0, 0, 0)
+    try:
+        # The worker waits for us, and ctypes on top of this would take it seven times as long.
+        import _ctypes  # noqa: PLC0415
+
+        _ctypes.call_cdeclfunction(_ctypes.dlsym(_ctypes.dlopen("", 0), "prctl"), arguments)
+    except (AttributeError, ImportError, OSError):  # not everywhere the same
+        import ctypes  # noqa: PLC0415
+
+        ctypes.CDLL(None).prctl(*arguments)
 
 
 def _let_go_of_output() -> None:

@@ -14,12 +14,14 @@ import anyio
 import pytest
 
 from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
+from ot.execution.wording import word_error
 from ot.isolate import IsolateHost
 from ot_kernel.values import UnsupportedValueError
+from tests.e2e.processes import find_descendants
 from tests.opened_executor import wait_until, write_pack
 
 PACK = """
-    import os, signal, sys, subprocess, time
+    import os, re, signal, sys, subprocess, time
     from pathlib import Path
     from ot.errors import ToolError
 
@@ -46,8 +48,33 @@ PACK = """
         Path(pid_file).write_text(str(child.pid))
         child.wait()
 
+    def hang_with_apart(pid_file):
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+        Path(pid_file).write_text(str(child.pid))
+        child.wait()
+
+    def hold_with_apart(pid_file):
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+        Path(pid_file).write_text(str(child.pid))
+        re.fullmatch(r"(a|aa)+b", "a" * 100)
+
+    def leave_child(pid_file):
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+        Path(pid_file).write_text(str(child.pid))
+        return os.getpid()
+
+    def leave_orphan(pid_file):
+        start = f"{sys.executable} -c 'import time; time.sleep(60)' & echo $! > {pid_file}"
+        subprocess.run(["setsid", "sh", "-c", start], check=True)
+        return os.getpid()
+
     def crash():
         os.kill(os.getpid(), signal.SIGSEGV)
+
+    def crash_with_words():
+        print("to stdout", flush=True)
+        sys.stderr.write("the disk is on fire")
+        os._exit(7)
 
     def leave():
         sys.exit(3)
@@ -161,14 +188,32 @@ async def test_a_cancelled_call_has_stopped_when_its_caller_goes_on(pack: str, p
         assert host.idle_pids() == []
 
 
-async def test_what_a_cancelled_tool_has_started_is_killed_too(pack: str, pid_file: Path) -> None:
+@pytest.mark.parametrize("function", ["hang_in_child", "hang_with_apart", "hold_with_apart"])
+async def test_what_a_cancelled_tool_has_started_is_killed_too(pack: str, pid_file: Path, function: str) -> None:
     async with IsolateHost() as host:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(host.run, pack, "hang_in_child", {"pid_file": str(pid_file)})
+            tasks.start_soon(host.run, pack, function, {"pid_file": str(pid_file)})
             await wait_until(lambda: pid_file.exists() and pid_file.read_text() != "")
             tasks.cancel_scope.cancel()
 
-        await wait_until(lambda: not alive(int(pid_file.read_text())))
+        assert not alive(int(pid_file.read_text()))
+
+
+@pytest.mark.parametrize("function", ["leave_child", "leave_orphan"])
+async def test_what_a_tool_leaves_running_ends_with_its_call(pack: str, pid_file: Path, function: str) -> None:
+    async with IsolateHost() as host:
+        helper = await host.run(pack, function, {"pid_file": str(pid_file)})
+
+        assert not alive(int(pid_file.read_text()))
+        assert await host.run(pack, "pid", {}) != helper
+
+
+async def test_a_tool_that_waits_for_its_children_keeps_its_process(pack: str) -> None:
+    async with IsolateHost() as host:
+        first = await host.run(pack, "pid", {})
+        await host.run(pack, "chatter", {})
+
+        assert await host.run(pack, "pid", {}) == first
 
 
 @pytest.mark.parametrize(
@@ -189,6 +234,20 @@ async def test_a_failure_names_its_kind_and_the_next_call_works(
 
         assert (raised.value.kind, raised.value.message) == (kind, message)
         assert await host.run(pack, "echo", {"value": 1}) == 1
+
+
+async def test_a_process_that_ends_in_a_call_is_told_with_its_last_words(pack: str) -> None:
+    async with IsolateHost() as host:
+        await host.run(pack, "chatter", {})
+        with pytest.raises(ToolFailedError) as raised:
+            await host.run(pack, "crash_with_words", {})
+        raised.value.tool = "pack.crash_with_words"
+
+    assert word_error(raised.value) == (
+        "pack.crash_with_words failed: ChildProcessError: its helper process ended in the middle of the call: "
+        f"it exited with status 7 (incident {raised.value.incident} in the log)\n"
+        "Its stderr ended with:\n  to stdout\n  the disk is on fire"
+    )
 
 
 async def test_errors_for_the_caller_and_of_the_network_keep_their_type(pack: str) -> None:
@@ -239,20 +298,26 @@ async def test_closing_the_host_ends_its_processes(pack: str) -> None:
     assert not alive(pid)
 
 
-async def test_a_helper_dies_with_a_server_that_is_killed(pack: str, pid_file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("function", ["hang", "hold_with_apart"])
+async def test_nothing_outlives_a_server_that_is_killed(
+    pack: str, pid_file: Path, tmp_path: Path, function: str
+) -> None:
+    marker = tmp_path / "marker"
+    arguments = {"pid_file": str(pid_file)} | ({"marker": str(marker)} if function == "hang" else {})
     program = dedent(f"""
         import anyio
         from ot.isolate import IsolateHost
         async def main():
             async with IsolateHost() as host:
-                await host.run({pack!r}, "hang", {{"pid_file": {str(pid_file)!r}, "marker": {str(tmp_path / "m")!r}}})
+                await host.run({pack!r}, {function!r}, {arguments!r})
         anyio.run(main)
     """)
     server = subprocess.Popen([sys.executable, "-c", program])
     await wait_until(lambda: pid_file.exists() and pid_file.read_text() != "")
+    everything = find_descendants(server.pid)
 
     server.kill()
     server.wait()
 
-    await wait_until(lambda: not alive(int(pid_file.read_text())))
-    assert not (tmp_path / "m").exists()
+    await wait_until(lambda: not any(map(alive, everything | {int(pid_file.read_text())})))
+    assert not marker.exists()

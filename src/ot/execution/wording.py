@@ -160,7 +160,9 @@ _TAIL_WIDTH = 300
 
 
 def _word_failed(error: errors.ToolFailedError) -> str:
-    return f"{error.tool} failed: {error.kind}: {error.message} (incident {error.incident} in the log)"
+    end = f": {_word_status(error.status)}" if error.status is not None else ""
+    incident = f" (incident {error.incident} in the log)"
+    return f"{error.tool} failed: {error.kind}: {error.message}{end}{incident}{_last_words(error.tail)}"
 
 
 def _word_tool_error(error: errors.ToolError) -> str:

@@ -1,20 +1,14 @@
 """The helper process: reads one call after the other, carries it out on its main thread, answers.
 
 It keeps the pipe that was its stdout for itself and points descriptor 1 at stderr, so a chatty library is harmless.
-It ends when its parent does, also in the middle of a call.
+Its guardian ends it when the server is gone, also in the middle of a call.
 """
 
 from __future__ import annotations
 
-import asyncio
-import ctypes
 import inspect
 import os
-import queue
-import signal
-import sys
-import threading
-import traceback
+import resource
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -23,15 +17,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ot.context import CallContext, Part, set_current
 from ot.errors import ToolError
 from ot.failures import builtin_name, innermost, is_network_failure, message_of
-from ot.isolate.frames import BEGUN, read_frame, write_frame
+from ot.isolate.frames import mark, read_frame, write_frame
 from ot.registry.pack_module import import_module
+from ot_guardian import Ledger, adopt_orphans, end_with_parent
 from ot_kernel.values import UnsupportedValueError
 
 if TYPE_CHECKING:
     from ot.config.models import Config
     from ot.registry.registry import ToolRegistry
 
-_PR_SET_PDEATHSIG = 1
+_SLOT = 0  # of the ledger: one call at a time needs one
+_ANY_CHILD = 0x40000000  # __WALL: also one that was cloned in an unusual way
 
 
 class ChildDoor:
@@ -75,20 +71,21 @@ class ChildDoor:
         return nullcontext()
 
 
-def main() -> None:
-    """`python -m ot.isolate.child MEMORY PARENT`: bytes of data it may hold, and whose child it is."""
-    memory, parent = int(sys.argv[1]), int(sys.argv[2])
+def main(memory: int, ledger: Ledger, guarded: int) -> None:
+    """Carry out calls; `memory` is the bytes of data it may hold, `guarded` ends when the guardian is there."""
     requests, replies = _take_streams()
-    _die_with(parent)
-    _limit_memory(memory)
-    calls: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_read_calls, args=(requests, calls), daemon=True).start()
-    while True:
-        call = calls.get()
-        replies.write(BEGUN)
+    os.read(guarded, 1)
+    os.close(guarded)
+    adopt_orphans()
+    end_with_parent()
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    while (call := read_frame(requests)) is not None:
+        assert isinstance(call, dict)
+        ledger.begin(_SLOT, call["number"])
+        frame = _answer(call)
+        replies.write(mark(frame) if _has_children() else frame)
         replies.flush()
-        replies.write(_answer(call))
-        replies.flush()
+    os._exit(0)
 
 
 def _take_streams() -> tuple[BinaryIO, BinaryIO]:
@@ -101,26 +98,13 @@ def _take_streams() -> tuple[BinaryIO, BinaryIO]:
     return requests, replies
 
 
-def _read_calls(requests: BinaryIO, calls: queue.SimpleQueue[dict[str, Any]]) -> None:
-    """Runs beside the call, so that the end of the server is noticed while a tool blocks."""
-    while (call := read_frame(requests)) is not None:
-        calls.put(call)
-    os._exit(0)
-
-
-def _die_with(parent: int) -> None:
-    """A tool that holds the interpreter in C code keeps `_read_calls` from running; the kernel does not ask it."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(0)
-
-
-def _limit_memory(limit: int) -> None:
-    if sys.platform != "win32":
-        import resource  # noqa: PLC0415 - absent on Windows
-
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+def _has_children() -> bool:
+    """True if a process is left, or an orphan of one, or has not been waited for; orphans become our children."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT | _ANY_CHILD)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _answer(call: Mapping[str, Any]) -> bytes:
@@ -131,6 +115,8 @@ def _answer(call: Mapping[str, Any]) -> bytes:
     except ToolError as error:
         return write_frame({"error": "tool", "message": error.message})
     except BaseException as error:  # noqa: BLE001 - the loop of a helper answers whatever a tool does
+        import traceback  # noqa: PLC0415 - a call that succeeds has no need of it
+
         cause = innermost(error)
         return write_frame(
             {
@@ -147,8 +133,8 @@ def _carry_out(call: Mapping[str, Any]) -> Any:
         set_current(CallContext(call["context"]["tool"], ChildDoor(call["context"])))
     function = getattr(import_module(call["module"]), call["function"])
     value = function(**call["arguments"])
-    return asyncio.run(value) if inspect.iscoroutine(value) else value
+    if not inspect.iscoroutine(value):
+        return value
+    import asyncio  # noqa: PLC0415 - most helpers have no need of it
 
-
-if __name__ == "__main__":
-    main()
+    return asyncio.run(value)

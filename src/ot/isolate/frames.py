@@ -1,30 +1,68 @@
-"""Messages between the server and a helper process: four bytes of length, then tagged JSON."""
+"""Messages between the server and a helper process: a mark, four bytes of length, then tagged JSON."""
 
 from __future__ import annotations
 
 import struct
-from typing import Any, BinaryIO
+from collections.abc import Mapping
+from typing import BinaryIO, NamedTuple
 
 from ot_kernel import values
 
-HEADER = struct.Struct("!I")
+_HEADER = struct.Struct("!?I")
 MAX_FRAME = 256 * 1024 * 1024
-BEGUN = b"\x01"  # comes before an answer, when the call begins: without it nothing has happened yet
 
 
-def write_frame(message: dict[str, Any]) -> bytes:
+class FrameError(Exception):
+    """Bytes that are not a message; the text says why."""
+
+
+class Frame(NamedTuple):
+    """A message that has arrived."""
+
+    marked: bool  # the call it answers left processes behind
+    payload: bytes
+
+
+def write_frame(message: Mapping[str, object]) -> bytes:
     """One message as bytes; raises UnsupportedValueError for a value that cannot cross, ValueError for a huge one."""
     payload = values.dumps(message).encode("ascii")
     if len(payload) > MAX_FRAME:
         raise ValueError(f"{len(payload)} bytes are more than a helper process may exchange ({MAX_FRAME})")
-    return HEADER.pack(len(payload)) + payload
+    return _HEADER.pack(False, len(payload)) + payload
 
 
-def read_frame(stream: BinaryIO) -> dict[str, Any] | None:
+def mark(frame: bytes) -> bytes:
+    """The same message with its mark set: it is written before anybody can know what its call left behind."""
+    return b"\x01" + frame[1:]
+
+
+def read_frame(stream: BinaryIO) -> object:
     """The next message of a blocking stream; None at its end."""
-    header = stream.read(HEADER.size)
-    if len(header) < HEADER.size:
+    header = stream.read(_HEADER.size)
+    if len(header) < _HEADER.size:
         return None
-    payload = stream.read(HEADER.unpack(header)[0])
-    message: dict[str, Any] = values.loads(payload)
-    return message
+    return values.loads(stream.read(_HEADER.unpack(header)[1]))
+
+
+class FrameBuffer:
+    """Collects one message as its pieces arrive."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+
+    def feed(self, data: bytes) -> Frame | None:
+        """The message, once it is complete; raises FrameError for anything that is none."""
+        self._received += data
+        if len(self._received) < _HEADER.size:
+            return None
+        marked, size = _HEADER.unpack_from(self._received)
+        if size > MAX_FRAME:
+            raise FrameError(f"it announced an answer of {size} bytes")
+        missing = _HEADER.size + size - len(self._received)
+        if missing > 0:
+            return None
+        if missing < 0:
+            raise FrameError("it wrote more than its answer")
+        payload = bytes(memoryview(self._received)[_HEADER.size :])
+        self._received = bytearray()
+        return Frame(marked, payload)

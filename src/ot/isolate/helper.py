@@ -1,24 +1,22 @@
-"""One helper process, seen from the server: a call at a time, killed with all its children."""
+"""One helper process, seen from the server: a call at a time, killed with everything that it has started."""
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any
+from pathlib import Path
 
-import anyio
 from anyio import to_thread
-from anyio.abc import ByteReceiveStream, ByteSendStream, Process
-from anyio.streams.buffered import BufferedByteReceiveStream
 
-from ot.isolate.frames import BEGUN, HEADER, MAX_FRAME, write_frame
+from ot.isolate.frames import Frame, FrameBuffer, FrameError, write_frame
+from ot.processes.guarded_process import GuardedProcess, start_guarded
 from ot_kernel import values
 
-_TAIL = 4000
+_MAIN = str(Path(__file__).with_name("__main__.py"))
+_SLOT = 0  # of the ledger: one call at a time needs one
 _DECODE_ON_THREAD = 256 * 1024  # bytes above which decoding would keep the event loop from others
 
 
@@ -33,84 +31,74 @@ class HelperEndedError(Exception):
 class Helper:
     """A process that imports packs and calls their functions."""
 
-    def __init__(self, process: Process) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self._process = process
-        self._requests: ByteSendStream = process.stdin
-        self._replies = BufferedByteReceiveStream(process.stdout)
-        self._stderr: ByteReceiveStream = process.stderr
-        self._tail = b""
+    def __init__(self, process: GuardedProcess) -> None:
         self.idle_since = 0.0
+        self.status: int | None = None  # of waitpid, once it has ended
+        self.has_children = False  # its latest call left processes behind
+        self._process = process
+        self._numbers = itertools.count(1)
+        self._number = 0  # of the call that it carries out
+        self._answer: asyncio.Future[Frame] | None = None
+        self._received = FrameBuffer()
+        process.on_output = self._on_output
+        process.on_end = self._on_end
 
     @property
     def pid(self) -> int:
+        """The number of its guardian."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Asked of the system: the event loop hears of an end only later."""
-        if self._process.returncode is not None or sys.platform == "win32":
-            return self._process.returncode is None
-        try:
-            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-        except ChildProcessError:  # somebody has seen its end already
-            return False
+        """False once the event loop has heard of its end, which may come later than the end."""
+        return not self._process.ended.is_set()
 
     @property
     def tail(self) -> str:
-        """The end of what it wrote to stderr."""
-        return self._tail.decode(errors="replace")
+        """The end of what its latest call wrote to stderr."""
+        return self._process.tail
 
-    async def call(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    async def call(self, request: Mapping[str, object]) -> dict[str, object]:
         """Send one call and wait for its answer; raises HelperEndedError. Cancelled, it leaves the process unusable."""
-        frame = write_frame(dict(request))
-        begun = False
-        try:
-            await self._requests.send(frame)
-            begun = await self._replies.receive_exactly(len(BEGUN)) == BEGUN
-            size = HEADER.unpack(await self._replies.receive_exactly(HEADER.size))[0]
-            if size > MAX_FRAME:
-                raise HelperEndedError(f"it announced an answer of {size} bytes")
-            payload = await self._replies.receive_exactly(size)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead) as error:
-            raise HelperEndedError("it closed its pipe", begun=begun) from error
-        answer = await to_thread.run_sync(values.loads, payload) if size > _DECODE_ON_THREAD else values.loads(payload)
+        self._number = next(self._numbers)
+        frame = write_frame({**request, "number": self._number})
+        self._answer = asyncio.get_running_loop().create_future()
+        self._process.forget_tail()
+        self._process.write(frame)
+        self.has_children, payload = await self._answer
+        large = len(payload) > _DECODE_ON_THREAD
+        answer = await to_thread.run_sync(values.loads, payload) if large else values.loads(payload)
         if not isinstance(answer, dict):
             raise HelperEndedError("its answer was no object")
         return answer
 
-    async def drain(self) -> None:
-        """Read its stderr until it ends, so that it never blocks on writing there."""
-        with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            while True:
-                self._tail = (self._tail + await self._stderr.receive())[-_TAIL:]
+    async def kill(self) -> None:
+        """End it and all that it started; it has ended when this returns, cancelled or not."""
+        await self._process.close(patience=0)
 
-    async def kill(self) -> int:
-        """End it and what it started, and give its status; it has ended when this returns, cancelled or not."""
-        with suppress(ProcessLookupError):
-            if self._process.returncode is not None:
-                pass  # its number may be another's by now
-            elif sys.platform == "win32":
-                self._process.kill()
-            else:
-                os.killpg(self._process.pid, signal.SIGKILL)
-        status = 0
-        with anyio.CancelScope(shield=True):
-            status = await self._process.wait()
-            for stream in (self._requests, self._replies, self._stderr):
-                with suppress(anyio.BrokenResourceError, OSError):
-                    await stream.aclose()
-        return status
+    def _on_output(self, data: bytes) -> None:
+        if self._answer is None or self._answer.done():
+            self._process.kill()  # it speaks without having been asked
+            return
+        try:
+            frame = self._received.feed(data)
+        except FrameError as error:
+            self._fail(str(error))
+        else:
+            if frame is not None:
+                self._answer.set_result(frame)
+
+    def _on_end(self) -> None:
+        self.status = self._process.ledger.status()
+        self._fail("it ended")
+
+    def _fail(self, reason: str) -> None:
+        if self._answer is not None and not self._answer.done():
+            begun = self._process.ledger.has_begun(_SLOT, self._number)
+            self._answer.set_exception(HelperEndedError(reason, begun=begun))
 
 
-async def start_helper(memory: int) -> Helper:
-    """Start a process of its own session, which lives until it is killed or this one ends."""
+def start_helper(memory: int) -> Helper:
+    """Start a process that lives until it is killed or this one ends; raises OSError."""
     # -P: the current folder must not decide what `import json` means in there.
-    command = [sys.executable, "-P", "-m", "ot.isolate.child", str(memory), str(os.getpid())]
-    return Helper(
-        await anyio.open_process(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-        )
-    )
+    return Helper(start_guarded([sys.executable, "-P", _MAIN, str(memory)], environ=os.environ, cwd=Path.cwd()))

@@ -53,14 +53,15 @@ class IsolateHost:
     async def run(self, module: str, function: str, arguments: Mapping[str, Any]) -> Any:
         """Call a function in a helper process; `module` is a dotted name or the path of a file.
 
-        Cancelled, the process is dead before this returns. Raises ToolError, ToolFailedError or
-        ServiceUnavailableError without the name of the tool, which the executor knows.
+        No process that the call started is left when this returns; cancelled, the helper has ended too.
+        Raises ToolError, ToolFailedError or ServiceUnavailableError without the name of the tool, which the executor
+        knows.
         """
         request = {"module": module, "function": function, "arguments": arguments, "context": _context_for_child()}
         async with self._places:
             while True:
                 idle = self._take(module)
-                helper = idle or await self._start()
+                helper = idle or start_helper(self._memory)
                 try:
                     return _value_of(await self._call(helper, module, request))
                 except HelperEndedError as error:
@@ -79,7 +80,8 @@ class IsolateHost:
         changes = self._changes.get(module)
         try:
             answer = await helper.call(request)
-            reusable = answer.get("kind") != "MemoryError" and self._changes.get(module) == changes
+            changed = self._changes.get(module) != changes
+            reusable = not (changed or helper.has_children or answer.get("kind") == "MemoryError")
             return answer
         finally:
             if reusable:
@@ -90,13 +92,6 @@ class IsolateHost:
     def idle_pids(self) -> list[int]:
         """The processes that wait for their next call."""
         return [helper.pid for helpers in self._idle.values() for helper in helpers]
-
-    async def _start(self) -> Helper:
-        # Shielded: a cancellation in the middle of a start would leave a process that nobody knows.
-        with anyio.CancelScope(shield=True):
-            helper = await start_helper(self._memory)
-        self._tasks.start_soon(helper.drain)
-        return helper
 
     def _take(self, module: str) -> Helper | None:
         helpers = self._idle.get(module, [])
@@ -129,11 +124,17 @@ class IsolateHost:
 
     async def _crashed(self, helper: Helper, error: HelperEndedError) -> ToolFailedError:
         incident = os.urandom(4).hex()
-        status = await helper.kill()
+        await helper.kill()
         write_log(
-            logging.ERROR, "isolate.crash", incident=incident, status=status, reason=str(error), detail=helper.tail
+            logging.ERROR,
+            "isolate.crash",
+            incident=incident,
+            status=helper.status,
+            reason=str(error),
+            detail=helper.tail,
         )
-        return ToolFailedError("", "ChildProcessError", "its helper process ended in the middle of the call", incident)
+        message = "its helper process ended in the middle of the call"
+        return ToolFailedError("", "ChildProcessError", message, incident, status=helper.status, tail=helper.tail)
 
 
 def _context_for_child() -> dict[str, Any] | None:

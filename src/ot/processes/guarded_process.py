@@ -67,9 +67,18 @@ class GuardedProcess:
         self._loop.add_reader(self._pidfd, self._on_exit)
 
     @property
+    def pid(self) -> int:
+        """The number of the guardian."""
+        return self._process.pid
+
+    @property
     def tail(self) -> str:
         """The end of what it wrote to stderr."""
         return self._tail.decode(errors="replace").strip()
+
+    def forget_tail(self) -> None:
+        """Begin the tail again: what was written so far is about something else."""
+        self._tail = b""
 
     @property
     def exit_code(self) -> int:
