@@ -12,6 +12,21 @@ Progress = Callable[[float, float | None, str], Awaitable[None]]
 Ask = Callable[[str], Awaitable[bool]]
 
 
+class Notes:
+    """Lines for whoever reads an answer: they follow its text, and are no part of its value."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, None] = {}
+
+    def add(self, line: str) -> None:
+        """Add a line; one that is there already is not repeated."""
+        self._lines[line] = None
+
+    def below(self, text: str) -> str:
+        """Return the text with the lines below it."""
+        return "\n".join([text, *self._lines])
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """One caller; everything is optional."""
@@ -22,6 +37,7 @@ class Caller:
     ask: Ask | None = None  # asks a person; None: nobody can be asked
     hold: Callable[[], AbstractContextManager[None]] | None = None  # lets the caller's own clock stand still meanwhile
     front: Front | None = None  # the client, as proxied servers may turn to it
+    notes: Notes | None = None  # takes lines that belong below the answer
     client: str = ""  # the name of the program in whose context the answer ends; none at a command line
     run: int = 0  # the number under which the run that this call is part of is recorded
 

@@ -100,6 +100,11 @@ class CallContext:
         """Tell whoever waits how far this call is; nothing happens where nobody listens."""
         await self._door.progress_within(self, done, total, message)
 
+    def note(self, line: str) -> None:
+        """Add a line below the answer that this call is part of; nothing happens where there is none."""
+        if self.caller.notes is not None:
+            self.caller.notes.add(line)
+
     async def ask(self, question: str) -> bool:
         """Ask a person yes or no; raises ConsentError where nobody can be asked."""
         return await self._door.ask_within(self, question)

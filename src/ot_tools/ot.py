@@ -18,6 +18,7 @@ from ot.introspect.help import Help
 from ot.introspect.listings import list_aliases, list_packs, list_snippets, list_tools
 from ot.introspect.reload import Reload
 from ot.introspect.snippet_text import Expand
+from ot.introspect.still_connecting import catch_up, concerns_help, concerns_packs, concerns_tools
 from ot.notify import append_message, find_topic
 from ot.proxy.prompts import fill_prompt, list_prompts
 from ot.proxy.resources import list_resources, read_resource
@@ -56,7 +57,9 @@ async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
     Example:
         ot.tools(pattern="demo.", info="full")
     """
-    return list_tools(current().registry.definitions(), pattern, info)
+    context = current()
+    await catch_up(context, concerns_tools(pattern, context.registry))
+    return list_tools(context.registry.definitions(), pattern, info)
 
 
 async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "min") -> list[Any]:
@@ -73,6 +76,7 @@ async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
         ot.packs(pattern="demo", info="full")
     """
     context = current()
+    await catch_up(context, concerns_packs(pattern))
     return list_packs(context.registry.packs(), pattern, info, instructions=context.settings.prompts.packs)
 
 
@@ -124,9 +128,11 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
         ot.help(query=["read a pdf", "send a mail"])
     """
     context = current()
-    catalogue = await context.part(Finder).catalogue(context.settings)
-    answers = Help(context.registry, context.settings, catalogue, _expand_with(context.settings.snippets))
-    return await answers.answer([query] if isinstance(query, str) else query, info)
+    settings, queries = context.settings, [query] if isinstance(query, str) else query
+    await catch_up(context, concerns_help(queries, context.registry, settings.aliases, settings.snippets))
+    catalogue = await context.part(Finder).catalogue(settings)
+    answers = Help(context.registry, settings, catalogue, _expand_with(settings.snippets))
+    return await answers.answer(queries, info)
 
 
 def _expand_with(settings: Mapping[str, SnippetSettings]) -> Expand:

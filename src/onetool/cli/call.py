@@ -13,6 +13,7 @@ from onetool.cli import FAILED, OK
 from onetool.cli.printing import complain, print_answer
 from onetool.cli.start import load
 from ot.app import open_app
+from ot.caller import Caller, Notes
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
@@ -42,16 +43,17 @@ def main(options: Namespace) -> int:
 
 
 async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -> Answer:
+    notes = Notes()
     async with open_app(loaded) as app:
         try:
             await app.executor.part(Servers).catch_up(name)
             definition = app.registry.get(name)
             properties = definition.parameters.get("properties", {})
             arguments = {key: read_value(text, properties.get(definition.own_name(key), {})) for key, text in texts}
-            rendered = render(await app.executor.call(name, arguments))
+            rendered = render(await app.executor.call(name, arguments, caller=Caller(notes=notes)))
         except CallError as error:
             return Answer(word_error(error), is_error=True)
-        return Answer(rendered.text, attachments=tuple(rendered.attachments))
+        return Answer(notes.below(rendered.text), attachments=tuple(rendered.attachments))
 
 
 def split_argument(text: str) -> tuple[str, str]:

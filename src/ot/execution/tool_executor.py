@@ -7,12 +7,13 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
 
-from ot.caller import NOBODY, Caller
+from ot.caller import NOBODY, Caller, Notes
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.context import CallContext, Part, reset_current, set_current
@@ -109,14 +110,15 @@ class ToolExecutor:
 
     async def answer(self, name: str, arguments: Mapping[str, Any], *, caller: Caller = NOBODY) -> ToolAnswer:
         """The same, with whether it went well, and with what is not text beside it."""
+        notes = Notes()
         try:
-            value = await self.call(name, arguments, caller=caller)
+            value = await self.call(name, arguments, caller=replace(caller, notes=notes))
         except CallError as error:
             return ToolAnswer(word_error(error), ok=False)
         limit = self.settings.results.inline_limit
         rendered = render(value, limit=limit)
         text = await self._word_long(value, rendered.text) if rendered.cut else rendered.text
-        return ToolAnswer(text, attachments=rendered.attachments)
+        return ToolAnswer(notes.below(text), attachments=rendered.attachments)
 
     async def _word_long(self, value: Any, beginning: str) -> str:
         """The text for a value that is too long to show: where it is kept, or its beginning where it cannot be."""
@@ -286,6 +288,7 @@ class ToolExecutor:
             ask=outer.ask,
             hold=context.held,
             front=outer.front,
+            notes=outer.notes,
             run=outer.run,
         )
         value = await self._call(name, arguments, (), caller, context.depth + 1)

@@ -48,6 +48,7 @@ class Health:
         """Everything at once. Servers that are not connected are tried; a kernel is started, if none was yet."""
         registry = self._executor.registry
         await self._servers.probe()
+        await self._servers.catch_up_listing(lambda _: False)
         servers = self._servers.status()
         return {
             "version": version("onetool"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from ot.config.models import ServerSettings
 from ot.errors import PackLoadError, ToolError
+from ot.proxy.connections.attempt import Attempt
 from ot.proxy.host import ProxyHost
 from ot.proxy.packs import BuiltPack, build_pack
 from ot.proxy.server import ProxiedServer
@@ -25,21 +26,30 @@ from ot.registry.registry import AbsentPack, LoadedPack, ToolRegistry
 
 PROBE = 3.0  # seconds
 _GOODBYE = 2.0  # seconds
-_LISTING = re.compile(r"\bot\s*\.\s*(tools|packs|help|health|resources|prompts)\b")
 
 
 class Servers:
     """Opened by `open_servers`; lent to the packs that look at servers."""
 
-    def __init__(self, registry: ToolRegistry, places: PackPlaces, host: ProxyHost, tasks: TaskGroup | None) -> None:
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        places: PackPlaces,
+        host: ProxyHost,
+        tasks: TaskGroup | None,
+        *,
+        patience: float = PROBE,
+    ) -> None:
         self._registry = registry
         self._places = places
         self._host = host
         self._tasks = tasks
+        self._patience = patience  # seconds that a listing waits for what it could show
         self._servers: dict[str, ProxiedServer] = {}
         self._packs: dict[str, PackDefinition] = {}  # what each server wants in the registry, by the server's name
         self._prepared: dict[str, tuple[PackDefinition, BuiltPack]] = {}  # definitions that nobody has looked at yet
         self._problems: dict[str, list[PackLoadError]] = {}
+        self._outwaited: dict[str, Attempt] = {}  # attempts to connect that took longer than a listing waits
 
     # -- which there are
 
@@ -108,7 +118,7 @@ class Servers:
             wanted = identifier(server.name, fallback="server")
             enabled = server.settings.enabled
             if not enabled or not server.memory.known:
-                absent[f"{wanted}_" if is_of_python(wanted) else wanted] = AbsentPack(server.unavailable, enabled)
+                absent[_absent_name(server.name)] = AbsentPack(server.unavailable, enabled)
                 continue
             pack = self._packs.get(server.name)
             if pack is None:
@@ -138,45 +148,57 @@ class Servers:
     def pack_name(self, name: str) -> str:
         """The name by which code reaches a server; empty if it cannot."""
         pack = self._packs.get(name)
-        return (self._places.name_of(pack) or "") if pack is not None else identifier(name, fallback="server")
+        return (self._places.name_of(pack) or "") if pack is not None else _absent_name(name)
 
     # -- waiting for them
 
     async def catch_up(self, code: str) -> None:
-        """Wait for servers of which nothing is known yet, if the code of a run may be about them."""
-        unready = [server for server in self._enabled() if self._is_unready(server)]
-        if not unready:
-            return
-        listing = _LISTING.search(code) is not None
-        named = [server for server in unready if _is_named(server, code)]
+        """Wait for servers that the code of a run names, if nothing is known of them yet."""
+        named = [server for server in self._enabled() if self._is_unready(server) and _is_named(server, code)]
+        await self._prepare(named)
         coming = [server for server in named if not server.memory.known and server.due]
         if coming:
             await _wait_for(coming, max(server.settings.start_timeout for server in coming))
-        if listing:
-            await _wait_for([server for server in unready if server.state == "connecting"], PROBE)
-        for server in unready if listing else named:
-            await self._prepare(server)
+            await self._prepare(coming)
+
+    async def catch_up_listing(self, concerns: Callable[[str], bool]) -> list[str]:
+        """Have all definitions at hand, and wait a little for servers that a listing could show.
+
+        `concerns` is asked with the name of each pack that is still unknown. Returns the names of the servers that are
+        still connecting, whether they were waited for or not.
+        """
+        unready = [server for server in self._enabled() if self._is_unready(server)]
+        await self._prepare(unready)
+        coming = [server for server in unready if self._is_awaited(server) and concerns(self.pack_name(server.name))]
+        if coming:
+            await _wait_for(coming, self._patience)
+            await self._prepare(coming)
+            self._outwaited |= {server.name: server.connect_soon() for server in coming if _is_coming(server)}
+        return sorted(server.name for server in unready if _is_coming(server))
+
+    def _is_awaited(self, server: ProxiedServer) -> bool:
+        """True if it is being connected, and no listing has waited for that in vain: one in a loop waits once."""
+        return _is_coming(server) and self._outwaited.get(server.name) is not server.connect_soon()
 
     def _is_unready(self, server: ProxiedServer) -> bool:
-        """Whether its definitions are still to come: from the server itself, or from what is remembered of it."""
+        """True if its definitions are still to come: from the server itself, or from what is remembered of it."""
         pack = self._packs.get(server.name)
         if pack is None or server.memory.unreadable:
             return True
         return self._registry.is_late(self._places.name_of(pack) or "")
 
-    async def _prepare(self, server: ProxiedServer) -> None:
-        """Read the definitions of a server on a thread: a server may have hundreds, and others are to be answered."""
-        pack = self._packs.get(server.name)
-        name = self._places.name_of(pack) if pack is not None else None
-        if pack is not None and name is not None and self._registry.is_late(name) and server.memory.known:
-            placed = rename_pack(pack, name)
-            await anyio.to_thread.run_sync(server.memory.recall)
-            server.offer()  # which has it connected, if it could not be read
-            if server.memory.unreadable:
-                await _wait_for([server], server.settings.start_timeout)
-                return
-            built = await anyio.to_thread.run_sync(build_pack, server, placed, pack.name)
-            self._prepared[server.name] = (pack, built)
+    async def _prepare(self, servers: list[ProxiedServer]) -> None:
+        """Read what is remembered of servers on a thread: one may have hundreds of tools, and others are waiting."""
+        for server in servers:
+            pack = self._packs.get(server.name)
+            name = self._places.name_of(pack) if pack is not None else None
+            if pack is not None and name is not None and self._registry.is_late(name) and server.memory.known:
+                await anyio.to_thread.run_sync(server.memory.recall)
+                server.offer()  # connects it, if what is remembered could not be read
+                if not server.memory.unreadable:
+                    placed = rename_pack(pack, name)
+                    built = await anyio.to_thread.run_sync(build_pack, server, placed, pack.name)
+                    self._prepared[server.name] = (pack, built)
 
     async def probe(self, timeout: float = PROBE) -> None:
         """Find out, at once and in parallel, about every server that is not connected or whose end nobody would see."""
@@ -213,6 +235,16 @@ class Servers:
                     tasks.start_soon(server.close)
 
 
+def _is_coming(server: ProxiedServer) -> bool:
+    return server.state == "connecting" and not server.memory.known
+
+
+def _absent_name(server: str) -> str:
+    """The name that a server's pack has for as long as nothing is known of it."""
+    wanted = identifier(server, fallback="server")
+    return f"{wanted}_" if is_of_python(wanted) else wanted
+
+
 def _is_named(server: ProxiedServer, code: str) -> bool:
     return re.search(rf"\b{re.escape(identifier(server.name, fallback='server'))}_?\b", code) is not None
 
@@ -226,12 +258,17 @@ async def _wait_for(servers: list[ProxiedServer], seconds: float) -> None:
 
 @asynccontextmanager
 async def open_servers(
-    settings: Mapping[str, ServerSettings], *, registry: ToolRegistry, places: PackPlaces, host: ProxyHost
+    settings: Mapping[str, ServerSettings],
+    *,
+    registry: ToolRegistry,
+    places: PackPlaces,
+    host: ProxyHost,
+    patience: float = PROBE,
 ) -> AsyncIterator[Servers]:
     """Servers that wait for nobody, and of which nothing is left when this is closed."""
     raised: Exception | None = None
     async with anyio.create_task_group() as tasks:
-        servers = Servers(registry, places, host, tasks)
+        servers = Servers(registry, places, host, tasks, patience=patience)
         try:
             servers.begin(settings)
             yield servers

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import anyio.to_thread
 
-from ot.caller import NOBODY, Caller
+from ot.caller import NOBODY, Caller, Notes
 from ot.errors import OneToolError
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
@@ -65,14 +65,15 @@ class Runner:
     async def run(self, command: str, *, caller: Caller = NOBODY) -> Answer:
         """Run one command and word what came of it; only cancellation is raised."""
         record = RunRecord(self._executor.recorder, command, caller.client)
-        settings = self._settings
+        settings, notes = self._settings, Notes()
         with LogSpan("run.command", size=len(command)) as span, record:
             try:
-                outcome = await self._execute(command, replace(caller, run=record.number), settings)
+                outcome = await self._execute(command, replace(caller, run=record.number, notes=notes), settings)
             except OneToolError as error:
                 outcome = Failure(error)
             span.add(outcome=type(outcome).__name__)
             answer = await self._answer(outcome, settings.inline_limit)
+            answer = replace(answer, text=notes.below(answer.text))
             record.end(answer.text, error=error_kind(outcome), attachments=len(answer.attachments))
         return answer
 

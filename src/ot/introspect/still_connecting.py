@@ -1,0 +1,51 @@
+"""Listings wait only for servers that they could show; what is still connecting is named below them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from ot.context import CallContext
+from ot.introspect.listings import contains
+from ot.proxy.servers import Servers
+from ot.registry.registry import ToolRegistry
+
+Concerns = Callable[[str], bool]
+"""True if a pack of this name, of which nothing else is known, could be in a listing."""
+
+_MOST_NAMES = 10
+
+
+async def catch_up(context: CallContext, concerns: Concerns) -> None:
+    """Wait a little for what a listing could show; its clock stands still meanwhile."""
+    with context.held():
+        names = await context.part(Servers).catch_up_listing(concerns)
+    if names:
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        context.note(f"[Still connecting, so not listed yet: {', '.join(names[:_MOST_NAMES])}{more}.]")
+
+
+def concerns_tools(pattern: str, registry: ToolRegistry) -> Concerns:
+    """Judge packs by a part of their tools' full names; one that names a known pack is about that pack."""
+    pack, dot, tool = pattern.casefold().partition(".")
+    if dot:
+        return lambda name: name.casefold().endswith(pack) and "." not in tool
+    known = (name for name in registry.pack_names() if registry.absence(name) is None)
+    if pattern and any(contains(name, pattern) for name in known):
+        return lambda name: contains(name, pattern)
+    return lambda _: True
+
+
+def concerns_packs(pattern: str) -> Concerns:
+    """Judge packs by a part of their name."""
+    return lambda name: contains(name, pattern)
+
+
+def concerns_help(
+    queries: Iterable[str], registry: ToolRegistry, aliases: Mapping[str, str], snippets: Iterable[str]
+) -> Concerns:
+    """Judge packs by what is asked; a query that is somebody's name is about nobody else."""
+    names = {*registry.pack_names(), *aliases, *(f"${name}" for name in snippets)}
+    asked = [query.strip().partition(".")[0] for query in queries]
+    if not asked or not all(query in names for query in asked):
+        return lambda _: True
+    return lambda name: name in asked
