@@ -1,0 +1,116 @@
+"""The wheel, built from this checkout and installed into an empty environment with its pinned dependencies."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp_types import TextContent
+
+from tests.availability import report_missing
+
+pytestmark = pytest.mark.xdist_group("wheel")
+
+ROOT = Path(__file__).parent.parent.parent
+SOURCE = ROOT / "src"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an environment that holds the wheel and what it depends on, and nothing else."""
+    environment = tmp_path_factory.mktemp("clean") / "venv"
+    _uv("venv", "--no-project", "--python", sys.executable, str(environment))
+    interpreter = str(environment / "bin/python")
+    dependencies = ["pip", "install", "--python", interpreter, "--require-hashes", "-r", str(ROOT / "requirements.txt")]
+    if not _uv_succeeds("--offline", *dependencies) and not _uv_succeeds(*dependencies):
+        report_missing("the pinned dependencies", remedy="uv needs a network, or a cache that holds them.")
+    _uv("pip", "install", "--offline", "--python", interpreter, "--no-deps", str(wheel))
+    _uv("pip", "check", "--python", interpreter)
+    return environment / "bin"
+
+
+def test_the_wheel_holds_every_file_of_every_package(wheel: Path) -> None:
+    files = {file.relative_to(SOURCE) for file in SOURCE.rglob("*") if file.is_file()}
+    expected = {str(file) for file in files if file.suffix != ".pyc"}
+
+    shipped = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+
+    assert shipped == expected
+    assert {name.rpartition(".")[2] for name in shipped} >= {"j2", "py", "typed"}
+
+
+def test_the_wheel_carries_its_licence(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+
+    assert [name for name in names if name.endswith(".dist-info/licenses/LICENSE")]
+
+
+def test_a_command_runs(programs: Path, tmp_path: Path) -> None:
+    finished = _onetool(programs, tmp_path, "run", "print('six'); 6 * 7")
+
+    assert (finished.stdout, finished.stderr, finished.returncode) == ("six\n42\n", "", 0)
+
+
+def test_a_report_is_drawn_from_its_template(programs: Path, tmp_path: Path) -> None:
+    finished = _onetool(programs, tmp_path, "stats", "--html", "report.html")
+
+    assert finished.returncode == 0, finished.stderr
+    assert "</html>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+async def test_the_server_answers_the_official_client(programs: Path, tmp_path: Path) -> None:
+    server = StdioServerParameters(
+        command=str(programs / "onetool"), args=["serve"], env={"HOME": str(tmp_path), "PATH": ""}, cwd=tmp_path
+    )
+
+    async with Client(server) as client:
+        listed = await client.list_tools()
+        result = await client.call_tool("run", {"command": "6 * 7"})
+
+    assert [tool.name for tool in listed.tools] == ["run"]
+    assert [block.text for block in result.content if isinstance(block, TextContent)] == ["42"]
+
+
+@pytest.mark.parametrize("program", ["onetool", "mcp-guide", "zwave-mcp"])
+def test_each_program_tells_how_it_is_used(programs: Path, program: str) -> None:
+    finished = subprocess.run(
+        [programs / program, "--help"], env={}, capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert finished.stdout.startswith(f"usage: {program}"), finished.stderr
+
+
+def _onetool(programs: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [programs / "onetool", *arguments],
+        cwd=folder,
+        env={"HOME": str(folder), "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def _uv_succeeds(*arguments: str) -> bool:
+    finished = subprocess.run(
+        [Path(sys.executable).parent / "uv", "--quiet", *arguments], capture_output=True, timeout=150, check=False
+    )
+    return finished.returncode == 0
+
+
+def _uv(*arguments: str) -> None:
+    assert _uv_succeeds(*arguments), arguments
