@@ -54,7 +54,6 @@ async def open_executor(
             config=Config.model_validate(config or {}),
             secrets=Secrets(secrets, environ=environ),
             project=folder,
-            threads=threads,
             **options,
         )
         yield Opened(executor, registry, isolate, threads)

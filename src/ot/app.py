@@ -66,6 +66,7 @@ class App:
     executor: ToolExecutor
     supply: KernelSupply
     runner: Runner
+    servers: Servers
 
     @property
     def problems(self) -> list[PackLoadError]:
@@ -109,11 +110,10 @@ async def open_app(
             config=config,
             secrets=loaded.secrets,
             project=loaded.project,
-            threads=threads,
             redactor=loaded.redactor,
             recorder=recorder,
+            results=results,
         )
-        executor.lend(results)
         host = WorkerHost(loaded.project, state_folder(loaded.home), environ, word=word_error)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
         places = PackPlaces(registry)
@@ -126,7 +126,7 @@ async def open_app(
         executor.lend(servers)
         executor.lend(build_statistics(loaded, recorder, registry, own_definition))
         executor.lend(Finder(registry))
-        executor.lend(Health(executor, supply, workers, servers, settings=config.execution))
+        executor.lend(Health(executor, supply, workers, servers, threads, settings=config.execution))
         reader = ResultReader(results, config.results, apart=isolates.run)
         executor.lend(reader)
         namespace = Namespace(registry, config.aliases, config.projects)
@@ -163,7 +163,7 @@ async def open_app(
             from ot.run.run_tool import register_run  # only the assistant needs it
 
             register_run(registry, runner)
-        yield App(config, registry, executor, supply, runner)
+        yield App(config, registry, executor, supply, runner, servers)
 
 
 def load_when_idle(load: Callable[[], None]) -> asyncio.TimerHandle:

@@ -6,15 +6,15 @@ The executor sets the one context variable of the system around each call; packs
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import anyio
 
 from ot.caller import NOBODY, Caller
+from ot.values import Arguments, ToolValue
 
 if TYPE_CHECKING:
     from ot.config.models import Config
@@ -33,10 +33,10 @@ class Door(Protocol):
     @property
     def registry(self) -> ToolRegistry: ...
 
-    def options_of(self, tool: str) -> Mapping[str, Any]: ...
+    def options_of(self, tool: str) -> Arguments: ...
     def secret_for(self, tool: str, name: str) -> str: ...
     def part(self, kind: type[Part]) -> Part: ...
-    async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Any]) -> Any: ...
+    async def call_within(self, context: CallContext, name: str, arguments: Arguments) -> ToolValue: ...
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None: ...
     async def ask_within(self, context: CallContext, question: str) -> bool: ...
     def hold_within(self, context: CallContext) -> AbstractContextManager[None]: ...
@@ -65,7 +65,7 @@ class CallContext:
         self._left = math.inf  # seconds, while held
 
     @property
-    def config(self) -> Mapping[str, Any]:
+    def config(self) -> Arguments:
         """The pack's own keys under `packs.<pack>` of the configuration."""
         return self._door.options_of(self.tool)
 
@@ -92,7 +92,7 @@ class CallContext:
         """A part of the engine that it lends to built-in packs, by its type; raises ToolError where there is none."""
         return self._door.part(kind)
 
-    async def call(self, name: str, /, **arguments: Any) -> Any:
+    async def call(self, name: str, /, **arguments: ToolValue) -> ToolValue:
         """Call another tool, `pack.tool`, within what is left of this call's time."""
         return await self._door.call_within(self, name, arguments)
 

@@ -54,13 +54,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 
 class OneToolError(Exception):
-    """The root: everything below is expected and has a sentence for the caller."""
+    """The root: everything below is expected and has a sentence for the caller.
+
+    A class declares the fields that are names: `class SomeError(OneToolError, names=("pack",))`. Every other field may
+    hold text of a tool, a server or a caller, and leaves the engine without secrets.
+    """
+
+    names: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, *, names: Sequence[str] = ()) -> None:
+        super().__init_subclass__()
+        cls.names = cls.names.union(names)
 
 
-class ConfigError(OneToolError):
+class ConfigError(OneToolError, names=("key",)):
     """One mistake in one configuration file."""
 
     def __init__(
@@ -90,7 +101,7 @@ class CommandTooLargeError(CommandError):
         self.limit = limit
 
 
-class UnknownSnippetError(CommandError):
+class UnknownSnippetError(CommandError, names=("available",)):
     """`$name` where no snippet has that name."""
 
     def __init__(self, name: str, available: Sequence[str]) -> None:
@@ -109,7 +120,7 @@ class SnippetError(CommandError):
         self.usage = usage
 
 
-class AliasCycleError(CommandError):
+class AliasCycleError(CommandError, names=("cycle",)):
     """Aliases that lead back to themselves."""
 
     def __init__(self, cycle: Sequence[str]) -> None:
@@ -144,7 +155,7 @@ class NewExtensionError(OneToolError):
         self.reason = reason
 
 
-class CallError(OneToolError):
+class CallError(OneToolError, names=("tool",)):
     """One call to a tool did not succeed; `tool` is its full name."""
 
     def __init__(self, tool: str, *details: object) -> None:
@@ -160,7 +171,7 @@ class PreflightError(OneToolError):
         self.problems = tuple(problems)
 
 
-class UnknownPackError(CallError):
+class UnknownPackError(CallError, names=("pack", "available")):
     """No pack has this name."""
 
     def __init__(self, pack: str, available: Sequence[str]) -> None:
@@ -169,7 +180,7 @@ class UnknownPackError(CallError):
         self.available = tuple(available)
 
 
-class UnknownToolError(CallError):
+class UnknownToolError(CallError, names=("pack", "available")):
     """The pack exists, the tool does not; `available` are the pack's tools, without the pack."""
 
     def __init__(self, tool: str, *, pack: str, available: Sequence[str]) -> None:
@@ -178,7 +189,7 @@ class UnknownToolError(CallError):
         self.available = tuple(available)
 
 
-class UnknownProjectError(CallError):
+class UnknownProjectError(CallError, names=("functions", "projects")):
     """`proj.<name>` where neither a function nor a configured project has that name."""
 
     def __init__(self, name: str, *, functions: Sequence[str], projects: Sequence[str]) -> None:
@@ -197,7 +208,7 @@ class ToolArgumentError(CallError):
         self.signature = signature
 
 
-class ToolDeniedError(CallError):
+class ToolDeniedError(CallError, names=("rule",)):
     """`policy.deny` names this tool."""
 
     def __init__(self, tool: str, rule: str) -> None:
@@ -238,7 +249,7 @@ class ServiceUnavailableError(CallError):
         self.reason = reason
 
 
-class ServerUnavailableError(CallError):
+class ServerUnavailableError(CallError, names=("server",)):
     """A proxied server cannot be reached, or was lost in the middle of the call.
 
     `begun` is true where the call may have had an effect; `tail` is the end of what the server wrote to stderr.
@@ -255,7 +266,7 @@ class ServerUnavailableError(CallError):
         self.tail = tail
 
 
-class ToolChangedError(CallError):
+class ToolChangedError(CallError, names=("server",)):
     """A proxied tool's definition is not the one that a person accepted, and `security.pin_tools` is set."""
 
     def __init__(self, tool: str, *, server: str, new: bool) -> None:
@@ -305,7 +316,7 @@ class StatsUnavailableError(CallError):
         self.reason = reason
 
 
-class InvalidPeriodError(CallError):
+class InvalidPeriodError(CallError, names=("valid",)):
     """Statistics of a period that there is not."""
 
     def __init__(self, period: str, valid: Sequence[str]) -> None:
@@ -347,7 +358,7 @@ class ArgumentValueError(CallError):
         self.message = message
 
 
-class ToolFailedError(CallError):
+class ToolFailedError(CallError, names=("kind", "incident")):
     """The tool raised; `kind` is the builtin exception it was, `incident` finds the traceback in the log.
 
     Where its helper process ended, `status` is that of waitpid and `tail` the end of what it wrote to stderr.
@@ -375,7 +386,7 @@ class ToolError(CallError):
         return self.message
 
 
-class ModelError(OneToolError):
+class ModelError(OneToolError, names=("provider",)):
     """A model did not answer; `provider` is whose it is."""
 
     def __init__(self, provider: str, *details: object) -> None:
@@ -383,7 +394,7 @@ class ModelError(OneToolError):
         self.provider = provider
 
 
-class MissingExtraError(ModelError):
+class MissingExtraError(ModelError, names=("extra",)):
     """The library that speaks to this provider is not installed; `extra` brings it."""
 
     def __init__(self, provider: str, extra: str) -> None:
@@ -413,7 +424,7 @@ class ModelUnavailableError(ModelError):
         self.attempts = 1
 
 
-class VoiceError(OneToolError):
+class VoiceError(OneToolError, names=("part",)):
     """Listening or speaking cannot go on; `part` is what failed: a file, a device, a recogniser."""
 
     def __init__(self, part: str, reason: str) -> None:
@@ -422,7 +433,7 @@ class VoiceError(OneToolError):
         self.reason = reason
 
 
-class MissingVoiceError(VoiceError):
+class MissingVoiceError(VoiceError, names=("package",)):
     """A library that voice needs is not installed, or lacks something of the system; `package` brings it."""
 
     def __init__(self, part: str, reason: str, *, package: str = "onetool[voice]") -> None:
@@ -434,7 +445,7 @@ class RunError(OneToolError):
     """The run itself did not reach its end."""
 
 
-class SandboxError(RunError):
+class SandboxError(RunError, names=("layers",)):
     """A confinement layer that this configuration demands is not in force."""
 
     def __init__(self, layers: Sequence[str]) -> None:
@@ -459,7 +470,7 @@ class RunTimeoutError(RunError):
         self.line = line
 
 
-class RunLimitError(RunError):
+class RunLimitError(RunError, names=("what",)):
     """Memory or scratch space really used went past its limit."""
 
     def __init__(self, what: str, limit: int, line: int | None = None) -> None:

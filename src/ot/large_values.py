@@ -3,32 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar, TypeVarTuple
 
 import anyio.to_thread
+
+from ot.values import ToolValue
 
 MOST = 5000  # items, each of which takes about a microsecond a time
 LARGE_MESSAGE = 64 * 1024  # bytes of JSON, which may be as many items
 _CONTAINERS = frozenset({dict, list, tuple, set, frozenset})
 
 Made = TypeVar("Made")
+Given = TypeVarTuple("Given")
 
 
-def is_large(value: Any) -> bool:
-    """Whether there are more items in it than should be looked at while others wait; also true of one in a circle."""
+class FileValue:
+    """A large value that lies in a file. Whoever delivers it passes the file on or reads it, on a thread."""
+
+    __slots__ = ()
+
+    def read(self) -> ToolValue:
+        """Return the value itself; blocking. Raises ToolError where it cannot be read."""
+        raise NotImplementedError
+
+
+def is_large(value: object) -> bool:
+    """True if it has more items than should be looked at while others wait, contains itself, or lies in a file."""
     if type(value) not in _CONTAINERS:
-        return False
+        return isinstance(value, FileValue)
     items = 0
-    inside = [value]
-    while inside and items <= MOST:
-        container = inside.pop()
+    inside: list[ToolValue] = [value]
+    for container in inside:
         items += len(container)
-        if items <= MOST:
-            parts = container.values() if type(container) is dict else container
-            inside += [part for part in parts if type(part) in _CONTAINERS]
-    return items > MOST
+        if items > MOST:
+            return True
+        parts = container.values() if type(container) is dict else container
+        inside += [part for part in parts if type(part) in _CONTAINERS]
+    return False
 
 
-async def aside(function: Callable[..., Made], *arguments: Any) -> Made:
+async def aside(function: Callable[[*Given], Made], *arguments: *Given) -> Made:
     """Do something that has no effect but its result on a thread; whoever is cancelled does not wait for it."""
     return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+
+
+async def aside_if_large(value: object, function: Callable[[*Given], Made], *arguments: *Given) -> Made:
+    """Do something that looks through `value`: on a thread if that takes long, else here and now."""
+    if not is_large(value):
+        return function(*arguments)
+    if isinstance(value, FileValue):  # it is copied, and a copy that nobody waits for would be left behind
+        return await anyio.to_thread.run_sync(function, *arguments)
+    return await aside(function, *arguments)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.values import Audio, Image, Record, Resource
 
-__all__ = ["Audio", "Image", "ProjectPath", "Record", "Resource"]
+__all__ = ["Arguments", "Audio", "Image", "ProjectPath", "Record", "Resource", "ToolValue"]
+
+ToolValue: TypeAlias = Any
+"""What a tool gives or gets, passed on unread; a value that is looked at is an `object` and narrowed."""
+
+Arguments: TypeAlias = Mapping[str, Any]
+"""Arguments of a call by name, passed on unread."""

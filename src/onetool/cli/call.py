@@ -18,7 +18,6 @@ from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
 from ot.output import render
-from ot.proxy.servers import Servers
 from ot.run.answer import Answer
 
 
@@ -46,7 +45,7 @@ async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -
     notes = Notes()
     async with open_app(loaded) as app:
         try:
-            await app.executor.part(Servers).catch_up(name)
+            await app.servers.catch_up(name)
             definition = app.registry.get(name)
             properties = definition.parameters.get("properties", {})
             arguments = {key: read_value(text, properties.get(definition.own_name(key), {})) for key, text in texts}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from ot.config.models import Config
+from ot.execution.rules import first_rule
 from ot.execution.validation import ArgumentCheck
 from ot.registry.definitions import ToolDefinition
 from ot.registry.registry import RegisteredTool, ToolFunction, ToolRegistry
@@ -53,12 +53,6 @@ class Preparation:
             registered.function,
             ArgumentCheck(definition),
             own_limit,
-            _first_match(definition, policy.deny),
-            _first_match(definition, policy.ask),
+            first_rule(definition, policy.deny),
+            first_rule(definition, policy.ask),
         )
-
-
-def _first_match(definition: ToolDefinition, rules: tuple[str, ...]) -> str | None:
-    own_name = f"{definition.pack}.{definition.original}" if definition.original else None
-    names = [name for name in (definition.name, definition.moved_from, own_name) if name]
-    return next((rule for rule in rules if any(fnmatchcase(name, rule) for name in names)), None)

@@ -36,7 +36,7 @@ class ArgumentCheck:
 
     def bind(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments by name, in a new dict; raises ToolArgumentError with every problem there is."""
-        if not isinstance(keywords, Mapping):
+        if type(keywords) is not dict and not isinstance(keywords, Mapping):
             self._refuse([f"the arguments must be an object, not {type(keywords).__name__}"])
         if self._definition.spellings:
             keywords = self._by_own_names(keywords)

@@ -18,6 +18,7 @@ from ot.proxy.servers import Servers
 from ot.proxy.status import ServerStatus
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
+from ot.registry.tool_threads import ToolThreads
 from ot.stats.recorder import Recorder
 from ot.workers.pool import WorkerPool
 
@@ -35,6 +36,7 @@ class Health:
         supply: KernelSupply,
         workers: WorkerPool,
         servers: Servers,
+        threads: ToolThreads,
         *,
         settings: ExecutionSettings,
     ) -> None:
@@ -42,6 +44,7 @@ class Health:
         self._supply = supply
         self._workers = workers
         self._servers = servers
+        self._threads = threads
         self._settings = settings
 
     async def report(self) -> dict[str, Any]:
@@ -63,7 +66,7 @@ class Health:
             "sandbox": await self._describe_sandbox(),
             "workers": [asdict(status) for status in self._workers.status()],
             "stats": _describe_stats(self._executor.recorder),
-            "running_late": self._executor.running_late,
+            "running_late": self._threads.late,
         }
 
     async def _describe_sandbox(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import re
 import signal
@@ -38,7 +39,7 @@ class Kernel:
         self.received = b""  # the message that is being handled, as it came
         self._incoming = bytearray()
         self._outgoing = bytearray()
-        self._spilled = 0
+        self._file_numbers = itertools.count(1)
         self._closed = False
         self._lost: str | None = None  # why nothing more will come from it
         sock.setblocking(False)
@@ -151,9 +152,8 @@ class Kernel:
         return descriptor
 
     def reserve_file(self) -> str:
-        """The name of a new file that is to be put into the scratch folder for the kernel."""
-        self._spilled += 1
-        return f"{SPILL_PREFIX}s{self._spilled}"
+        """The name of a new file that is to be put into the scratch folder for the kernel; on whatever thread."""
+        return f"{SPILL_PREFIX}s{next(self._file_numbers)}"
 
     # -- signals and what is left behind
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ot.config.models import ToolFilter
 from ot.errors import PackLoadError
-from ot.large_values import aside, is_large
+from ot.large_values import aside, aside_if_large
 from ot.proxy.calls.arguments import plain_arguments
 from ot.proxy.calls.content import ResultForm, read_result, result_form
 from ot.proxy.definitions.cache import Offer
@@ -73,7 +73,7 @@ def _function(server: ProxiedServer, tool: ToolDefinition, listed: Mapping[str, 
 async def _call(
     server: ProxiedServer, tool: str, form: ResultForm, arguments: dict[str, Any], *, repeatable: bool
 ) -> Any:
-    plain = await aside(plain_arguments, arguments) if is_large(arguments) else plain_arguments(arguments)
+    plain = await aside_if_large(arguments, plain_arguments, arguments)
     result = await server.call(tool, plain, repeatable=repeatable)
     if _size_of(result.get("content")) < _LARGE:
         return read_result(result, form)

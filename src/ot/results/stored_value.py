@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import anyio.to_thread
-
+from ot.errors import ToolError
+from ot.large_values import FileValue
 from ot.results.lines import read_value
 from ot.results.stored_file import StoredFile
+from ot.values import ToolValue
 
 
-class StoredValue:
+class StoredValue(FileValue):
     """What `ot.load` gives. A run gets it as a file, so that the server never decodes it; others call `read`."""
 
     __slots__ = ("_file",)
@@ -20,17 +22,13 @@ class StoredValue:
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    async def read(self) -> Any:
-        """The value itself. Raises ToolError where it cannot be read."""
-        return await anyio.to_thread.run_sync(self._read_now)
-
-    def _read_now(self) -> Any:
-        with StoredFile(self._file) as stored:
+    def read(self) -> ToolValue:
+        with _readable(self._file) as stored:
             return read_value(stored)
 
     def copy_to(self, target: Path) -> str:
-        """Put the stored form into a new file and tell which kind it is; blocking. Raises OSError."""
-        with StoredFile(self._file) as stored:
+        """Put the stored form into a new file and tell which kind it is; blocking. Raises ToolError."""
+        with _readable(self._file) as stored:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             copy = os.open(target, flags, 0o600)
             try:
@@ -38,3 +36,14 @@ class StoredValue:
             finally:
                 os.close(copy)
             return stored.facts.kind
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[StoredFile]:
+    try:
+        with StoredFile(file) as stored:
+            yield stored
+    except OSError as error:
+        raise ToolError(f"the stored result cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ToolError(f"the stored result cannot be read: {error}") from OSError(str(error))

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import anyio
-import anyio.to_thread
 
 from ot.caller import Ask, Caller
 from ot.errors import (
@@ -242,7 +241,7 @@ class RunInProgress:
         try:
             async with self._calls:
                 await self._tell_progress(call.tool)
-                value = await self._executor.call(
+                await self._executor.call(
                     call.tool,
                     call.keywords,
                     positional=call.positional,
@@ -250,25 +249,11 @@ class RunInProgress:
                     delivery=_ToKernel(self._kernel, call.number),
                     sent=call.payload,
                 )
-                if type(value) is StoredValue:
-                    await self._send_stored(call.number, value)
         except CallError as error:
             self._send_error(call.number, error)
         except UnsupportedValueError as error:
             reason = f"the result of {call.tool} cannot be given to code: {error}"
             self._kernel.send({"id": call.number, "error": {"kind": "TypeError", "message": reason}})
-
-    async def _send_stored(self, number: int, value: StoredValue) -> None:
-        """Give a stored result to the code as the file it is; nothing of it is decoded here."""
-        name = self._kernel.reserve_file()
-        try:
-            kind = await anyio.to_thread.run_sync(value.copy_to, self._kernel.scratch / name)
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            message = {"kind": "OSError", "message": f"the stored result cannot be read: {reason}"}
-            self._kernel.send({"id": number, "error": message})
-        else:
-            self._kernel.send({"id": number, "file": name, "kind": kind})
 
     async def _tell_progress(self, tool: str) -> None:
         """One step for each call; who listens decides how often it wants to hear."""
@@ -292,13 +277,13 @@ class _ToKernel:
         self._number = number
 
     def pack(self, value: Any) -> bytes:
-        if type(value) is StoredValue:
-            return b""  # it is a file, and follows
+        if type(value) is StoredValue:  # it goes as the file it is; nothing of it is decoded here
+            name = self._kernel.reserve_file()
+            return pack({"id": self._number, "file": name, "kind": value.copy_to(self._kernel.scratch / name)})
         return pack({"id": self._number, "value": encode(value)})
 
     def send(self, packed: bytes) -> None:
-        if packed:
-            self._kernel.send_payload(packed)
+        self._kernel.send_payload(packed)
 
 
 def _decoded(message: Message) -> Message:

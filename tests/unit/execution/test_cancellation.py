@@ -123,9 +123,9 @@ async def test_a_cancelled_plain_tool_that_goes_on_says_so_and_is_counted(folder
         assert isinstance(error, ToolStoppedError)
         assert (error.tool, error.still_running) == ("sample.holds", True)
         assert "still running; its effect may yet arrive" in word_error(error)
-        assert opened.executor.running_late == 1
+        assert opened.threads.late == 1
         (folder / "gate").touch()
-        await wait_until(lambda: opened.executor.running_late == 0)
+        await wait_until(lambda: opened.threads.late == 0)
         assert (folder / "marker").exists()
 
 
@@ -148,7 +148,7 @@ async def test_a_plain_tool_that_ends_within_its_grace_is_not_late(folder: Path)
             (folder / "gate").touch()
 
         assert len(raised) == 1
-        assert opened.executor.running_late == 0
+        assert opened.threads.late == 0
 
 
 @pytest.mark.parametrize("name", ["sample.awaits", "sample.has_child", "sample.blocks"])
@@ -168,9 +168,9 @@ async def test_a_plain_tool_out_of_time_says_that_it_goes_on(folder: Path) -> No
         error = await time_out(opened, "sample.holds", folder)
 
         assert error.still_running
-        assert opened.executor.running_late == 1
+        assert opened.threads.late == 1
         (folder / "gate").touch()
-        await wait_until(lambda: opened.executor.running_late == 0)
+        await wait_until(lambda: opened.threads.late == 0)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ async def test_late_threads_do_not_hold_up_other_tools(folder: Path) -> None:
             with pytest.raises(ToolTimeoutError):
                 await opened.executor.call("sample.holds", {"folder": str(folder)}, caller=Caller(timeout=0.02))
 
-        assert opened.executor.running_late == 5
+        assert opened.threads.late == 5
         (folder / "gate").touch()
         await opened.executor.call("sample.holds", {"folder": str(folder)})
-        await wait_until(lambda: opened.executor.running_late == 0)
+        await wait_until(lambda: opened.threads.late == 0)

@@ -25,7 +25,7 @@ MEGABYTE = 1024**2
 
 
 async def read(store: ResultStore, handle: str) -> Any:
-    return await StoredValue(await store.find(handle)).read()
+    return StoredValue(await store.find(handle)).read()
 
 
 @pytest.mark.parametrize("value", ["text\n", ["a", 1], {"a": [1]}, (1, 2), b"\x00", 1 << 100, {1: {2}}], ids=repr)

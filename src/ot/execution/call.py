@@ -1,0 +1,29 @@
+"""One call on its way through the door."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from ot.caller import Caller
+from ot.execution.prepared import PreparedTool
+from ot.values import Arguments, ToolValue
+
+
+class Delivery(Protocol):
+    """Where the value of a call goes. `pack` only makes something, on whatever thread; `send` has the effect."""
+
+    def pack(self, value: ToolValue, /) -> bytes: ...
+    def send(self, packed: bytes, /) -> None: ...
+
+
+class Call(NamedTuple):
+    """What is asked of a tool, and by whom."""
+
+    name: str  # the tool's own; it may have been called by its server's name for it
+    tool: PreparedTool
+    arguments: Arguments  # as they were given
+    positional: Sequence[ToolValue]
+    caller: Caller
+    depth: int = 0  # how many calls stand around this one
+    sent: bytes = b""  # the arguments as they came, for the statistics

@@ -1,0 +1,70 @@
+"""The call itself: a tool's function in its context, within its time, and whatever it raises as one CallError."""
+
+from __future__ import annotations
+
+import asyncio
+
+import anyio
+
+from ot.context import CallContext, Door, reset_current, set_current
+from ot.errors import ToolError, ToolStoppedError, ToolTimeoutError
+from ot.execution.call import Call
+from ot.execution.failing import call_error_from
+from ot.values import ToolValue
+
+MAX_DEPTH = 32  # calls that tools make inside calls
+
+
+def refuse_endless(call: Call) -> None:
+    """Raise ToolFailedError for a call inside too many others."""
+    if call.depth > MAX_DEPTH:
+        raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), call.name)
+
+
+async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door) -> ToolValue:
+    """Call the function; raises CallError and nothing else, apart from cancellation."""
+    limit = time_limit(call)
+    deadline = asyncio.get_running_loop().time() + limit  # move_on_after would look for the loop's kind, twice
+    with anyio.CancelScope(deadline=deadline) as scope:
+        token = set_current(CallContext(call.name, door, caller=call.caller, scope=scope, depth=call.depth))
+        try:
+            return await call.tool.function(arguments)
+        except asyncio.CancelledError as error:
+            if not _being_cancelled():
+                raise call_error_from(error, call.name) from error
+            raise
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # the edge: whatever a tool raises is told to its caller
+            if scope.cancel_called:
+                late = isinstance(error, ToolStoppedError) and error.still_running
+                raise ToolTimeoutError(call.name, limit, still_running=late) from error
+            failure = call_error_from(error, call.name)
+            # A pack's own error keeps the cause that the pack named: code may catch it as that.
+            raise failure from failure.__cause__ if isinstance(failure, ToolError) else error
+        finally:
+            reset_current(token)
+    raise ToolTimeoutError(call.name, limit)
+
+
+def time_limit(call: Call) -> float:
+    """Return the seconds that a call may take: the least of what tool, caller and run allow.
+
+    Raises ToolStoppedError where the run has no time left.
+    """
+    limit = call.tool.limit
+    caller = call.caller
+    if caller.timeout is not None:
+        limit = min(limit, caller.timeout)
+    if caller.remaining is not None:
+        left = caller.remaining()
+        if left <= 0:
+            raise ToolStoppedError(call.name)
+        limit = min(limit, left)
+    return limit
+
+
+def _being_cancelled() -> bool:
+    """True if somebody cancels this task, as against a tool that raised CancelledError by itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,103 @@
+"""PackDoor: what stands behind the context of a call, for the tool that is being called."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from ot.caller import Caller
+from ot.config.models import Config
+from ot.config.secrets import Secrets
+from ot.context import CallContext, Part
+from ot.errors import ToolError
+from ot.execution.policy import Consent, held
+from ot.redaction import Redactor
+from ot.registry.registry import ToolRegistry
+from ot.values import Arguments, ToolValue
+
+CallInside = Callable[[str, Arguments, Caller, int], Awaitable[ToolValue]]
+"""Makes a call inside another one: name, arguments, caller, and how many calls stand around it."""
+
+
+class PackDoor:
+    """Gives a tool its pack's configuration and secrets, parts of the engine, other tools, and a way to its caller."""
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        *,
+        config: Config,
+        secrets: Secrets,
+        project: Path,
+        redactor: Redactor,
+        call: CallInside,
+    ) -> None:
+        self.registry = registry
+        self.settings = config
+        self.project = project
+        self._secrets = secrets
+        self._redactor = redactor
+        self._consent = Consent(redactor)
+        self._call = call
+        self._parts: dict[type, object] = {}
+
+    def apply(self, config: Config, secrets: Secrets) -> None:
+        """Go by another configuration from now on."""
+        self.settings = config
+        self._secrets = secrets
+
+    def lend(self, part: object) -> None:
+        """Let built-in packs use a part of the engine; they find it by its type."""
+        self._parts[type(part)] = part
+
+    def part(self, kind: type[Part]) -> Part:
+        """Return a part that was lent; raises ToolError where this engine has none."""
+        found = self._parts.get(kind)
+        if not isinstance(found, kind):
+            raise ToolError(f"there is no {kind.__name__} here")
+        return found
+
+    def options_of(self, tool: str) -> Arguments:
+        """Return the pack's own configuration."""
+        settings = self.settings.packs.get(tool.partition(".")[0])
+        return settings.options if settings else {}
+
+    def secret_for(self, tool: str, name: str) -> str:
+        """Return a declared secret; from then on its value is known and redacted."""
+        if name not in self.registry.get(tool).secrets:
+            raise ToolError(f"the pack of {tool} does not declare the secret {name}")
+        value = self._secrets.get(name)
+        if not value:
+            raise ToolError(f"the secret {name} is not set; put it into secrets.yaml or into the environment")
+        self._redactor.learn(value)
+        return value
+
+    async def call_within(self, context: CallContext, name: str, arguments: Arguments) -> ToolValue:
+        """Make a call for a tool: through the same door, within what is left of its own time."""
+        caller = replace(context.caller, remaining=context.remaining, timeout=None, hold=context.held)
+        return await self._call(name, arguments, caller, context.depth + 1)
+
+    async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
+        """Tell whoever waits, without secrets."""
+        if context.caller.progress is not None:
+            await context.caller.progress(done, total, self._redactor.text(message))
+
+    async def ask_within(self, context: CallContext, question: str) -> bool:
+        """Ask the person in front of the caller, without secrets."""
+        return await self._consent.ask(question, context.caller, context.tool, self.hold_within(context))
+
+    def hold_within(self, context: CallContext) -> AbstractContextManager[None]:
+        """Stop the clock of a call, of the calls around it and of the run."""
+        return _all_held(context)
+
+
+@contextmanager
+def _all_held(context: CallContext) -> Iterator[None]:
+    with held(context.caller):
+        context.hold()
+        try:
+            yield
+        finally:
+            context.release()
