@@ -18,30 +18,39 @@ import time
 
 from ot_guardian.ledger import Ledger, inherit_ledger
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 GRACE = 2.0  # seconds
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
-_SHARE_LEDGER = "--share-ledger"
+_LEDGER_SHARED = "shared"
+_LEDGER_KEPT = "kept"
 
 
-def guarded(command: list[str], *, share_ledger: bool = False) -> list[str]:
+def guarded(command: Sequence[str], *, stdin: int = 0, share_ledger: bool = False) -> list[str]:
     """The command that starts a program below a guardian, on this interpreter.
 
-    The program inherits nothing of the guardian's, unless it is to write into the ledger too, and what is set for
-    Python in its environment does not reach the guardian.
+    `stdin` is an inherited descriptor that the program reads in place of the guardian's stdin, which may then be of
+    any kind. The program inherits nothing of the guardian's, unless it is to write into the ledger too, and what is
+    set for Python in its environment does not reach the guardian.
     """
-    options = [_SHARE_LEDGER] if share_ledger else []
     main_file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
+    options = [_LEDGER_SHARED if share_ledger else _LEDGER_KEPT, str(stdin)]
     return [sys.executable, "-I", "-S", main_file, *options, *command]
 
 
 def main(words: list[str]) -> None:
     """Become the guardian of a program; the words are those that `guarded` has put after the file."""
-    share = words[0] == _SHARE_LEDGER
-    guarded_now = divide(inherit_ledger(share=share))
+    ledger, stdin, *command = words
+    guarded_now = divide(inherit_ledger(share=ledger == _LEDGER_SHARED))
+    if stdin != "0":
+        os.dup2(int(stdin), 0)
+        os.close(int(stdin))
     os.read(guarded_now, 1)
-    _become(words[1:] if share else words)
+    _become(command)
 
 
 def divide(ledger: Ledger, *, grace: float = GRACE) -> int:

@@ -12,7 +12,7 @@ from anyio import to_thread
 from ot.errors import VoiceError
 from ot_voice.audio import RATE
 from ot_voice.library import load_library
-from ot_voice.programs import run_program
+from ot_voice.programs import transform
 
 _HEAD = 44  # bytes before the samples in the WAVs that we write
 
@@ -29,7 +29,7 @@ class AplayPlayer:
     """ALSA's own player, in a process for each sentence."""
 
     async def play(self, wav: bytes) -> None:
-        await run_program(["aplay", "-q", "-"], wav)
+        await transform(["aplay", "-q", "-"], wav)
 
 
 class DevicePlayer:

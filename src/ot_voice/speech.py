@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ot.errors import VoiceError
 from ot_voice.players import Player
-from ot_voice.programs import run_program
+from ot_voice.programs import transform
 from ot_voice.resampling import Resampler
 from ot_voice.wav import read_samples, write_wav
 
@@ -43,7 +43,7 @@ class EspeakSpeaker:
         command = [path, "-b", "1", "-v", self._voice, "-s", str(self._speed), "--stdin", "--stdout"]
         # In double brackets espeak-ng reads phonemes.
         text = sentence.replace("[[", "[").replace("]]", "]")
-        wav = await run_program(command, text.encode(errors="replace"))
+        wav = await transform(command, text.encode(errors="replace"))
         if not wav:
             raise VoiceError(self._program, f"it said nothing; is there a voice {self._voice!r}?")
         return _in_our_form(wav, self._program)

@@ -79,7 +79,7 @@ async def test_files_are_kept_in_order_where_there_is_no_loudspeaker(tmp_path: P
 
 async def test_stopped_speech_leaves_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLOW_ESPEAK_FOLDER", str(tmp_path))
-    files = [tmp_path / "pid", tmp_path / "child"]
+    files = [tmp_path / "pid", tmp_path / "child", tmp_path / "apart"]
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(EspeakSpeaker(Collected(), program=str(SLOW)).say, "Hello.")

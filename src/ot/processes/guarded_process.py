@@ -228,7 +228,9 @@ class GuardedProcess:
         self.on_stderr(data)
 
 
-def start_guarded(command: Sequence[str], *, environ: Mapping[str, str], cwd: Path) -> GuardedProcess:
+def start_guarded(
+    command: Sequence[str], *, environ: Mapping[str, str], cwd: Path, pass_fds: Sequence[int] = ()
+) -> GuardedProcess:
     """Start a command whose first process is a guardian; raises OSError."""
     ledger = Ledger(os.memfd_create("onetool-ledger"))
     try:
@@ -238,7 +240,7 @@ def start_guarded(command: Sequence[str], *, environ: Mapping[str, str], cwd: Pa
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            pass_fds=[ledger.descriptor],
+            pass_fds=[ledger.descriptor, *pass_fds],
             env={**environ, VARIABLE: str(ledger.descriptor)},
             cwd=cwd,
             start_new_session=True,  # a Ctrl-C in the terminal is for the server, which ends us in order

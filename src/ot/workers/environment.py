@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from ot.logs import LogSpan, write_log
-from ot.processes.guarded_process import start_guarded
 from ot.processes.plain_environment import plain_environment
+from ot.processes.run_program import Finished, run_program
 from ot.processes.sdk_folder import sdk_folder
 from ot.workers.environment_stamp import read_stamp, write_stamp
 from ot.workers.host import WorkerHost
@@ -78,7 +78,7 @@ async def _interpreter(file: Path, header: ScriptHeader, host: WorkerHost, tell:
 
 async def _sync(file: Path, header: ScriptHeader, host: WorkerHost, tell: Tell) -> Path:
     """Let uv make the environment: of what it has, and only if that is not enough, of what it can fetch."""
-    uv = guarded(_uv(host))
+    uv = _uv(host)
     sync = [*uv, "sync", "--script", str(file), *_OPTIONS]
     with LogSpan("worker.sync", file=file) as span:
         done = await _run([*sync, "--offline"], host)
@@ -87,30 +87,16 @@ async def _sync(file: Path, header: ScriptHeader, host: WorkerHost, tell: Tell) 
             tell(f"installing its dependencies ({', '.join(header.dependencies) or 'none'})")
             done = await _run(sync, host, lambda line: tell(f"installing its dependencies: {line}"))
         if done.status != 0:
-            raise PreparationError(f"its dependencies cannot be installed. uv says:\n{done.said}")
+            raise PreparationError(f"its dependencies cannot be installed. uv says:\n{done.tail}")
         found = await _run([*uv, "python", "find", "--script", str(file), "--offline"], host)
-    if found.status != 0 or not found.printed:
-        raise PreparationError(f"the interpreter of its environment was not found. uv says:\n{found.said}")
-    return Path(found.printed)
+    if found.status != 0 or not found.output.strip():
+        raise PreparationError(f"the interpreter of its environment was not found. uv says:\n{found.tail}")
+    return Path(os.fsdecode(found.output.strip()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    status: int
-    printed: str  # on stdout
-    said: str  # on stderr
-
-
-async def _run(command: Sequence[str], host: WorkerHost, tell: Tell = lambda _: None) -> _Done:
-    process = start_guarded(command, environ=uv_environment(host.environ), cwd=host.project)
-    output: list[bytes] = []
-    process.on_output = output.append
-    process.on_stderr = lambda data: tell(_last_line(data))
-    try:
-        await process.ended.wait()
-    finally:
-        await process.close(patience=0)
-    return _Done(process.exit_code, os.fsdecode(b"".join(output).strip()), process.tail)
+async def _run(command: Sequence[str], host: WorkerHost, tell: Tell = lambda _: None) -> Finished:
+    environ = uv_environment(host.environ)
+    return await run_program(command, environ=environ, cwd=host.project, on_stderr=lambda data: tell(_last_line(data)))
 
 
 def _uv(host: WorkerHost) -> list[str]:

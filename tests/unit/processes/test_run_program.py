@@ -1,0 +1,52 @@
+"""Programs are run to their end, with their input as a file and nothing of them left."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from ot.processes.run_program import Finished, run_program
+
+
+async def run(source: str, stdin: bytes = b"", *, output_limit: int = 10**7) -> Finished:
+    command = [sys.executable, "-c", source]
+    return await run_program(command, stdin=stdin, environ=os.environ, cwd=Path.cwd(), output_limit=output_limit)
+
+
+async def test_what_it_reads_and_prints_are_bytes() -> None:
+    done = await run("import sys; sys.stdout.buffer.write(sys.stdin.buffer.read()[::-1])", b"\x00abc" * 100_000)
+
+    assert (done.status, done.output) == (0, b"cba\x00" * 100_000)
+
+
+async def test_its_status_and_the_end_of_its_stderr_are_told() -> None:
+    done = await run("import sys; sys.exit('no more paper')")
+
+    assert done == Finished(1, b"", "no more paper")
+
+
+async def test_it_inherits_nothing_but_its_streams() -> None:
+    done = await run("import os; print(sorted(os.listdir('/proc/self/fd')), 'OT_GUARDIAN_LEDGER' in os.environ)")
+
+    assert done.output == b"['0', '1', '2', '3'] False\n"  # 3 is the folder that it lists
+
+
+async def test_one_that_does_not_exist_is_named() -> None:
+    done = await run_program(["no-such-program"], environ=os.environ, cwd=Path.cwd())
+
+    assert (done.status, done.tail) == (127, "no-such-program cannot be started: No such file or directory")
+
+
+async def test_one_that_prints_too_much_is_killed() -> None:
+    done = await run("while True: print('x' * 1000)", output_limit=1000)
+
+    assert done.status == 137
+
+
+async def test_what_it_leaves_running_ends_with_it() -> None:
+    left = "import subprocess; print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid)"
+
+    done = await run(left)
+
+    assert not Path(f"/proc/{int(done.output)}").exists()
