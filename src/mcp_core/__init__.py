@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mcp_core.argument_problems import ArgumentProblemsError
     from mcp_core.consent import requires_consent
+    from mcp_core.failure_report import Report, quote_name
     from mcp_core.known_secrets import KnownSecrets
     from mcp_core.line_log import TRACE
     from mcp_core.redaction import Redactor
@@ -15,6 +17,22 @@ if TYPE_CHECKING:
     from mcp_core.server_library import Answer, ServerLibrary, Unanswered
     from mcp_core.tool_arguments import ToolArguments
     from mcp_core.tool_decorator import ExtMcpToolDecorator
+else:  # Some need pydantic, which a process that wants only a small module of this package should not load.
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "argument_problems": ["ArgumentProblemsError"],
+            "consent": ["requires_consent"],
+            "failure_report": ["Report", "quote_name"],
+            "known_secrets": ["KnownSecrets"],
+            "line_log": ["TRACE"],
+            "redaction": ["Redactor"],
+            "result": ["Result", "ToolReply"],
+            "server_library": ["Answer", "ServerLibrary", "Unanswered"],
+            "tool_arguments": ["ToolArguments"],
+            "tool_decorator": ["ExtMcpToolDecorator"],
+        },
+    )
 
 __all__ = [
     "TRACE",
@@ -23,34 +41,12 @@ __all__ = [
     "ExtMcpToolDecorator",
     "KnownSecrets",
     "Redactor",
+    "Report",
     "Result",
     "ServerLibrary",
     "ToolArguments",
     "ToolReply",
     "Unanswered",
+    "quote_name",
     "requires_consent",
 ]
-
-# Loaded on first use: some need pydantic, which a process that only wants a small module of ours should not pay for.
-_HOMES = {
-    "TRACE": "line_log",
-    "Answer": "server_library",
-    "ArgumentProblemsError": "argument_problems",
-    "ExtMcpToolDecorator": "tool_decorator",
-    "KnownSecrets": "known_secrets",
-    "Redactor": "redaction",
-    "Result": "result",
-    "ServerLibrary": "server_library",
-    "ToolArguments": "tool_arguments",
-    "ToolReply": "result",
-    "Unanswered": "server_library",
-    "requires_consent": "consent",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found

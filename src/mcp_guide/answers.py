@@ -31,5 +31,4 @@ async def answer_awaited(work: Awaitable[Result[T]]) -> Result[T]:
     try:
         return await work
     except (GuideError, OSError) as error:
-        report = word_error(error)
-        return Result.failure(report.text, report.kind, instruction=report.instruction)
+        return word_error(error).to_result()

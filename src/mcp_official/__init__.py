@@ -1,7 +1,35 @@
-"""The official MCP SDK, as the servers of ours that are built with it need it."""
+"""The shell of our MCP servers on the official SDK: tools, questions to a person, stdin and stdout."""
 
 from __future__ import annotations
 
-from mcp_official.library import OfficialLibrary
+from typing import TYPE_CHECKING
 
-__all__ = ["OfficialLibrary"]
+from mcp_core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from mcp_official.library import OfficialLibrary
+    from mcp_official.messages import MAX_LINE
+    from mcp_official.program import LOG_LEVELS, OK, USAGE, complain, serve_program
+    from mcp_official.server import DeclaredToolsServer, wait_for_signal
+else:  # Whoever asks a program for --help should not wait for the SDK.
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "library": ["OfficialLibrary"],
+            "messages": ["MAX_LINE"],
+            "program": ["LOG_LEVELS", "OK", "USAGE", "complain", "serve_program"],
+            "server": ["DeclaredToolsServer", "wait_for_signal"],
+        },
+    )
+
+__all__ = [
+    "LOG_LEVELS",
+    "MAX_LINE",
+    "OK",
+    "USAGE",
+    "DeclaredToolsServer",
+    "OfficialLibrary",
+    "complain",
+    "serve_program",
+    "wait_for_signal",
+]

@@ -13,10 +13,10 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcp_official import MAX_LINE, wait_for_signal
 from onetool.http_token import accepts
 from onetool.late_app import LateApp
-from onetool.messages import MAX_LINE
-from onetool.server import build_server, wait_for_signal
+from onetool.server import OneToolServer
 
 PATH = "/mcp"
 _PATIENCE = 1  # seconds for open connections when the server is told to end
@@ -73,7 +73,7 @@ async def serve_http(
 
 
 def _build_web_app(app: LateApp, hosts: set[str], token: str | None) -> ASGIApp:
-    web_app = build_server(app).streamable_http_app(
+    web_app = OneToolServer(app).streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_LINE,
         transport_security=TransportSecuritySettings(

@@ -25,5 +25,4 @@ async def answer(work: Awaitable[Result[T]]) -> Result[T]:
     try:
         return await work
     except ZwaveError as error:
-        report = word_error(error)
-        return Result.failure(report.text, report.kind, instruction=report.instruction)
+        return word_error(error).to_result()

@@ -1,11 +1,11 @@
-"""What a caller is told when something went wrong: the only place with the sentences."""
+"""Errors in the words that a caller reads; no other place has the sentences."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from mcp_core import Report, quote_name
 from zwave_mcp.errors import (
     AmbiguousDeviceError,
     BadSettingError,
@@ -25,17 +25,6 @@ from zwave_mcp.errors import (
 )
 from zwave_mcp.nodes import Status
 
-_SHOWN = 100  # characters of a name
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A sentence, a word that code can decide by, and what an agent can do next."""
-
-    text: str
-    kind: str
-    instruction: str | None = None
-
 
 def word_error(error: ZwaveError) -> Report:
     """Word an error of the network."""
@@ -44,14 +33,14 @@ def word_error(error: ZwaveError) -> Report:
             return _unknown_device(error)
         case AmbiguousDeviceError():
             names = _list_candidates(error.candidates)
-            text = f"{_quote(error.wanted)} can be several devices: {names}."
+            text = f"{quote_name(error.wanted)} can be several devices: {names}."
             return Report(text, "ambiguous_device", "Ask which one is meant, or use its node number.")
         case UnableError():
             return _unable(error)
         case EndpointError():
             return _endpoint(error)
         case BadSettingError():
-            text = f"{_quote(error.device)} does not accept {error.given}; it accepts {error.expected}."
+            text = f"{quote_name(error.device)} does not accept {error.given}; it accepts {error.expected}."
             return Report(text, "bad_setting")
         case UnreachableError():
             return _unreachable(error)
@@ -75,7 +64,7 @@ def _word_failure(error: ZwaveError) -> Report:
             text = f"The Z-Wave server gave no answer to {error.request} in {error.seconds:g} s."
             return Report(text, "no_answer", "Look at the device's values before you try again.")
         case CommandFailedError():
-            return Report(f"{_quote(error.device)} was not changed: {error.reason.rstrip('.')}.", "command_failed")
+            return Report(f"{quote_name(error.device)} was not changed: {error.reason.rstrip('.')}.", "command_failed")
         case NotConfirmedError():
             return _not_confirmed(error)
         case RefusedError():
@@ -85,7 +74,7 @@ def _word_failure(error: ZwaveError) -> Report:
 
 
 def _unknown_device(error: UnknownDeviceError) -> Report:
-    sentence = f"There is no device {_quote(error.wanted)}."
+    sentence = f"There is no device {quote_name(error.wanted)}."
     if not error.total:
         return Report(f"{sentence} The network has no devices at all.", "unknown_device")
     text = f"{sentence} The nearest of {error.total}: {_list_candidates(error.nearest)}."
@@ -94,29 +83,27 @@ def _unknown_device(error: UnknownDeviceError) -> Report:
 
 def _unable(error: UnableError) -> Report:
     what = f"it is a {' and '.join(error.abilities)}" if error.abilities else "it offers nothing that can be set"
-    return Report(f"{_quote(error.device)} cannot be {error.wish}: {what}.", "unable")
+    return Report(f"{quote_name(error.device)} cannot be {error.wish}: {what}.", "unable")
 
 
 def _endpoint(error: EndpointError) -> Report:
     parts = ", ".join(map(str, error.available))
     if error.endpoint is None:
-        text = f"{_quote(error.device)} has several parts that can be {error.wish}: endpoints {parts}."
+        text = f"{quote_name(error.device)} has several parts that can be {error.wish}: endpoints {parts}."
         return Report(text, "endpoint_needed", "Say which with endpoint.")
-    text = f"{_quote(error.device)} has no endpoint {error.endpoint} that can be {error.wish}, only {parts}."
+    text = f"{quote_name(error.device)} has no endpoint {error.endpoint} that can be {error.wish}, only {parts}."
     return Report(text, "unknown_endpoint")
 
 
 def _unreachable(error: UnreachableError) -> Report:
     seen = f"; it was last heard {error.last_seen}" if error.last_seen else ""
     if error.status is Status.DEAD:
-        text = f"{_quote(error.device)} is dead: the controller cannot reach it{seen}. Nothing was sent."
+        text = f"{quote_name(error.device)} is dead: the controller cannot reach it{seen}. Nothing was sent."
         return Report(text, "device_dead", "Call ping to see whether it has come back.")
     if error.status is Status.ASLEEP:
-        text = (
-            f"{_quote(error.device)} is asleep: it hears nothing until it wakes up by itself{seen}. Nothing was sent."
-        )
+        text = f"{quote_name(error.device)} is asleep: it hears nothing until it wakes up{seen}. Nothing was sent."
         return Report(text, "device_asleep", "Its values are those of the last time it was awake.")
-    text = f"{_quote(error.device)} is not yet interviewed by the driver{seen}. Nothing was sent."
+    text = f"{quote_name(error.device)} is not yet interviewed by the driver{seen}. Nothing was sent."
     return Report(text, "device_not_ready", "Try again in a while.")
 
 
@@ -126,7 +113,7 @@ def _not_confirmed(error: NotConfirmedError) -> Report:
         state = f"after {error.seconds:g} s it still reports {last} where {wanted} was asked for"
     else:
         state = f"it has not answered for {error.seconds:g} s; the last known value is {last}, asked for was {wanted}"
-    text = f"The command for {_quote(error.device)} was accepted, but the device does not confirm it: {state}."
+    text = f"The command for {quote_name(error.device)} was accepted, but the device does not confirm it: {state}."
     return Report(text, "not_confirmed", "Do not report it as done.")
 
 
@@ -135,12 +122,6 @@ def _list_candidates(candidates: Sequence[Candidate]) -> str:
 
 
 def _describe(candidate: Candidate) -> str:
-    place = f" in {_quote(candidate.location)}" if candidate.location else ""
+    place = f" in {quote_name(candidate.location)}" if candidate.location else ""
     what = f" ({', '.join(candidate.abilities)})" if candidate.abilities else ""
-    return f"node {candidate.node} {_quote(candidate.name)}{place}{what}"
-
-
-def _quote(name: str) -> str:
-    """Put a name of any content on one line."""
-    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
-    return json.dumps(shown, ensure_ascii=not shown.isprintable())
+    return f"node {candidate.node} {quote_name(candidate.name)}{place}{what}"

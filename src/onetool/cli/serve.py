@@ -52,11 +52,11 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
     import anyio
 
     from onetool.late_app import open_late_app
-    from onetool.server import serve_stdio
+    from onetool.server import OneToolServer
 
     async def serve() -> None:
         async with open_late_app(partial(_open_app, loaded, launched)) as app:
-            await serve_stdio(app, source=source, sink=sink)
+            await OneToolServer(app).serve_stdio(source=source, sink=sink, on_first_sent=app.want)
 
     try:
         anyio.run(serve)

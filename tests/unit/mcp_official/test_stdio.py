@@ -12,7 +12,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest
 
-from onetool.stdio import MessageReader, MessageWriter
+from mcp_official.stdio import MessageReader, MessageWriter
 
 pytestmark = pytest.mark.anyio
 

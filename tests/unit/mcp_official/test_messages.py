@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, JSONRPCRequest
 
-from onetool.messages import LineBuffer, MalformedLineError, parse_message
+from mcp_official.messages import LineBuffer, MalformedLineError, parse_message
 
 
 def answer_to(line: bytes) -> tuple[int, str | int | None] | None:

@@ -16,7 +16,7 @@ from typing import Self
 import anyio
 from mcp.shared.message import SessionMessage
 
-from onetool.messages import LineBuffer, MalformedLineError, parse_message
+from mcp_official.messages import LineBuffer, MalformedLineError, parse_message
 
 _CHUNK = 64 * 1024  # a larger buffer costs more to allocate than it saves
 _FINISH_LINE = 1.0  # seconds for the rest of a line whose sender was cancelled

@@ -1,0 +1,113 @@
+"""The shell of our MCP servers: the SDK's server with declared tools, which claims no more than it has."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.metadata import version
+from types import ModuleType
+from typing import TypeVar
+
+import anyio
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.exceptions import MCPError
+from mcp_types import METHOD_NOT_FOUND
+
+from mcp_core import ExtMcpToolDecorator, ToolArguments
+from mcp_official.library import OfficialLibrary
+from mcp_official.stdio import MessageReader, MessageWriter
+
+State = TypeVar("State")
+
+_OPTIONAL = frozenset({"prompts", "resources"})  # MCPServer offers these of its own accord
+
+
+class DeclaredToolsServer(MCPServer[State]):
+    """The SDK's server with the tools that `modules` of one package declare.
+
+    `open_state` gives what the tools find as their lifespan context. `offers` names what there is beside tools.
+    `argument_models` has what each tool takes, by its final name.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        instructions: str,
+        open_state: Callable[[], AbstractAsyncContextManager[State]],
+        modules: Sequence[ModuleType],
+        offers: Collection[str] = (),
+    ) -> None:
+        @asynccontextmanager
+        async def lifespan(_: MCPServer[State]) -> AsyncIterator[State]:
+            async with open_state() as state:
+                yield state
+
+        super().__init__(
+            name,
+            version=version("onetool"),
+            instructions=instructions,
+            lifespan=lifespan,
+            subscriptions=False,
+            middleware=[_hide(_OPTIONAL.difference(offers))],
+        )
+        self.argument_models = self._register(modules)
+
+    def _register(self, modules: Sequence[ModuleType]) -> dict[str, type[ToolArguments]]:
+        tools = ExtMcpToolDecorator(self, library=OfficialLibrary())
+        for module in modules:
+            ToolArguments.redeclare(module)
+        for function in ToolArguments.get_declared_tools(package=modules[0].__package__).values():
+            tools.tool(description=ToolArguments.build_tool_description(function))(function)
+        return tools.models
+
+    async def serve(self, reader: MessageReader, writer: MessageWriter) -> None:
+        """Serve one client, in the protocol era it opens with, until it closes its side."""
+        # MCPServer has no public way to be run on streams of one's own.
+        server = self._lowlevel_server
+        await server.run(reader, writer, server.create_initialization_options())
+
+    async def serve_stdio(
+        self, *, source: int, sink: int, on_first_sent: Callable[[], None] | None = None
+    ) -> int | None:
+        """Serve the client at these descriptors until it leaves or a signal asks this process to end.
+
+        Calls that are still going are cancelled in both cases. Returns the number of the signal, if there was one.
+        """
+        signalled = None
+        writer = MessageWriter(sink, on_first_sent=on_first_sent)
+        reader = MessageReader(source, writer)
+
+        async def stop_on_signal() -> None:
+            nonlocal signalled
+            signalled = await wait_for_signal()
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop_on_signal)
+            await self.serve(reader, writer)
+            tasks.cancel_scope.cancel()
+        return signalled
+
+
+async def wait_for_signal() -> int:
+    """Wait until this process is asked to end, and return by which signal; a second one then ends it at once."""
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        return await anext(aiter(signals))
+
+
+def _hide(features: Collection[str]) -> ServerMiddleware[object]:
+    """Build the middleware that takes back what MCPServer offers and the server does not have."""
+
+    async def hide(ctx: ServerRequestContext[object], call_next: CallNext) -> HandlerResult:
+        if ctx.method.partition("/")[0] in features:
+            raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
+        result = await call_next(ctx)
+        if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
+            for feature in features:
+                result["capabilities"].pop(feature, None)
+        return result
+
+    return hide
