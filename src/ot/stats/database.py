@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ot.errors import StatsUnavailableError
-from ot.stats.recorder import BUSY_TIMEOUT
 
+BUSY_TIMEOUT = 5.0  # seconds that one waits for other servers
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _MOST_ASIDE = 6  # files: two databases, each with the two that SQLite puts beside it
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -56,13 +56,14 @@ class BusyError(Exception):
 
 
 def open_database(
-    file: Path, *, patience: float = BUSY_TIMEOUT, migrations: Migrations = MIGRATIONS
+    file: Path, *, patience: float | None = None, migrations: Migrations = MIGRATIONS
 ) -> sqlite3.Connection:
     """Open the database; it is made, or brought to this version, if need be."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # Made by us, so that nobody else can read it; the files that SQLite puts beside it get the same mode.
     os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    connection = sqlite3.connect(file, timeout=patience, isolation_level=None, check_same_thread=False)
+    timeout = BUSY_TIMEOUT if patience is None else patience
+    connection = sqlite3.connect(file, timeout=timeout, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         _check_version(connection, file, migrations)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 STATS_FILE = "stats.db"
 INTERVAL = 1.0  # seconds between two batches
-BUSY_TIMEOUT = 5.0  # seconds that one waits for other servers
 MOST_PENDING = 50_000  # notes; further ones are dropped until the database can be written again
 UNKNOWN_TOOL = "(unknown)"  # under which calls are counted that name no tool
 _CLOSING_PATIENCE = 10.0  # seconds
@@ -35,7 +34,7 @@ class Recorder:
     """Notes what happens. Closed by whoever opened it, which writes what is left."""
 
     def __init__(
-        self, file: Path, *, keep_days: int = 365, interval: float = INTERVAL, patience: float = BUSY_TIMEOUT
+        self, file: Path, *, keep_days: int = 365, interval: float = INTERVAL, patience: float | None = None
     ) -> None:
         self.file = file
         self.problem = ""  # why nothing is being written, if so
@@ -43,7 +42,7 @@ class Recorder:
         self.server = int.from_bytes(os.urandom(4)) >> 1
         self._keep_days = keep_days
         self._interval = interval
-        self._patience = patience
+        self._patience = patience  # seconds for other servers; None: as long as is usual
         self._runs = 0
         self._pending: deque[Note] = deque()
         self._noted = threading.Event()

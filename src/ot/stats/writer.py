@@ -23,7 +23,7 @@ _TABLES = ("calls", "runs", "models")
 class Writer:
     """Writes batches, one transaction each. Not for several threads at once."""
 
-    def __init__(self, file: Path, server: int, *, keep_days: int, patience: float) -> None:
+    def __init__(self, file: Path, server: int, *, keep_days: int, patience: float | None) -> None:
         self._file = file
         self._patience = patience
         self._server = server
