@@ -6,6 +6,7 @@ import builtins
 import errno
 import gc
 import io
+import itertools
 import linecache
 import signal
 import sys
@@ -25,6 +26,7 @@ from ot_kernel.wire import Channel, Message
 INTERRUPT = signal.SIGUSR1
 MAX_FRAMES = 20
 MAX_TEXT = 4_000
+MAX_NOTES = 20
 _NOTHING = object()
 _INSPECT_COROUTINE = 0x80  # inspect.CO_COROUTINE
 
@@ -130,7 +132,7 @@ class ProgramRun:
             frames.append(self._frame(error.lineno, "<module>"))
         return {
             "op": "error",
-            "type": type(error).__name__,
+            "type": _type_name(error),
             "message": _message_of(error),
             "frames": frames[-MAX_FRAMES:],
             "names": [error.name] if isinstance(error, NameError) and isinstance(error.name, str) else [],
@@ -227,7 +229,7 @@ def _describe_indescribable(error: BaseException, inner: BaseException) -> Messa
     if isinstance(inner, RunInterrupted):
         return {"op": "interrupted", "frames": []}
     message = f"(its text could not be read: {type(inner).__name__})"
-    return {"op": "error", "type": type(error).__name__, "message": message, "frames": [], "names": [], "notes": []}
+    return {"op": "error", "type": _type_name(error), "message": message, "frames": [], "names": [], "notes": []}
 
 
 def _message_of(error: BaseException) -> str:
@@ -241,7 +243,15 @@ def _message_of(error: BaseException) -> str:
             text = str(error)
     except BaseException as inner:  # noqa: BLE001 - a broken __str__ must not hide the error itself
         text = f"(its text could not be read: {type(inner).__name__})"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
+
+
+def _type_name(error: BaseException) -> str:
+    return _cut(type(error).__name__)
 
 
 def _ran(traceback: TracebackType) -> bool:
@@ -253,7 +263,7 @@ def _ran(traceback: TracebackType) -> bool:
 
 
 def _notes_of(error: BaseException) -> list[str]:
-    notes = [str(note)[:MAX_TEXT] for note in getattr(error, "__notes__", ())]
+    notes = [_cut(str(note)) for note in itertools.islice(getattr(error, "__notes__", ()), MAX_NOTES)]
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         notes.append("A file of a run, and what it prints, may be 64 MB at most.")
     elif isinstance(error, PermissionError) and not isinstance(error, ToolError):
@@ -264,7 +274,7 @@ def _notes_of(error: BaseException) -> list[str]:
         notes.append("The memory limit of a run is execution.memory in the configuration.")
     cause = error.__cause__
     if cause is not None:
-        notes.append(f"caused by {type(cause).__name__}: {_message_of(cause)}")
+        notes.append(f"caused by {_type_name(cause)}: {_message_of(cause)}")
     return notes
 
 

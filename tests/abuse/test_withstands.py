@@ -117,6 +117,75 @@ async def test_code_that_ends_its_own_process_is_told_how_it_ended(server: Abuse
     assert await server.is_well()
 
 
+FORGE = "import os, json, time\ndef forge(**m):\n    m = json.dumps(m).encode()\n    os.write(4, len(m).to_bytes(4, 'big') + m)\n    time.sleep(60)\n"
+
+LONG = {
+    "the name of an exception": "raise type('E' * 300_000, (Exception,), {})()",
+    "the name of an exception that is not to be described": (
+        "class M(type):\n    def __instancecheck__(*_): raise ValueError\n"
+        "class E(Exception):\n    @property\n    def __notes__(self): raise ValueError\nE.__name__ = 'E' * 300_000\nraise E"
+    ),
+    "the name of a cause": "raise ValueError('x') from type('E' * 300_000, (Exception,), {})()",
+    "a message": "raise ValueError('x' * 300_000)",
+    "a message that cannot be encoded": "raise ValueError(chr(0xd800) * 300_000)",
+    "a missing key": "{}['k' * 300_000]",
+    "many notes": "error = ValueError('x')\nfor _ in range(3000): error.add_note('n' * 4000)\nraise error",
+    "a group of exceptions": "raise ExceptionGroup('g' * 300_000, [ValueError('x' * 300_000)])",
+    "a status": "raise SystemExit('x' * 300_000)",
+    "the names of functions": (
+        "import sys\nscope = {}\nfor n in range(20):\n"
+        "    name, inner = f'f{n}' + 'x' * 50_000, f'f{n - 1}' + 'x' * 50_000 if n else 'fail'\n"
+        "    exec(compile('\\n' * n + f'def {name}(): {inner}()', '<run>', 'exec'), scope)\n"
+        "scope[name]()"
+    ),
+    "the name of a file": "compile('(', 'n' * 300_000, 'exec')",
+    "the text of a syntax error": "raise SyntaxError('m' * 300_000, ('<run>', 1, 1, 't' * 300_000))",
+    "a line of the code": f"x = 1; 1 / 0; {'x' * 300_000}",
+    "a name that nobody defined": "n" * 300_000,
+    "a name that is said to be undefined": "raise NameError('x', name='n' * 300_000)",
+    "a pack that is not there": f"{'n' * 300_000}.tool()",
+    "packs that are not there": "\n".join(f"{'n' * 20_000}{number}.tool()" for number in range(20)),
+    "a tool that is not there": f"demo.{'n' * 300_000}()",
+    "a tool that is not there, by name": "getattr(demo, 'n' * 300_000)()",
+    "an argument that no tool has": f"demo.upper({'n' * 300_000}=1)",
+    "an argument that no tool has, unpacked": "demo.upper(**{'n' * 300_000: 1})",
+    "much printed before": "print('p' * 300_000)\nraise type('E' * 300_000, (Exception,), {})()",
+    "a snippet that is not there": f"${'n' * 300_000}",
+    "a forged error": (
+        f"{FORGE}forge(op='error', type='E' * 90_000, message='m' * 90_000, names=['n' * 90_000], notes=['o' * 90_000] * 3, "
+        "frames=[[n, 'f' * 40_000, 's' * 40_000] for n in range(5)])"
+    ),
+    "a forged circle of aliases": f"{FORGE}forge(op='alias_cycle', names=['n' * 90_000] * 9)",
+    "a forged word": f"{FORGE}forge(op='x' * 900_000)",
+}
+
+
+@pytest.mark.parametrize("code", LONG.values(), ids=LONG.keys())
+async def test_whatever_an_error_is_made_of_its_answer_stays_within_the_limit(server: Abused, code: str) -> None:
+    told = await server.run(code)
+
+    assert told.is_error
+    assert "2 s" not in told.text
+    assert len(told.text) <= 20_000
+    assert await server.is_well()
+
+
+LONG_NAMES = {
+    "a record": "import dataclasses\ndataclasses.make_dataclass('R' * 300_000, ['a'])(1)",
+    "a record that crosses": "import dataclasses\ndataclasses.make_dataclass('R' * 60_000, ['a'])('x' * 19_995)",
+    "a class": "type('C' * 300_000, (), {})",
+    "a key": "{'k' * 300_000: 1}",
+}
+
+
+@pytest.mark.parametrize("code", LONG_NAMES.values(), ids=LONG_NAMES.keys())
+async def test_long_names_in_a_value_do_not_lengthen_its_answer(server: Abused, code: str) -> None:
+    told = await server.run(code)
+
+    assert not told.is_error
+    assert len(told.text) <= 20_000
+
+
 CHATTER = """
 import threading
 def chatter():

@@ -38,7 +38,23 @@ _START = (
 )
 
 _SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
-_SYSTEM_FACTS = ("/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache", "/dev/zero", "/dev/urandom")
+# What the standard library opens wherever it finds it. None of it is anybody's secret; refused, it would raise where
+# no program expects it.
+SYSTEM_FACTS = (
+    "/usr/share/zoneinfo",
+    "/etc/localtime",
+    "/etc/ld.so.cache",
+    "/dev/zero",
+    "/dev/urandom",
+    "/etc/mime.types",
+    "/etc/httpd/mime.types",
+    "/etc/httpd/conf/mime.types",
+    "/etc/apache/mime.types",
+    "/etc/apache2/mime.types",
+    "/usr/local/etc/httpd/conf/mime.types",
+    "/usr/local/lib/netscape/mime.types",
+    "/usr/local/etc/mime.types",
+)
 _SINK = "/dev/null"
 _MEMORY_FILES = "/dev/shm"
 _PLENTY = 2**30
@@ -124,7 +140,7 @@ def _readable(packages: list[str]) -> Iterator[str]:
     yield os.path.join(sys.base_prefix, "lib")
     yield os.path.realpath(sys.executable)
     yield from _SYSTEM_LIBRARIES
-    yield from _SYSTEM_FACTS
+    yield from SYSTEM_FACTS
 
 
 def _without_nested(paths: Iterable[str]) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from typing import Any
 from ot.errors import OneToolError
 from ot.results.store import Stored
 
+MAX_NAME = 200  # characters of a name or a line of code: authors may make them as long as they like
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -91,4 +93,4 @@ def error_kind(outcome: Outcome) -> str:
     """The name of what went wrong; empty where nothing did."""
     if not isinstance(outcome, Failure):
         return ""
-    return outcome.error.type if isinstance(outcome.error, CodeError) else type(outcome.error).__name__
+    return outcome.error.type[:MAX_NAME] if isinstance(outcome.error, CodeError) else type(outcome.error).__name__

@@ -13,13 +13,15 @@ from ot.output import Rendered, escape_surrogates, render
 from ot.registry.registry import ToolRegistry
 from ot.results.preview import word_stored
 from ot.run.answer import Answer
-from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
+from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
 from ot.run.suggestions import suggest, suggest_narrower
 
 NO_VALUE = "Done: no value returned."
 
 _MOST_PLACES = 6
 _MOST_MESSAGE = 4000
+_LEAST_ERROR = 300  # characters: less would tell nobody what to do, whatever the limit is
+_FOR_NOTES = 150  # characters of what is said about text that was left out
 _MOST_STORED_PRINTED = 3000  # characters shown of what was printed, where all of it can be read
 _RETURN_LESS = "Return less: slice, filter or aggregate in the code."
 _NO_MODULE = "It is not installed where code runs; what packages do elsewhere, packs do here: ot.packs() lists them."
@@ -33,7 +35,8 @@ def render_answer(outcome: Outcome, *, inline_limit: int, registry: ToolRegistry
         case Nothing():
             return Answer(_below(outcome.printed, NO_VALUE, inline_limit))
         case Failure():
-            text = _word_failure(outcome.error, registry)
+            room = inline_limit - min(len(outcome.printed.text), inline_limit // 2)
+            text = _fit(_word_failure(outcome.error, registry), max(room - _FOR_NOTES, _LEAST_ERROR))
             return Answer(_below(outcome.printed, text, inline_limit), is_error=True)
 
 
@@ -77,6 +80,16 @@ def _below(printed: Printed, text: str, limit: int) -> str:
     return escape_surrogates(above + text)
 
 
+def _fit(text: str, room: int) -> str:
+    """Beginning and end of an error's text: its first line says what happened, its last what to do."""
+    text = escape_surrogates(text)
+    if len(text) <= room:
+        return text
+    end = room // 4
+    left_out = f"{len(text) - room:,} of {len(text):,} characters of the error left out"
+    return f"{text[: room - end]}\n[{left_out}]\n{text[len(text) - end :]}"
+
+
 def _excerpt(printed: Printed) -> str:
     """Beginning and end of what was printed and is stored, and where the rest can be read."""
     assert printed.stored is not None
@@ -95,6 +108,7 @@ def _shorten(printed: Printed, room: int) -> str:
     """Beginning and end of what was printed: a program says last what matters most."""
     text = printed.text
     if len(text) > room:
+        room = max(room - _FOR_NOTES, room // 2)
         head, tail = text[: room // 2], text[len(text) - room // 2 :]
         left_out = len(text) - len(head) - len(tail)
         text = f"{head}\n[{left_out:,} of {len(text):,} printed characters left out. Print less.]\n{tail}"
@@ -106,12 +120,17 @@ def _shorten(printed: Printed, room: int) -> str:
 def _word_failure(error: CodeError | OneToolError, registry: ToolRegistry) -> str:
     if not isinstance(error, CodeError):
         return word_error(error)
-    return "\n".join([_headline(error), *_places(error.frames), *error.notes, *_way_out(error, registry)])
+    notes = (_cut(note) for note in error.notes)
+    return "\n".join([_headline(error), *_places(error.frames), *notes, *_way_out(error, registry)])
 
 
 def _headline(error: CodeError) -> str:
-    message = error.message if len(error.message) <= _MOST_MESSAGE else f"{error.message[:_MOST_MESSAGE]}..."
-    return f"{error.type}: {message}" if message else error.type
+    kind = _cut(error.type, MAX_NAME)
+    return f"{kind}: {_cut(error.message)}" if error.message else kind
+
+
+def _cut(text: str, most: int = _MOST_MESSAGE) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _places(frames: tuple[Frame, ...]) -> list[str]:
@@ -119,8 +138,8 @@ def _places(frames: tuple[Frame, ...]) -> list[str]:
     places = []
     for frame, same in itertools.groupby(frames):
         count = sum(1 for _ in same)
-        function = "" if frame.function == "<module>" else f", in {frame.function}"
-        source = f": {frame.source.strip()}" if frame.source.strip() else ""
+        function = "" if frame.function == "<module>" else f", in {_cut(frame.function, MAX_NAME)}"
+        source = f": {_cut(frame.source.strip(), MAX_NAME)}" if frame.source.strip() else ""
         times = f"  ({count} times)" if count > 1 else ""
         places.append(f"  line {frame.line}{function}{source}{times}")
     if len(places) > _MOST_PLACES:
@@ -131,5 +150,5 @@ def _places(frames: tuple[Frame, ...]) -> list[str]:
 
 def _way_out(error: CodeError, registry: ToolRegistry) -> list[str]:
     if error.type == "NameError" and error.names:
-        return [suggest(error.names[0], registry)]
+        return [suggest(error.names[0][:MAX_NAME], registry)]
     return [_NO_MODULE] if error.type == "ModuleNotFoundError" else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from ot.config.models import ExecutionSettings
 from ot.errors import KernelStartError, SandboxError
+from ot.kernel import zygote_process
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from tests.unit.kernel.kernels import kernels, run, until
@@ -110,6 +112,35 @@ async def test_kernels_that_never_get_ready_refuse_runs_with_what_they_said(tmp_
     async with other_system("stillborn", tmp_path) as supply:
         with pytest.raises(KernelStartError, match="MemoryError: no room to live"):
             await run(supply, "1")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import mimetypes\nmimetypes.guess_type('a.png')[0] == 'image/png'",
+        "import mimetypes\nmimetypes.init()\nmimetypes.add_type('x/y', '.xy')\nmimetypes.guess_extension('x/y') == '.xy'",
+        "import locale\nlocale.setlocale(locale.LC_ALL, '')\nlocale.getpreferredencoding() == 'utf-8'",
+        "import ssl\nssl.get_default_verify_paths()\nlen(ssl.create_default_context().get_ciphers()) > 0",
+        "import hashlib\nlen(hashlib.new('sha256').hexdigest()) == 64",
+        "import netrc\ntry:\n    netrc.netrc()\nexcept FileNotFoundError:\n    gone = True\ngone",
+        "import webbrowser\ntry:\n    webbrowser.get()\nexcept webbrowser.Error:\n    none = True\nnone",
+        "import configparser\nconfigparser.ConfigParser().read(['/etc/hosts', '/etc/nothing', 'setup.cfg']) == []",
+        "import platform\nplatform.platform().startswith('Linux')",
+        "import email.utils\n'@' in email.utils.make_msgid()",
+        "import gettext, argparse\ngettext.install('none')\n'usage' in argparse.ArgumentParser(prog='x').format_help()",
+        "import zoneinfo, time\ntime.tzset()\nlen(zoneinfo.available_timezones()) >= 0",
+        "import urllib.request\nurllib.request.build_opener()\nurllib.request.getproxies() == {}",
+        "import uuid\nlen(str(uuid.uuid1())) == 36",
+        "import ctypes.util\nctypes.util.find_library('no such library') is None",
+    ],
+    ids=lambda code: code.split()[1].rstrip(","),
+)
+async def test_the_standard_library_finds_no_file_that_it_may_not_open(supply: KernelSupply, code: str) -> None:
+    assert (await run(supply, code)).value is True
+
+
+def test_every_list_of_file_types_that_a_system_may_have_can_be_read() -> None:
+    assert set(mimetypes.knownfiles) <= set(zygote_process.SYSTEM_FACTS)
 
 
 async def test_what_the_configuration_opens_can_be_read_and_written(tmp_path: Path) -> None:

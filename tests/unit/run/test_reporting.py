@@ -241,6 +241,22 @@ def test_preflight_with_many_problems_is_still_short(registry: ToolRegistry) -> 
     assert text.count("\n") < 15
 
 
+@pytest.mark.parametrize("limit", [1_000, 2_000, 20_000])
+@pytest.mark.parametrize("printed", ["", "p" * 50_000, "p" * 900])
+def test_an_error_begins_and_ends_as_it_would_within_any_limit(
+    registry: ToolRegistry, limit: int, printed: str
+) -> None:
+    frames = tuple(Frame(n, f"f{n}" * 500, f"s{n}" * 500) for n in range(100))
+    error = CodeError("E" * 5_000, "m" * 5_000, frames, notes=("n" * 5_000,) * 50 + ("the way out",))
+
+    text = answer(Failure(error, Printed(printed, dropped=7)), registry, limit=limit).text
+
+    assert len(text) <= limit
+    assert "EEE" in text
+    assert "characters of the error left out" in text
+    assert text.endswith("the way out")
+
+
 @pytest.mark.parametrize(
     ("error", "clue"),
     [(RunTimeoutError(120, 3), "line 3"), (LegacyPrefixError("!onetool"), "Invalid syntax")],
