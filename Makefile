@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target prepares what it needs; `make setup` alone does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup system run test check bench format lock clean
+.PHONY: help setup system run test check bench format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -54,6 +54,9 @@ bench: setup $(REFERENCE)  ## measure, each figure beside its target
 format: setup  ## rewrite the files as the checks want them
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
+
+docs: setup  ## write the tables that are derived from the source
+	@$(BIN)/python -m scripts.docs_tables
 
 lock: setup  ## resolve the dependencies anew
 	scripts/lock

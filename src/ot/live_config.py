@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import anyio.to_thread
 
+from ot.config.keys import ANY, known_keys
 from ot.config.loader import LoadedConfig
+from ot.config.models import Config
+from ot.config.settings import NEXT_START
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
 from ot.proxy.servers import Servers
@@ -21,19 +26,6 @@ from ot.run.runner import Runner, RunSettings
 from ot.run.snippets import Snippets
 from ot.workers.extension_loader import ExtensionLoader
 from ot.workers.pool import WorkerPool
-
-NEXT_START = (
-    ("execution", "memory"),
-    ("execution", "sandbox"),
-    ("execution", "readable"),
-    ("execution", "writable"),
-    ("stats",),
-    ("security",),
-    ("log",),
-    ("ai",),
-    ("voice",),
-)
-"""Keys that are looked at once, at the start: what stands for a whole section is all of its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +88,15 @@ class LiveConfig:
 
     def _waiting(self) -> list[str]:
         before, now = self._started.config, self._loaded.config
-        keys = []
-        for path in NEXT_START:
-            old, new = getattr(before, path[0]), getattr(now, path[0])
-            names = path[1:] or tuple(type(new).model_fields)
-            keys += [f"{path[0]}.{name}" for name in names if getattr(old, name) != getattr(new, name)]
+        keys = [name for name, value_of in _read_at_start() if value_of(before) != value_of(now)]
         return keys + (["the project's folder"] if self._started.project != self._loaded.project else [])
+
+
+def _read_at_start() -> Iterator[tuple[str, Callable[[Config], object]]]:
+    """The keys that are read once, at the start, and how to read each; a mapping of names counts as one."""
+    paths = [key.path for key in known_keys() if key.when == NEXT_START]
+    for name in dict.fromkeys(".".join(itertools.takewhile(lambda part: part != ANY, path)) for path in paths):
+        yield name, operator.attrgetter(name)
 
 
 def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSettings:

@@ -12,6 +12,7 @@ from ot.config import load_config
 from ot.config.keys import Key, known_keys
 from ot.config.models import Config, PackSettings
 from ot.config.values import parse_size
+from scripts.docs_tables import render_page
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
 BLOCKS = re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -41,6 +42,10 @@ def test_the_page_shows_how_a_project_changes_one_key(tmp_path: Path) -> None:
     server = load_config(environ={"GITHUB_TOKEN": "t"}, cwd=project, home=home).config.servers["github"]
 
     assert (server.command, server.enabled) == ("npx", False)
+
+
+def test_the_table_is_that_of_the_models() -> None:
+    assert render_page(PAGE) == PAGE, "run `make docs`"
 
 
 def test_the_table_has_every_key_and_no_other() -> None:

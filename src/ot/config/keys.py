@@ -1,4 +1,4 @@
-"""All keys of the configuration, read off the models: for suggestions, `ONETOOL_*` variables and paths."""
+"""All keys of the configuration, read off the models: for suggestions, `ONETOOL_*` variables, paths and reloads."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from ot.config.models import Config
+from ot.config.settings import Layers, When, setting_of
 
 INCLUDE = "include"
+INCLUDE_WORDS = "files to read as well, one or a list; this file wins over them, a later one over an earlier one"
 ANY = "*"
 """The place in a key's path where a person puts a name or a position of their own."""
 
@@ -24,28 +27,35 @@ class Key:
     """One key that holds a value: `("execution", "timeout")`, or `("servers", "*", "cwd")`."""
 
     path: tuple[str, ...]
-    annotation: Any
-    default: Any
+    field: FieldInfo
+    words: str
+    when: When | None
+    layers: Layers | None
+
+    @property
+    def default(self) -> object:
+        """Its value where nobody sets it."""
+        return self.field.default
 
     @property
     def is_path(self) -> bool:
         """Whether its value, or each of its values, is a file or folder."""
-        return Path in _plain_types(self.annotation)
+        return Path in _plain_types(self.field.annotation)
 
     @property
     def is_list(self) -> bool:
         """Whether it holds several values."""
-        return typing.get_origin(self.annotation) is tuple
+        return typing.get_origin(self.field.annotation) is tuple
 
     @property
     def is_mapping(self) -> bool:
         """Whether it holds names of the person's own."""
-        return typing.get_origin(self.annotation) is dict
+        return typing.get_origin(self.field.annotation) is dict
 
 
 def known_keys() -> list[Key]:
     """Every key of a configuration file except `include`."""
-    return list(_keys_of(Config, ()))
+    return list(_keys_of(Config, (), None, None))
 
 
 def known_names(path: Sequence[str], keys: Iterable[Key]) -> list[str]:
@@ -97,22 +107,27 @@ def _loosely(name: str) -> str:
     return name.lower().replace("-", "_")
 
 
-def _keys_of(model: type[BaseModel], prefix: tuple[str, ...]) -> Iterator[Key]:
+def _keys_of(
+    model: type[BaseModel], prefix: tuple[str, ...], when: When | None, layers: Layers | None
+) -> Iterator[Key]:
     for name, field in model.model_fields.items():
         path = (*prefix, name)
-        inner = _inner_model(field.annotation)
+        said = setting_of(model, name)
+        now, by = (said.when or when, said.layers or layers) if said else (when, layers)
+        inner = inner_model(field.annotation)
         if inner is None:
-            yield Key(path, field.annotation, field.default)
+            yield Key(path, field, said.words if said else "", now, by)
         else:
-            yield from _keys_of(inner, path if field.annotation == inner else (*path, ANY))
+            yield from _keys_of(inner, path if field.annotation == inner else (*path, ANY), now, by)
 
 
-def _inner_model(annotation: Any) -> type[BaseModel] | None:
+def inner_model(annotation: object) -> type[BaseModel] | None:
+    """The model of the section, or of each entry of the mapping or list, that a field holds."""
     models = [kind for kind in _plain_types(annotation) if isinstance(kind, type) and issubclass(kind, BaseModel)]
     return models[0] if models else None
 
 
-def _plain_types(annotation: Any) -> list[Any]:
+def _plain_types(annotation: object) -> list[Any]:
     """The types an annotation is made of, without containers, unions and metadata."""
     origin = typing.get_origin(annotation)
     if origin is None:

@@ -1,4 +1,4 @@
-"""The configuration as frozen models: every key, its type, its bounds and its default.
+"""The configuration as frozen models: every key, its type, its bounds, its default and its description.
 
 A key without a value (`servers:` with nothing after it) means its default, so a section whose lines are all commented
 out is no mistake. Paths are made absolute by the loader, which knows the file that names them.
@@ -9,18 +9,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from annotated_types import Interval
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from ot.config.providers import ProviderName, ProviderSettings, with_provider_sections
 from ot.config.section import Bytes, Count, Dollars, FilePath, Identifier, Name, Pattern, Seconds, Section, Share, Url
+from ot.config.settings import (
+    AT_ONCE,
+    BELOW,
+    INTERSECTION,
+    NEXT_START,
+    PERSON,
+    PROJECT,
+    REQUIRED,
+    SMALLER,
+    STAYS_OFF,
+    STAYS_ON,
+    STRICTER,
+    UNION,
+    setting,
+)
 from ot.config.values import INCOMPLETE, check_server_name, check_target, mistake, read_offer, read_word
 
 
 class ProjectSettings(Section):
     """A directory with a name; a bare path stands for `{path: ...}`."""
 
-    path: FilePath
-    attrs: dict[str, Any] = {}
+    path: FilePath = setting(REQUIRED, "the folder that `proj.<name>` stands for; `<name>: <folder>` is short for it")
+    attrs: dict[str, Any] = setting({}, "values of your own, kept with the project", example={"language": "en"})
 
     @model_validator(mode="before")
     @classmethod
@@ -31,8 +47,8 @@ class ProjectSettings(Section):
 class SnippetParameter(Section):
     """One `key=value` of a snippet; without `default` it must be given."""
 
-    description: str = ""
-    default: Any | None = None
+    description: str = setting("", "what the parameter is for")
+    default: Any | None = setting(None, "its value when it is not given; without one it must be given")
 
     @property
     def required(self) -> bool:
@@ -43,43 +59,49 @@ class SnippetParameter(Section):
 class SnippetSettings(Section):
     """A template of code, started as `$name key=value`."""
 
-    description: str = ""
-    params: dict[Identifier, SnippetParameter] = {}
-    body: str
+    description: str = setting("", "what the snippet is for")
+    params: dict[Identifier, SnippetParameter] = setting({}, "the parameters that `body` uses")
+    body: str = setting(REQUIRED, "Python with Jinja2 outputs; `$<name> key=value` runs it")
 
 
 class ToolFilter(Section):
     """Which tools of a server are offered: shell patterns over its own tool names."""
 
-    allow: tuple[Pattern, ...] = ("*",)
-    deny: tuple[Pattern, ...] = ()
+    allow: tuple[Pattern, ...] = setting(("*",), "patterns: the tools that are offered", layers=INTERSECTION)
+    deny: tuple[Pattern, ...] = setting((), "patterns: the tools that are not, even if allowed", layers=UNION)
 
 
 class OAuthSettings(Section):
     """Who we are to the authorization server of a url; without it, OneTool registers itself."""
 
-    client_id: Name | None = None
-    client_secret: str | None = Field(default=None, repr=False)
-    client_metadata_url: Url | None = None
-    scope: str | None = None
-    port: Annotated[Count, Field(ge=1, le=65535)] | None = None
+    client_id: Name | None = setting(None, "the client that OneTool logs in as; without it OneTool registers itself")
+    client_secret: str | None = setting(Field(default=None, repr=False), "the password of that client")
+    client_metadata_url: Url | None = setting(
+        None, "the address of a document that describes the client, for servers that accept one"
+    )
+    scope: str | None = setting(None, "the permissions to ask for, where the server does not name any")
+    port: Annotated[Count, Interval(ge=1, le=65535)] | None = setting(
+        None, "the port on this machine to which a login returns; without it a free one is chosen"
+    )
 
 
 class ServerSettings(Section):
     """Another MCP server: started by `command`, or reached at `url`. What may hold a secret is not in its repr."""
 
-    command: Name | None = None
-    args: tuple[str, ...] = Field(default=(), repr=False)
-    env: dict[str, str] = Field(default={}, repr=False)
-    cwd: FilePath | None = None
-    url: Url | None = Field(default=None, repr=False)
-    headers: dict[str, str] = Field(default={}, repr=False)
-    enabled: bool = True
-    timeout: Seconds | None = None
-    start_timeout: Seconds = 60
-    tools: ToolFilter = ToolFilter.model_construct()
-    json_text: bool = False  # text in its answers that is JSON becomes a value
-    oauth: OAuthSettings = OAuthSettings.model_construct()
+    command: Name | None = setting(None, "the program that starts the server; either this or `url`")
+    args: tuple[str, ...] = setting(Field(default=(), repr=False), "its arguments")
+    env: dict[str, str] = setting(Field(default={}, repr=False), "variables added to its environment")
+    cwd: FilePath | None = setting(None, "the folder it starts in")
+    url: Url | None = setting(Field(default=None, repr=False), "the address of a server that is already running")
+    headers: dict[str, str] = setting(Field(default={}, repr=False), "HTTP headers sent to it")
+    enabled: bool = setting(True, "`false` leaves the server out", layers=STAYS_OFF)
+    timeout: Seconds | None = setting(None, "seconds that a call to it may take", layers=SMALLER)
+    start_timeout: Seconds = setting(
+        60, "seconds until it must be ready; no other time limit runs meanwhile", layers=SMALLER
+    )
+    tools: ToolFilter = setting(ToolFilter.model_construct(), "which of its tools are offered")
+    json_text: bool = setting(False, "`true` turns text in its answers that is JSON into a value")
+    oauth: OAuthSettings = setting(OAuthSettings.model_construct(), "how to log in to it, for a `url`")
 
     @model_validator(mode="after")
     def _one_way_to_reach_it(self) -> ServerSettings:
@@ -99,62 +121,76 @@ class ServerSettings(Section):
 class ExecutionSettings(Section):
     """The limits and the confinement of a run."""
 
-    timeout: Seconds = 120
-    memory: Bytes = 1024**3
-    sandbox: Annotated[Literal["strict", "standard", "off"], BeforeValidator(read_word)] = "standard"
-    warm: Annotated[Count, Field(ge=0, le=64)] = 4
-    readable: tuple[FilePath, ...] = ()
-    writable: tuple[FilePath, ...] = ()
+    timeout: Seconds = setting(120, "seconds that a run may take", when=AT_ONCE, layers=SMALLER)
+    memory: Bytes = setting(1024**3, "memory of a run", when=NEXT_START, layers=SMALLER)
+    sandbox: Annotated[Literal["strict", "standard", "off"], BeforeValidator(read_word)] = setting(
+        "standard", "how strictly a run is confined", when=NEXT_START, layers=STRICTER
+    )
+    warm: Annotated[Count, Interval(ge=0, le=64)] = setting(4, "kernels held ready", when=AT_ONCE, layers=SMALLER)
+    readable: tuple[FilePath, ...] = setting((), "more folders that a run may read", when=NEXT_START, layers=BELOW)
+    writable: tuple[FilePath, ...] = setting((), "more folders that a run may write", when=NEXT_START, layers=BELOW)
 
 
 class WorkerSettings(Section):
     """The processes of extensions."""
 
-    idle_timeout: Seconds = 600
-    call_timeout: Seconds = 60
-    start_timeout: Seconds = 300
-    launch: Annotated[Literal["direct", "uv-run"], BeforeValidator(read_word)] = "direct"
+    idle_timeout: Seconds = setting(600, "seconds until an unused extension is stopped", layers=SMALLER)
+    call_timeout: Seconds = setting(60, "seconds that a call to an extension may take", layers=SMALLER)
+    start_timeout: Seconds = setting(300, "seconds for installing and starting an extension", layers=SMALLER)
+    launch: Annotated[Literal["direct", "uv-run"], BeforeValidator(read_word)] = setting(
+        "direct", "how an extension is started", layers=PERSON
+    )
 
 
 class ResultSettings(Section):
     """How much of an answer is text (characters), how long the rest is kept (seconds), and how much of it (bytes)."""
 
-    inline_limit: Annotated[Count, Field(ge=1, le=10_000_000)] = 20_000
-    keep_for: Seconds = 3600
-    max_size: Bytes = 500 * 1024**2
+    inline_limit: Annotated[Count, Interval(ge=1, le=10_000_000)] = setting(
+        20_000, "characters of an answer; what is longer is stored ([ot.md](ot.md))"
+    )
+    keep_for: Seconds = setting(3600, "seconds that a stored result is kept")
+    max_size: Bytes = setting(500 * 1024**2, "size of all stored results together; the oldest go first")
 
 
 class StatsSettings(Section):
     """Counting of calls and of what they cost; `keep_days` is how long it is remembered."""
 
-    enabled: bool = True
-    keep_days: Annotated[Count, Field(ge=1, le=3650)] = 365
+    enabled: bool = setting(True, "whether runs and calls are counted ([ot.md](ot.md#statistics))")
+    keep_days: Annotated[Count, Interval(ge=1, le=3650)] = setting(
+        365, "days for which they are remembered; at most a million calls are"
+    )
 
 
 class PolicySettings(Section):
     """Tools that are never called, and tools for which a person is asked: shell patterns over `pack.tool`."""
 
-    deny: tuple[Pattern, ...] = ()
-    ask: tuple[Pattern, ...] = ()
+    deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool`: never called")
+    ask: tuple[Pattern, ...] = setting((), "patterns of `pack.tool`: a person is asked before each call")
 
 
 class SecuritySettings(Section):
     """Trust in what other servers say about themselves."""
 
-    pin_tools: bool = False
+    pin_tools: bool = setting(
+        False,
+        "whether a server's tool is refused after its definition has changed, until you accept it",
+        layers=STAYS_ON,
+    )
 
 
 class TopicSettings(Section):
     """The file that receives what is published under a topic; `pattern` is a shell pattern."""
 
-    pattern: Pattern
-    file: FilePath
+    pattern: Pattern = setting(REQUIRED, "the topics that go to `file`")
+    file: FilePath = setting(REQUIRED, "the file that receives their messages")
 
 
 class PromptSettings(Section):
     """Words of the person that are shown with a pack."""
 
-    packs: dict[str, str] = {}
+    packs: dict[str, str] = setting(
+        {}, "advice to the model for each pack, shown with it", example={"github": "Search before you create an issue."}
+    )
 
 
 class PackSettings(Section):
@@ -162,7 +198,7 @@ class PackSettings(Section):
 
     model_config = ConfigDict(extra="allow")
 
-    timeout: Seconds | None = None
+    timeout: Seconds | None = setting(None, "seconds that a call to the pack may take", layers=SMALLER)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -176,41 +212,54 @@ class PackSettings(Section):
 class LogSettings(Section):
     """What is logged, and whether to a file instead of stderr."""
 
-    level: Annotated[Literal["trace", "debug", "info", "warning", "error"], BeforeValidator(read_word)] = "info"
-    file: FilePath | None = None
+    level: Annotated[Literal["trace", "debug", "info", "warning", "error"], BeforeValidator(read_word)] = setting(
+        "info", "the least important entries that are logged"
+    )
+    file: FilePath | None = setting(None, "a file for the log; without one it goes to stderr")
 
 
 class PriceSettings(Section):
     """What a model costs, in US dollars for a million tokens; without prices for its cache that is not known."""
 
-    input: Dollars
-    output: Dollars
-    cache_read: Dollars | None = None
-    cache_write: Dollars | None = None
+    input: Dollars = setting(REQUIRED, "US dollars for a million tokens, for models whose name fits the pattern")
+    output: Dollars = setting(REQUIRED, "the same for what the model writes")
+    cache_read: Dollars | None = setting(None, "the same for tokens read from the provider's cache")
+    cache_write: Dollars | None = setting(None, "the same for tokens written to it")
 
 
 class MemorySettings(Section):
     """How much of a conversation the model is shown; the oldest of it goes first."""
 
-    messages: Annotated[Count, Field(ge=2, le=100_000)] = 400
-    characters: Annotated[Count, Field(ge=1000, le=100_000_000)] = 400_000
+    messages: Annotated[Count, Interval(ge=2, le=100_000)] = setting(
+        400, "messages of a conversation that the model is shown; the oldest go first"
+    )
+    characters: Annotated[Count, Interval(ge=1000, le=100_000_000)] = setting(
+        400_000, "characters of a conversation that the model is shown"
+    )
 
 
 @with_provider_sections
 class AiSettings(Section):
     """The assistant: who answers, with which tools, and within which bounds."""
 
-    provider: ProviderName = "anthropic"
-    failover: ProviderName | None = None
-    tools: Annotated[tuple[Pattern, ...], BeforeValidator(read_offer)] = ("onetool.run",)
-    system: str = ""
-    max_tokens: Annotated[Count, Field(ge=1, le=1_000_000)] = 8192
-    max_rounds: Annotated[Count, Field(ge=1, le=1000)] = 40
-    max_parallel: Annotated[Count, Field(ge=1, le=64)] = 8
-    retries: Annotated[Count, Field(ge=0, le=20)] = 4
-    timeout: Seconds = 300
-    memory: MemorySettings = MemorySettings.model_construct()
-    prices: dict[Pattern, PriceSettings] = {}
+    provider: ProviderName = setting("anthropic", "who answers in `onetool chat` ([assistant.md](assistant.md))")
+    failover: ProviderName | None = setting(None, "who answers when the provider does not")
+    tools: Annotated[tuple[Pattern, ...], BeforeValidator(read_offer)] = setting(
+        ("onetool.run",),
+        "what the model is offered: `run`, the one tool that runs code, or patterns of `pack.tool`",
+    )
+    system: str = setting("", "what the model is told before every conversation; if empty, OneTool's own words")
+    max_tokens: Annotated[Count, Interval(ge=1, le=1_000_000)] = setting(8192, "tokens of one turn of the model")
+    max_rounds: Annotated[Count, Interval(ge=1, le=1000)] = setting(40, "rounds of tool calls in one answer")
+    max_parallel: Annotated[Count, Interval(ge=1, le=64)] = setting(8, "calls of one round that are made at once")
+    retries: Annotated[Count, Interval(ge=0, le=20)] = setting(
+        4, "how often an overloaded or broken provider is asked again"
+    )
+    timeout: Seconds = setting(300, "seconds in which the provider must send something")
+    memory: MemorySettings = setting(MemorySettings.model_construct(), "how much of a conversation is shown")
+    prices: dict[Pattern, PriceSettings] = setting(
+        {}, "what models cost, by patterns of their names", example={"llama*": {"input": 0, "output": 0}}
+    )
 
     def section(self, provider: str) -> ProviderSettings:
         """Return the settings of one provider."""
@@ -221,12 +270,12 @@ class AiSettings(Section):
 class VadSettings(Section):
     """What counts as speech: probabilities, and seconds."""
 
-    threshold: Share = 0.5
-    release: Share = 0.35
-    min_speech: Seconds = 0.25
-    min_silence: Seconds = 0.7
-    padding: Seconds = 0.4
-    max_length: Annotated[Seconds, Field(ge=1, le=300)] = 15
+    threshold: Share = setting(0.5, "probability at which speech begins")
+    release: Share = setting(0.35, "probability below which it ends")
+    min_speech: Seconds = setting(0.25, "seconds of speech that count")
+    min_silence: Seconds = setting(0.7, "seconds of silence that end an utterance")
+    padding: Seconds = setting(0.4, "seconds kept around an utterance")
+    max_length: Annotated[Seconds, Interval(ge=1, le=300)] = setting(15, "seconds of the longest utterance")
 
     @model_validator(mode="after")
     def _ends_below_where_it_begins(self) -> VadSettings:
@@ -238,41 +287,109 @@ class VadSettings(Section):
 class VoiceSettings(Section):
     """The assistant that listens: how it hears and how it speaks."""
 
-    engine: Annotated[Literal["moonshine", "faster-whisper", "grammar"], BeforeValidator(read_word)] = "moonshine"
-    whisper_model: Name = "base.en"
-    second_opinion: bool = True
-    names: tuple[Name, ...] = ()
-    names_from: tuple[Name, ...] = ("zwave.devices",)
-    wake_word: Annotated[Name, BeforeValidator(read_word)] | None = None
-    wake_threshold: Share = 0.5
-    wake_window: Seconds = 8
-    speaker: Annotated[Literal["espeak", "off"], BeforeValidator(read_word)] = "espeak"
-    voice: Name = "en-us"
-    speed: Annotated[Count, Field(ge=80, le=450)] = 165  # words a minute
-    barge_in: bool = True
-    queue: Annotated[Count, Field(ge=1, le=100)] = 3
-    recognition_timeout: Seconds = 20
-    microphone: Name | None = None
-    vad: VadSettings = VadSettings.model_construct()
+    engine: Annotated[Literal["moonshine", "faster-whisper", "grammar"], BeforeValidator(read_word)] = setting(
+        "moonshine", "what turns speech into words"
+    )
+    whisper_model: Name = setting("base.en", "the model of faster-whisper, where that is the engine")
+    second_opinion: bool = setting(True, "whether a grammar of commands listens too ([assistant.md](assistant.md))")
+    names: tuple[Name, ...] = setting((), "names of devices and rooms that the grammar knows")
+    names_from: tuple[Name, ...] = setting(("zwave.devices",), "tools that tell it more of them")
+    wake_word: Annotated[Name, BeforeValidator(read_word)] | None = setting(
+        None, "answer only after it: `alexa`, `hey_jarvis`, `hey_mycroft`, `hey_rhasspy` or `okay_nabu`"
+    )
+    wake_threshold: Share = setting(0.5, "how certain the wake word must be")
+    wake_window: Seconds = setting(8, "seconds after the wake word in which speech must begin")
+    speaker: Annotated[Literal["espeak", "off"], BeforeValidator(read_word)] = setting(
+        "espeak", "what speaks the answers"
+    )
+    voice: Name = setting("en-us", "the voice of espeak-ng (`espeak-ng --voices`)")
+    speed: Annotated[Count, Interval(ge=80, le=450)] = setting(165, "words a minute")
+    barge_in: bool = setting(True, "whether speech stops an answer")
+    queue: Annotated[Count, Interval(ge=1, le=100)] = setting(3, "utterances that may wait; the oldest gives way")
+    recognition_timeout: Seconds = setting(20, "seconds that recognition of an utterance may take")
+    microphone: Name | None = setting(None, "name or number of the device; else the system's default")
+    vad: VadSettings = setting(VadSettings.model_construct(), "what counts as speech")
 
 
 class Config(Section):
     """Everything a person can set; each part of the engine receives its section."""
 
-    projects: dict[Name, ProjectSettings] = {}
-    aliases: dict[Identifier, Annotated[str, AfterValidator(check_target)]] = {}
-    snippets: dict[Identifier, SnippetSettings] = {}
-    servers: dict[Annotated[str, AfterValidator(check_server_name)], ServerSettings] = {}
-    execution: ExecutionSettings = ExecutionSettings.model_construct()
-    workers: WorkerSettings = WorkerSettings.model_construct()
-    results: ResultSettings = ResultSettings.model_construct()
-    stats: StatsSettings = StatsSettings.model_construct()
-    policy: PolicySettings = PolicySettings.model_construct()
-    security: SecuritySettings = SecuritySettings.model_construct()
-    topics: tuple[TopicSettings, ...] = ()
-    prompts: PromptSettings = PromptSettings.model_construct()
-    packs: dict[Name, PackSettings] = {}
-    log: LogSettings = LogSettings.model_construct()
-    ai: AiSettings = AiSettings.model_construct()
-    voice: VoiceSettings = VoiceSettings.model_construct()
-    docs_url: Url = "https://onetool.beycom.online/reference/tools/"
+    projects: dict[Name, ProjectSettings] = setting(
+        {},
+        "names for folders, reached from code as `proj.<name>`",
+        when=AT_ONCE,
+        layers=PROJECT,
+        example={"notes": {"path": "~/notes"}},
+    )
+    aliases: dict[Identifier, Annotated[str, AfterValidator(check_target)]] = setting(
+        {},
+        "short names for tools, or for other aliases",
+        when=AT_ONCE,
+        layers=PROJECT,
+        example={"find": "ot.help"},
+    )
+    snippets: dict[Identifier, SnippetSettings] = setting(
+        {},
+        "named templates of code",
+        when=AT_ONCE,
+        layers=PROJECT,
+        example={
+            "note": {
+                "description": "Keep a note",
+                "params": {"text": {"description": "what to write"}, "topic": {"default": "notes"}},
+                "body": "ot.notify(topic={{ topic }}, message={{ text }})",
+            }
+        },
+    )
+    servers: dict[Annotated[str, AfterValidator(check_server_name)], ServerSettings] = setting(
+        {},
+        "other MCP servers, each offered as a pack of its name; `onetool import` takes over those of other clients",
+        when=AT_ONCE,
+        layers=PROJECT,
+        example={
+            "github": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-github"]},
+            "docs": {"url": "https://example.com/mcp", "headers": {"X-Team": "docs"}, "oauth": {}},
+        },
+    )
+    execution: ExecutionSettings = setting(ExecutionSettings.model_construct(), "the limits and confinement of a run")
+    workers: WorkerSettings = setting(WorkerSettings.model_construct(), "the processes of extensions", when=AT_ONCE)
+    results: ResultSettings = setting(
+        ResultSettings.model_construct(), "answers that are too long to be shown", when=AT_ONCE, layers=PERSON
+    )
+    stats: StatsSettings = setting(
+        StatsSettings.model_construct(), "counts of calls and of what they cost", when=NEXT_START, layers=PERSON
+    )
+    policy: PolicySettings = setting(
+        PolicySettings.model_construct(), "tools that need permission", when=AT_ONCE, layers=UNION
+    )
+    security: SecuritySettings = setting(
+        SecuritySettings.model_construct(), "trust in what other servers say about themselves", when=NEXT_START
+    )
+    topics: tuple[TopicSettings, ...] = setting(
+        (),
+        "where `ot.notify` writes",
+        when=AT_ONCE,
+        layers=PERSON,
+        example=[{"pattern": "notes*", "file": "notes.yaml"}],
+    )
+    prompts: PromptSettings = setting(
+        PromptSettings.model_construct(), "texts of yours for the model", when=AT_ONCE, layers=PROJECT
+    )
+    packs: dict[Name, PackSettings] = setting(
+        {}, "settings of single packs", when=AT_ONCE, layers=PERSON, example={"github": {"timeout": 20}}
+    )
+    log: LogSettings = setting(
+        LogSettings.model_construct(), "what is logged, and where", when=NEXT_START, layers=PERSON
+    )
+    ai: AiSettings = setting(
+        AiSettings.model_construct(),
+        "the assistant of `onetool chat` and `onetool listen`",
+        when=NEXT_START,
+        layers=PERSON,
+    )
+    voice: VoiceSettings = setting(
+        VoiceSettings.model_construct(), "how `onetool listen` hears and speaks", when=NEXT_START, layers=PERSON
+    )
+    docs_url: Url = setting(
+        "https://onetool.beycom.online/reference/tools/", "where the tools are documented", when=AT_ONCE, layers=PERSON
+    )

@@ -17,6 +17,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BeforeValidator, create_model
 
 from ot.config.section import Name, Section
+from ot.config.settings import REQUIRED, describe, setting
 from ot.config.values import mistake, read_word
 
 PROVIDERS_PACKAGE = "ot.ai.providers"
@@ -28,7 +29,7 @@ _FOLDER = Path(__file__).parents[1] / "ai" / "providers"
 class ProviderSettings(Section):
     """The section `ai.<provider>`."""
 
-    model: Name
+    model: Name = setting(REQUIRED, "the model that answers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +62,19 @@ def with_provider_sections(settings: type[S]) -> type[S]:
     sections: dict[str, Any] = {
         one.name: (one.settings, one.settings.model_construct()) for one in find_providers().values()
     }
-    return create_model(
+    made = create_model(
         settings.__name__, __base__=settings, __module__=settings.__module__, __doc__=settings.__doc__, **sections
     )
+    for one in find_providers().values():
+        describe(made, one.name, (one.settings.__doc__ or "").rstrip("."))
+    return made
 
 
-def _check_provider(name: str) -> str:
+def check_provider(name: str) -> str:
+    """The name of a provider that is there."""
     if name not in find_providers():
         raise mistake(f"must be {' or '.join(map(repr, find_providers()))}", "write one of these words")
     return name
 
 
-ProviderName = Annotated[str, BeforeValidator(read_word), AfterValidator(_check_provider)]
+ProviderName = Annotated[str, BeforeValidator(read_word), AfterValidator(check_provider)]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from annotated_types import Interval
+from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict, model_validator
 
+from ot.config.settings import DescribedFields
 from ot.config.values import (
     check_identifier,
     check_name,
@@ -17,19 +19,22 @@ from ot.config.values import (
     read_size,
 )
 
+LONGEST = 30 * 24 * 3600
+"""Seconds of the longest duration."""
+
 Name = Annotated[str, AfterValidator(check_name)]
 Identifier = Annotated[str, AfterValidator(check_identifier)]
 Pattern = Annotated[str, AfterValidator(check_pattern)]
 Url = Annotated[str, AfterValidator(check_url)]
 FilePath = Annotated[Path, BeforeValidator(read_path)]
-Seconds = Annotated[float, BeforeValidator(read_number), Field(gt=0, le=30 * 24 * 3600, allow_inf_nan=False)]
+Seconds = Annotated[float, BeforeValidator(read_number), Interval(gt=0, le=LONGEST), AllowInfNan(False)]
 Count = Annotated[int, BeforeValidator(read_number)]
 Bytes = Annotated[int, BeforeValidator(read_size)]
-Share = Annotated[float, BeforeValidator(read_number), Field(gt=0, lt=1, allow_inf_nan=False)]
-Dollars = Annotated[float, BeforeValidator(read_number), Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+Share = Annotated[float, BeforeValidator(read_number), Interval(gt=0, lt=1), AllowInfNan(False)]
+Dollars = Annotated[float, BeforeValidator(read_number), Interval(ge=0, le=1_000_000), AllowInfNan(False)]
 
 
-class Section(BaseModel):
+class Section(BaseModel, metaclass=DescribedFields):
     """A mapping of the file with a closed set of keys."""
 
     # Built on first use: the validators of sections that only stand inside another one are never needed. For the same

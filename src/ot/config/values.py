@@ -54,6 +54,13 @@ def parse_size(text: str) -> int | None:
     return int(float(match[1]) * _UNITS[match[2].lower()]) if match else None
 
 
+def word_size(size: int) -> str:
+    """Bytes as `parse_size` reads them, in the largest unit that is exact."""
+    units = (unit for unit in reversed(_UNITS) if size % _UNITS[unit] == 0)
+    unit = next(units)
+    return f"{size // _UNITS[unit]}{unit}"
+
+
 def read_size(value: Any) -> int:
     """A number of bytes within the bounds of a kernel's memory."""
     size = parse_size(value) if isinstance(value, str) else value

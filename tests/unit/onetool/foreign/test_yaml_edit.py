@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onetool.cli.init import TEMPLATE
 from onetool.foreign.yaml_edit import add_entries, write_entries
+from ot.config.template import render_template
 from ot.errors import ConfigError
 
 FILE = Path("onetool.yaml")
@@ -73,9 +73,11 @@ def test_lines_end_as_they_did() -> None:
 
 
 def test_the_file_that_init_writes_can_be_added_to() -> None:
-    after = add(TEMPLATE)
+    template = render_template()
 
-    assert after.replace(f"servers:\n{WRITTEN}", "") == TEMPLATE
+    after = add(template)
+
+    assert after.replace(f"servers:\n{WRITTEN}", "") == template
 
 
 def test_plain_values_can_be_added_to_the_root() -> None:

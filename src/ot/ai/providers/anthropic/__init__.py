@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ot.config.providers import Provider, ProviderSettings
 from ot.config.section import Name, Url
+from ot.config.settings import setting
 
 
 class AnthropicSettings(ProviderSettings):
     """Claude; its key is the secret ANTHROPIC_API_KEY."""
 
-    model: Name = "claude-sonnet-5-5"
-    base_url: Url | None = None
+    model: Name = setting("claude-sonnet-5-5", "the model of Anthropic")
+    base_url: Url | None = setting(None, "another address of its API")
 
 
 PROVIDER = Provider(

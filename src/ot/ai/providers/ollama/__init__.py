@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from annotated_types import Interval
 
 from ot.config.providers import Provider, ProviderSettings
 from ot.config.section import Count, Name
+from ot.config.settings import setting
 
 
 class OllamaSettings(ProviderSettings):
-    """A model that Ollama serves."""
+    """Ollama, on this machine or another."""
 
-    model: Name = "llama3.2"
-    host: Name | None = None
-    context: Annotated[Count, Field(ge=256, le=10_000_000)] | None = None  # tokens
+    model: Name = setting("llama3.2", "the model that Ollama serves")
+    host: Name | None = setting(None, "where Ollama is; else `OLLAMA_HOST`, else this machine")
+    context: Annotated[Count, Interval(ge=256, le=10_000_000)] | None = setting(
+        None, "tokens of its context; else what Ollama decides"
+    )
 
 
 PROVIDER = Provider(

@@ -1,0 +1,96 @@
+"""A configuration file to start from: every key as a comment, with its words, its default and what it accepts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from pydantic import BaseModel
+
+from ot.config.keys import INCLUDE, INCLUDE_WORDS, inner_model
+from ot.config.models import Config
+from ot.config.settings import NEXT_START, setting_of
+from ot.config.value_words import with_range, word_value
+
+_HEAD = """\
+# OneTool's configuration: every key with its default or an example. Nothing here has to be set: remove the # in front
+# of what you want to change, and in front of the lines it belongs to. `onetool check` reports mistakes.
+# Secrets belong in secrets.yaml beside this file (mode 0600); ${NAME} takes a value from there, then from the
+# environment. Durations are seconds, at most 30 days. A change takes effect with ot.reload(), or at the next start of
+# the server where [next start] is noted.
+"""
+_LINK = re.compile(r" \(\[[^]]*\]\([^)]*\)\)")
+_COLUMN = 36
+"""Where the words of a key begin, unless its value is longer."""
+
+_Line = tuple[str, str]
+"""A key with its value, and its words."""
+
+
+def render_template() -> str:
+    """The file; without the # in front of its keys it is valid."""
+    blocks = [f"# {_sentence(INCLUDE_WORDS)}\n#{INCLUDE}: []\n"]
+    for name in Config.model_fields:
+        (first, words), *others = _lines(Config, {}, [name])
+        below = "".join(f"#{text:<{_COLUMN}}  # {words}".rstrip(" #") + "\n" for text, words in others)
+        blocks.append(f"# {_sentence(words)}\n#{first}\n{below}")
+    return "\n".join([_HEAD, *blocks])
+
+
+def _lines(model: type[BaseModel], values: Mapping[str, object], names: Iterable[str] = ()) -> Iterator[_Line]:
+    """A section, or one entry of a mapping or list of them, with the values of an example, else its defaults."""
+    for name in names or model.model_fields:
+        field, said = model.model_fields[name], setting_of(model, name)
+        if said is None:
+            raise LookupError(f"{model.__name__}.{name} is not described")
+        words = with_range(said.words, field) + (" [next start]" if said.when == NEXT_START else "")
+        value = values.get(name, said.example)
+        inner = inner_model(field.annotation)
+        one = field.annotation == inner
+        if inner is None:
+            yield f"{name}: {word_value(field.default if value is None else value, field)}", _plain(words)
+            continue
+        yield f"{name}:", _plain(words)
+        if one:
+            yield from _indented(_lines(inner, _mapping(value)))
+        elif isinstance(value, list):
+            yield from _indented(_listed(inner, value))
+        else:
+            yield from _indented(_named(inner, _mapping(value)))
+
+
+def _named(model: type[BaseModel], examples: Mapping[str, object]) -> Iterator[_Line]:
+    """Entries under names of a person's own; what no example mentions is shown with the first of them."""
+    mentioned = {field for example in examples.values() for field in _mapping(example)}
+    left = [field for field in model.model_fields if field not in mentioned]
+    for name, example in examples.items():
+        values = _mapping(example)
+        names = [field for field in model.model_fields if field in values or field in left]
+        left = []
+        yield f"{name}:" if name.isidentifier() else f'"{name}":', ""
+        yield from _indented(_lines(model, values, names))
+
+
+def _listed(model: type[BaseModel], examples: list[object]) -> Iterator[_Line]:
+    for example in examples:
+        (first, words), *others = _lines(model, _mapping(example))
+        yield f"- {first}", words
+        yield from _indented(others)
+
+
+def _indented(lines: Iterable[_Line]) -> Iterator[_Line]:
+    return ((f"  {text}", words) for text, words in lines)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _plain(words: str) -> str:
+    """Words without links, which lead nowhere from a file of a person's own."""
+    return _LINK.sub("", words)
+
+
+def _sentence(words: str) -> str:
+    plain = _plain(words)
+    return f"{plain[0].upper()}{plain[1:]}."

@@ -1,0 +1,70 @@
+"""The values of a key in words: its default, and what it accepts."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable, Iterator
+
+import yaml
+from annotated_types import Interval
+from pydantic import AfterValidator, BeforeValidator
+from pydantic.fields import FieldInfo
+
+from ot.config.providers import check_provider, find_providers
+from ot.config.section import LONGEST
+from ot.config.values import LARGEST_MEMORY, SMALLEST_MEMORY, read_size, word_size
+
+
+def word_value(value: object, field: FieldInfo) -> str:
+    """A value of this field as YAML on one line; sizes in the largest unit that is exact."""
+    if isinstance(value, int) and _is_size(field):
+        return word_size(value)
+    plain = list(value) if isinstance(value, tuple) else value
+    text = yaml.safe_dump(plain, default_flow_style=True, width=10_000, allow_unicode=True, sort_keys=False)
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def with_range(words: str, field: FieldInfo) -> str:
+    """The words of a key, then what it accepts; durations accept the same everywhere, and nothing is said."""
+    choices = [f"`{choice}`" for part in _parts(field) for choice in _choices(part)]
+    if choices:
+        return f"{words}: {', '.join(choices[:-1])} or {choices[-1]}"
+    if _is_size(field):
+        return f"{words} ({word_size(SMALLEST_MEMORY)} to {word_size(LARGEST_MEMORY)})"
+    bounds = [part for part in _parts(field) if isinstance(part, Interval)]
+    if not bounds or bounds[-1].le == LONGEST:
+        return words
+    return f"{words} ({_word_bounds(bounds[-1])})"
+
+
+def _word_bounds(bounds: Interval) -> str:
+    if bounds.ge is None:
+        return f"between {bounds.gt:,} and {bounds.lt:,}"
+    return f"{bounds.ge:,} to {bounds.le:,}"
+
+
+def _is_size(field: FieldInfo) -> bool:
+    return any(isinstance(part, BeforeValidator) and part.func is read_size for part in _parts(field))
+
+
+def _choices(part: object) -> Iterable[str]:
+    if isinstance(part, AfterValidator) and part.func is check_provider:
+        return find_providers()
+    return typing.get_args(part) if _is_choice(part) else ()
+
+
+def _is_choice(part: object) -> bool:
+    return typing.get_origin(part) is typing.Literal
+
+
+def _parts(field: FieldInfo) -> Iterator[object]:
+    """The types and the metadata that a field is made of."""
+    yield from field.metadata
+    yield from _inside(field.annotation)
+
+
+def _inside(annotation: object) -> Iterator[object]:
+    yield annotation
+    if not _is_choice(annotation):
+        for part in typing.get_args(annotation):
+            yield from _inside(part)
