@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.http_client import HttpClient
 from bench.stdio_client import StdioClient
 
 _BARE_SERVER = Path(__file__).with_name("bare_server.py")
@@ -35,6 +36,10 @@ class Servers:
     def start_ours(self) -> StdioClient:
         return self._start("-m", "onetool", "serve")
 
+    def start_ours_over_http(self) -> HttpClient:
+        command = [sys.executable, "-m", "onetool", "serve", "--http", "127.0.0.1:0", "--no-token"]
+        return HttpClient(command, environment=self._full_environment, folder=self.folder)
+
     def start_bare(self) -> StdioClient:
         return self._start(str(_BARE_SERVER))
 
@@ -47,8 +52,11 @@ class Servers:
             yield ours, bare
 
     def _start(self, *arguments: str) -> StdioClient:
-        environment = {"PATH": "", **self._environment, "HOME": str(self.folder)}
-        return StdioClient([sys.executable, *arguments], environment=environment, folder=self.folder)
+        return StdioClient([sys.executable, *arguments], environment=self._full_environment, folder=self.folder)
+
+    @property
+    def _full_environment(self) -> dict[str, str]:
+        return {"PATH": "", **self._environment, "HOME": str(self.folder)}
 
 
 def warm_up(server: StdioClient, call: Call) -> None:

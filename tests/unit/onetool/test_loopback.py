@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+
 import pytest
 
 from onetool.loopback import bind_loopback
+
+pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:0", "localhost:0", "127.0.0.2:0"])
@@ -29,3 +34,22 @@ def test_an_address_that_others_can_reach_is_refused(address: str) -> None:
 def test_what_is_no_address_is_refused_with_an_example(address: str) -> None:
     with pytest.raises(ValueError, match="HOST:PORT"):
         bind_loopback(address)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:0", "[::1]:0"])
+async def test_an_answer_is_sent_at_once_and_not_gathered_with_later_ones(address: str) -> None:
+    accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    async def accept(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = writer.get_extra_info("socket")
+        accepted.set_result(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    listener = bind_loopback(address)
+    host, port = listener.getsockname()[:2]
+    async with await asyncio.start_server(accept, sock=listener), asyncio.timeout(5):
+        _, client = await asyncio.open_connection(host, port)
+        no_delay = await accepted
+        client.close()
+
+    assert no_delay == 1
