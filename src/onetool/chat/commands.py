@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from onetool.chat.clean_text import one_line
 from onetool.chat.conversation import Conversation
-from onetool.chat.prompt import Leaving
 from ot.ai.models.failover import Totals
 from ot.ai.tool_loop import ToolLoop
 
@@ -17,6 +16,10 @@ HELP = """\
 /cost    what this conversation has used
 /exit    leave; Ctrl-D does the same
 Ctrl-C stops an answer. A line that ends with \\ goes on in the next one."""
+
+
+class Leaving(Exception):  # noqa: N818 - a wish, not an error
+    """The person wants to end the conversation."""
 
 
 def obey(words: str, conversation: Conversation, say: Callable[[str], None]) -> None:

@@ -1,106 +1,123 @@
-"""What a person types: with history, several lines, and a way out."""
+"""What a person types: with editing, history, several lines, and a way out. Importing this loads prompt_toolkit.
+
+The terminal is raw while a line is typed, so Ctrl-C is a key like any other and none is lost, however early it comes.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import importlib.util
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.formatted_text import FormattedText
+from prompt_toolkit.history import DummyHistory, History
+from prompt_toolkit.input import create_input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import create_output
+from prompt_toolkit.output.vt100 import Vt100_Output
 
 from onetool.chat.clean_text import clean
-from onetool.chat.heard_interrupts import interrupts_heard
+from onetool.chat.commands import Leaving
 
 HISTORY = "chat_history"
 MOST_KEPT = 1000  # lines
-_PROMPT = "\001\033[1;36m\002› \001\033[0m\002"  # \001 and \002 tell readline what takes no room
-_MORE = "\001\033[36m\002… \001\033[0m\002"
+_PROMPT = FormattedText([("bold ansicyan", "› ")])
+_MORE = FormattedText([("ansicyan", "… ")])
+_PLAIN, _PLAIN_MORE = "> ", "  "
 _CONFIRM = "Allow it? [y/N] "
-
-
-class Leaving(Exception):  # noqa: N818 - a wish, not an error
-    """The person wants to end the conversation."""
+_GOES_ON = "\\"
 
 
 class Prompt:
     """Asks for one thing at a time. The history is a file that only its owner can read."""
 
     def __init__(self, state: Path, *, say: Callable[[str], None]) -> None:
-        self._file = state / HISTORY
         self._say = say
-        self._readline = _load_readline(self._file)
+        self._at_terminal = sys.stdout.isatty()
+        keys = create_input()
+        screen = create_output(sys.stdout if self._at_terminal else sys.stderr)  # a file's stdout is for answers
+        if isinstance(screen, Vt100_Output):
+            screen.enable_cpr = False  # the place of the cursor matters to menus, and not every terminal tells it
+        self._lines: PromptSession[str] = PromptSession(
+            history=_FileHistory(state / HISTORY), multiline=True, key_bindings=_bindings(), input=keys, output=screen
+        )
+        self._answers: PromptSession[str] = PromptSession(history=DummyHistory(), input=keys, output=screen)
 
     def ask(self) -> str:
-        """The next thing that the person says; raises Leaving at the end of the input, or at the second Ctrl-C."""
+        """Return the next thing that the person says; raises Leaving at the end of the input, or the second Ctrl-C."""
         interrupted = False
         while True:
             try:
                 text = self._read()
             except EOFError:
-                self._say("")
                 raise Leaving from None
             except KeyboardInterrupt:
-                self._say("")
                 if interrupted:
                     raise Leaving from None
                 interrupted = True
                 self._say("Ctrl-C again, or Ctrl-D, to leave.")
                 continue
             if text.strip():
-                self._remember(text)
                 return text
             interrupted = False
 
     def confirm(self, question: str) -> bool:
-        """A plain yes or no; anything else is no."""
+        """Ask yes or no; anything but a plain yes is no."""
         self._say(clean(question))
         try:
-            return _input(_CONFIRM, plain=_CONFIRM).strip().lower() in ("y", "yes")
+            return self._answers.prompt(_CONFIRM).strip().lower() in ("y", "yes")
         except EOFError:
-            self._say("")
             return False
-        except KeyboardInterrupt:
-            self._say("")
-            raise
 
     def _read(self) -> str:
-        lines = [_input(_PROMPT)]
-        while lines[-1].endswith("\\"):
-            lines[-1] = lines[-1].removesuffix("\\")
-            lines.append(_input(_MORE))
-        return "\n".join(lines)
+        prompt, more = (_PROMPT, _MORE) if self._at_terminal else (_PLAIN, _PLAIN_MORE)
+        text = self._lines.prompt(prompt, prompt_continuation=more)
+        return text.replace(f"{_GOES_ON}\n", "\n")
 
-    def _remember(self, text: str) -> None:
-        """Write at once: the history survives a window that is closed."""
-        if self._readline is None:
-            return
-        with contextlib.suppress(OSError):
+
+def _bindings() -> KeyBindings:
+    """A line that ends with a backslash goes on; any other is the end, wherever the cursor stands."""
+    bindings = KeyBindings()
+
+    @bindings.add("enter")
+    def _enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.document.is_cursor_at_the_end and buffer.text.endswith(_GOES_ON):
+            buffer.newline(copy_margin=False)
+        else:
+            buffer.validate_and_handle()
+
+    return bindings
+
+
+class _FileHistory(History):
+    """What was typed, as it was typed: a line that ends with a backslash goes on in the next one.
+
+    It is written at once, so that it survives a window that is closed.
+    """
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self._file = file
+
+    def load_history_strings(self) -> Iterable[str]:
+        """Return what was typed before, the newest first."""
+        entries: list[str] = []
+        with suppress(OSError):
+            for line in self._file.read_text("utf-8", "replace").splitlines()[-MOST_KEPT:]:
+                if entries and entries[-1].endswith(_GOES_ON):
+                    entries[-1] += f"\n{line}"
+                else:
+                    entries.append(line)
+        return reversed(entries)
+
+    def store_string(self, string: str) -> None:
+        """Append what was typed."""
+        with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            if not self._file.exists():
-                os.close(os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600))
-                self._readline.write_history_file(str(self._file))
-            else:
-                self._readline.append_history_file(text.count("\n") + 1, str(self._file))
-
-
-def _input(prompt: str, *, plain: str = "> ") -> str:
-    with interrupts_heard():
-        if sys.stdout.isatty():
-            return input(prompt)
-        sys.stderr.write(plain)  # stdout is for answers
-        sys.stderr.flush()
-        return input()
-
-
-def _load_readline(history: Path) -> ModuleType | None:
-    """Line editing and history; a Python that was built without it still reads lines."""
-    if importlib.util.find_spec("readline") is None:
-        return None
-    readline = importlib.import_module("readline")
-    readline.set_history_length(MOST_KEPT)
-    with contextlib.suppress(OSError):
-        readline.read_history_file(str(history))
-    return readline
+            descriptor = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            with os.fdopen(descriptor, "a", encoding="utf-8", errors="replace") as file:
+                file.write(f"{string}\n")

@@ -7,11 +7,11 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from contextlib import closing
+from typing import TYPE_CHECKING
 
-from onetool.chat.commands import obey
+from onetool.chat.commands import Leaving, obey
 from onetool.chat.conversation import Conversation, Question, open_conversation
 from onetool.chat.display import Display, PlainDisplay
-from onetool.chat.prompt import Leaving, Prompt
 from onetool.cli import FAILED, INTERRUPTED, OK, USAGE
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
@@ -21,8 +21,11 @@ from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings
 from ot.config.paths import state_folder
 from ot.config.providers import find_providers
-from ot.errors import ModelError
+from ot.errors import MissingExtraError, ModelError
 from ot.execution.wording import word_error
+
+if TYPE_CHECKING:
+    from onetool.chat.prompt import Prompt
 
 STOPPED = "Stopped."
 
@@ -78,6 +81,12 @@ def _answer_once(conversation: Conversation) -> int:
 
 
 def _talk(conversation: Conversation, loaded: LoadedConfig) -> int:
+    try:
+        from onetool.chat.prompt import Prompt
+    except ImportError as error:
+        provider = conversation.see(lambda client: client.model.provider)
+        raise MissingExtraError(provider, provider) from error  # it comes with every provider's library
+
     display, write = _open_display()
     write(conversation.see(greet))
     prompt = Prompt(state_folder(loaded.home), say=write)
