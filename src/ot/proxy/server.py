@@ -16,8 +16,8 @@ from ot.config.models import ServerSettings
 from ot.context import CallContext, current_or_none
 from ot.errors import ServerUnavailableError, ToolChangedError
 from ot.logs import LogSpan, write_log
-from ot.proxy.connections.attempt import Attempt
 from ot.proxy.connections.backoff import Backoff
+from ot.proxy.connections.connect_attempt import ConnectAttempt
 from ot.proxy.definitions.cache import Offer
 from ot.proxy.definitions.memory import ServerMemory
 from ot.proxy.failures import ConnectFailedError, LostError
@@ -55,7 +55,7 @@ class ProxiedServer:
         self._tasks = tasks
         self._tell_changed = changed
         self._connection: Connection | None = None
-        self._attempt: Attempt | None = None
+        self._attempt: ConnectAttempt | None = None
         self._scope: anyio.CancelScope | None = None  # of the connection, or of the attempt at one
         self._deadline: anyio.CancelScope | None = None  # of the attempt
         self._backoff = Backoff(anyio.current_time)
@@ -96,14 +96,14 @@ class ProxiedServer:
 
     # -- its connection
 
-    def connect_soon(self) -> Attempt:
+    def connect_soon(self) -> ConnectAttempt:
         """Begin to connect, whatever the backoff says; gives the attempt that is going on."""
         if self._attempt is None or self._attempt.done:
-            attempt = self._attempt = Attempt(self.name)
+            attempt = self._attempt = ConnectAttempt(self.name)
             if self.state == "connected":
-                attempt.finish(None)
+                attempt.settle(None)
             elif self._retired or self._tasks is None:
-                attempt.finish(ConnectFailedError("is not connected from here"))
+                attempt.settle(ConnectFailedError("is not connected from here"))
             else:
                 # In an empty context: what the connection does later belongs to no call.
                 contextvars.Context().run(self._tasks.start_soon, self._live, attempt)
@@ -140,7 +140,7 @@ class ProxiedServer:
                 with context.held():
                     await anyio.sleep(seconds)
 
-    async def _live(self, attempt: Attempt) -> None:
+    async def _live(self, attempt: ConnectAttempt) -> None:
         """Connect, keep the connection until it is lost or closed; all of it in this one task, as the SDK demands."""
         failure = ConnectFailedError("is being closed")
         try:
@@ -155,9 +155,9 @@ class ProxiedServer:
                         break
                 self._note_failure(failure)
         finally:
-            attempt.finish(failure)
+            attempt.settle(failure)
 
-    async def _try(self, attempt: Attempt, build: Any, plan: ConnectionPlan) -> ConnectFailedError | None:
+    async def _try(self, attempt: ConnectAttempt, build: Any, plan: ConnectionPlan) -> ConnectFailedError | None:
         """One way to connect; None once it has been connected, and lost or closed again."""
         limit = self.settings.start_timeout
         assert self._scope is not None
@@ -201,7 +201,7 @@ class ProxiedServer:
         if not stdio and not self._older:
             yield "legacy", True
 
-    def _plan(self, attempt: Attempt, mode: Mode, *, older: bool) -> ConnectionPlan:
+    def _plan(self, attempt: ConnectAttempt, mode: Mode, *, older: bool) -> ConnectionPlan:
         async def authorise(url: str) -> None:
             if self._deadline is not None and self._connection is None:
                 self._deadline.deadline = anyio.current_time() + LOGIN
@@ -222,13 +222,13 @@ class ProxiedServer:
             learn=self._host.learn,
         )
 
-    def _become_connected(self, connection: Connection, attempt: Attempt, *, older: bool) -> None:
+    def _become_connected(self, connection: Connection, attempt: ConnectAttempt, *, older: bool) -> None:
         self._connection = connection
         self._older = older
         self.last_failure = None
         self._backoff.succeed()
         self._on_changed(connection)
-        attempt.finish(None)
+        attempt.settle(None)
 
     def _on_changed(self, connection: Connection) -> None:
         """Take over what a connection says of the tools."""

@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 
 from ot.config.models import ServerSettings
 from ot.errors import PackLoadError, ToolError
-from ot.proxy.connections.attempt import Attempt
+from ot.proxy.connections.connect_attempt import ConnectAttempt
 from ot.proxy.host import ProxyHost
 from ot.proxy.packs import BuiltPack, build_pack
 from ot.proxy.server import ProxiedServer
@@ -49,7 +49,7 @@ class Servers:
         self._packs: dict[str, PackDefinition] = {}  # what each server wants in the registry, by the server's name
         self._prepared: dict[str, tuple[PackDefinition, BuiltPack]] = {}  # definitions that nobody has looked at yet
         self._problems: dict[str, list[PackLoadError]] = {}
-        self._outwaited: dict[str, Attempt] = {}  # attempts to connect that took longer than a listing waits
+        self._outwaited: dict[str, ConnectAttempt] = {}  # attempts to connect that took longer than a listing waits
 
     # -- which there are
 

@@ -25,8 +25,8 @@ from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
 from ot.large_values import LARGE_MESSAGE, aside
+from ot.owned_tasks import OwnedTasks
 from ot.results.stored_value import StoredValue
-from ot.run.call_tasks import CallTasks
 from ot.run.clock import RunClock
 from ot.run.namespace import Namespace
 from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
@@ -74,7 +74,7 @@ class RunInProgress:
         self._ended = anyio.Event()
         self._ending: Callable[[], Outcome] | None = None
         self._timed_out = False
-        self._tasks = CallTasks()
+        self._tasks = OwnedTasks()
         self._handlers: dict[str, Callable[[Message], None]] = {
             "attribute": self._on_attribute,
             "describe": self._on_describe,

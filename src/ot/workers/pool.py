@@ -71,7 +71,7 @@ class _Place:
     def begin_anew(self) -> Starting:
         """A start for which others may wait, in place of the one before."""
         self._last_error = self.last_error
-        self.starting = Starting(file_state(self.extension.file))
+        self.starting = Starting(self.extension.pack, file_state(self.extension.file))
         return self.starting
 
 
@@ -153,7 +153,7 @@ class WorkerPool:
                 starting = place.begin_anew()
                 facts = facts_for(place.extension.pack, context)
                 self._tasks.start_soon(self._live, place.extension, starting, facts)
-            await starting.wait(context, place.extension.pack)
+            await starting.wait(context)
             if starting.failure is not None:
                 raise WorkerStartError(f"{place.extension.pack}.{tool}", starting.failure.reason, starting.failure.tail)
             worker = self._worker_of(place)
@@ -173,7 +173,7 @@ class WorkerPool:
         try:
             outcome = await self._start(extension, starting, facts)
         finally:
-            starting.finish(outcome)  # which retires it where its file has been forgotten
+            starting.settle(outcome)  # which retires it where its file has been forgotten
         if isinstance(outcome, Worker):
             try:
                 await self._keep(outcome)

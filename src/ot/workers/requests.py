@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from typing import Any
-
-import anyio
 
 from ot.context import CallContext
 from ot.errors import CallError, ToolError
 from ot.logs import write_log
+from ot.owned_tasks import OwnedTasks
 from ot.processes.guarded_process import GuardedProcess
 from ot.workers.host import WorkerHost
 from ot_sdk import protocol
@@ -25,52 +23,38 @@ class CallRequests:
         self._context = context
         self._process = process
         self._host = host
-        self._tasks: dict[asyncio.Task[None], anyio.CancelScope] = {}
-        self._telling: asyncio.Task[None] | None = None
+        self._tasks = OwnedTasks(on_error=_log_error)
+        self._told: asyncio.Event | None = None  # set when there is no more progress to pass on
         self._progress: tuple[float, float | None, str] | None = None  # the latest, until it has been told
 
     def call(self, number: int, tool: str, arguments: dict[str, Any]) -> None:
         """Call another tool for it, with the time that is left to it and as its caller."""
-        self._start(self._call(number, tool, arguments))
+        self._tasks.start(self._call, (number, tool, arguments))
 
     def progress(self, done: float, total: float | None, message: str) -> None:
         """Pass on how far it is; of several in quick succession, the last."""
         self._progress = (done, total, message)
-        if self._context is not None and (self._telling is None or self._telling.done()):
-            self._telling = self._start(self._tell(self._context))
+        if self._context is not None and (self._told is None or self._told.is_set()):
+            self._told = asyncio.Event()
+            self._tasks.start(self._tell, (self._context, self._told))
 
     async def end(self, *, hurried: bool = False) -> None:
         """The call has ended: what it told is passed on, unless hurried, and what still runs for it is stopped."""
-        if not self._tasks:
-            return
-        if self._telling is not None and not hurried:
-            await asyncio.wait([self._telling])
-        with anyio.CancelScope(shield=True):
-            for scope in self._tasks.values():
-                scope.cancel()
-            while self._tasks:
-                await asyncio.wait(self._tasks)
+        if self._told is not None and not hurried:
+            await self._told.wait()
+        await self._tasks.end()
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        scope = anyio.CancelScope()
-        task = asyncio.get_running_loop().create_task(_within(scope, work))
-        self._tasks[task] = scope
-        task.add_done_callback(self._forget)
-        return task
+    async def _tell(self, listener: tuple[CallContext, asyncio.Event]) -> None:
+        context, told = listener
+        try:
+            while self._progress is not None:
+                latest, self._progress = self._progress, None
+                await context.progress(*latest)
+        finally:
+            told.set()
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
-        del self._tasks[task]
-        error = None if task.cancelled() else task.exception()
-        if error is not None:  # whoever listens to progress cannot be reached
-            write_log(logging.WARNING, "worker.request", error=type(error).__name__, reason=str(error))
-
-    async def _tell(self, context: CallContext) -> None:
-        while self._progress is not None:
-            told, self._progress = self._progress, None
-            await context.progress(*told)
-
-    async def _call(self, number: int, tool: str, arguments: dict[str, Any]) -> None:
-        self._process.write(await self._answer(number, tool, arguments))
+    async def _call(self, request: tuple[int, str, dict[str, Any]]) -> None:
+        self._process.write(await self._answer(*request))
 
     async def _answer(self, number: int, tool: str, arguments: dict[str, Any]) -> bytes:
         try:
@@ -85,6 +69,6 @@ class CallRequests:
             return protocol.write_error(number, protocol.NOT_JSON, reason)
 
 
-async def _within(scope: anyio.CancelScope, work: Coroutine[Any, Any, None]) -> None:
-    with scope:
-        await work
+def _log_error(error: BaseException) -> None:
+    """Note that whoever listens to progress cannot be reached."""
+    write_log(logging.WARNING, "worker.request", error=type(error).__name__, reason=str(error))

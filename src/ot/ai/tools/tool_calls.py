@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from types import TracebackType
-from typing import Any, Self
-
-import anyio
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 from ot.ai.conversation.messages import ToolCall, ToolMessage, ToolResult
 from ot.ai.events import Event, ToolEnded, ToolStarted
 from ot.ai.tools.offered_tools import OfferedTools
 from ot.caller import Caller
 from ot.execution.tool_executor import ToolExecutor
+from ot.owned_tasks import OwnedTasks
 from ot.values import Image
 
 NOT_BEGUN = "Not called: the answer was stopped before."
@@ -65,14 +62,20 @@ class ToolCalls:
                     name, seconds = _shown_name(call, offered), self._clock() - started
                     events.put_nowait(ToolEnded(call.id, name, seconds, result.ok, result.text))
 
-        async with _Tasks() as tasks:
+        errors: list[BaseException] = []
+        tasks = OwnedTasks(on_error=errors.append)
+        try:
             for call in turn.calls:
-                tasks.start(make(call))
+                tasks.start(make, call)
             waiting = len(turn.calls)
             while waiting:
                 event = await events.get()
                 waiting -= isinstance(event, ToolEnded)
                 yield event
+        finally:
+            await tasks.end()
+        for error in errors:
+            raise error
 
     async def _call(self, call: ToolCall, offered: OfferedTools) -> ToolResult:
         tool = offered.find(call.name)
@@ -88,37 +91,3 @@ class ToolCalls:
 def _shown_name(call: ToolCall, offered: OfferedTools) -> str:
     tool = offered.find(call.name)
     return call.name if tool is None else tool.tool
-
-
-class _Tasks:
-    """Owns tasks across the pauses of an async generator, where a task group may not be open.
-
-    Cancelled through scopes: a call that swallows one cancellation meets the next one at its next await.
-    """
-
-    def __init__(self) -> None:
-        self._scopes: dict[asyncio.Task[None], anyio.CancelScope] = {}
-
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
-        scope = anyio.CancelScope()
-        self._scopes[asyncio.get_running_loop().create_task(_within(scope, work))] = scope
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for scope in self._scopes.values():
-            scope.cancel()
-        with anyio.CancelScope(shield=True):
-            if self._scopes:
-                await asyncio.wait(self._scopes)
-        if error is None:
-            for task in self._scopes:
-                task.result()
-
-
-async def _within(scope: anyio.CancelScope, work: Coroutine[Any, Any, None]) -> None:
-    with scope:
-        await work

@@ -1,4 +1,4 @@
-"""The tasks of a run's calls: as many as run at once, and none when the run has ended."""
+"""Owned tasks: as many as run at once, and none when their owner has ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 import anyio
 import pytest
 
-from ot.run.call_tasks import CallTasks
+from ot.owned_tasks import OwnedTasks
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ async def settle() -> None:
 
 
 async def test_calls_one_after_the_other_share_a_task_and_calls_at_once_do_not() -> None:
-    tasks, seen = CallTasks(), []
+    tasks, seen = OwnedTasks(), []
     going_on = anyio.Event()
 
     async def quick(number: int) -> None:
@@ -42,7 +42,7 @@ async def test_calls_one_after_the_other_share_a_task_and_calls_at_once_do_not()
 
 
 async def test_a_call_that_cancels_its_own_task_leaves_the_next_one_a_new_one() -> None:
-    tasks, done = CallTasks(), []
+    tasks, done = OwnedTasks(), []
 
     async def cancel_itself(_: None) -> None:
         task = asyncio.current_task()
@@ -64,7 +64,7 @@ async def test_a_call_that_cancels_its_own_task_leaves_the_next_one_a_new_one() 
 
 
 async def test_the_end_stops_what_runs_waits_for_it_and_refuses_the_rest() -> None:
-    tasks, ended = CallTasks(), []
+    tasks, ended = OwnedTasks(), []
 
     async def hold_on(_: None) -> None:
         try:
@@ -80,3 +80,19 @@ async def test_the_end_stops_what_runs_waits_for_it_and_refuses_the_rest() -> No
 
     assert ended == [True]
     assert tasks.start(hold_on, None) is False
+
+
+async def test_the_owner_hears_of_work_that_raised() -> None:
+    errors: list[BaseException] = []
+    tasks = OwnedTasks(on_error=errors.append)
+
+    async def fail(number: int) -> None:
+        raise KeyError(number)
+
+    tasks.start(fail, 1)
+    await settle()
+    tasks.start(fail, 2)
+    await settle()
+    await tasks.end()
+
+    assert [error.args for error in errors] == [(1,), (2,)]

@@ -1,61 +1,38 @@
-"""One attempt to connect, and those who wait for it: their clocks stand still, and they are told how it goes."""
+"""One attempt to connect, during which a person may have to log in."""
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import secrets
-import time
-from collections.abc import Iterator
 from typing import Any
 
-import anyio
-
-from ot.context import CallContext
+from ot.attempt import Attempt
 from ot.front import Front, FrontError
 from ot.logs import write_log
 from ot.proxy.calls.in_flight import CallsInFlight, front_of
 from ot.proxy.failures import ConnectFailedError
 
-TOLD_EVERY = 2.0  # seconds
 
-
-class Attempt:
-    """Made by the server, which sets the outcome; any number of calls wait for it."""
+class ConnectAttempt(Attempt):
+    """Made by the server, which sets the outcome."""
 
     def __init__(self, server: str) -> None:
-        self.done = False
+        super().__init__(f"connecting the server {server}")
         self.failure: ConnectFailedError | None = None
         self._server = server
-        self._doing = f"connecting the server {server}"
-        self._since = time.monotonic()
-        self._changed = anyio.Event()
-        self._waiting: list[CallContext] = []
 
-    def finish(self, failure: ConnectFailedError | None) -> None:
-        """The connection is there, or will not be."""
+    def settle(self, failure: ConnectFailedError | None) -> None:
+        """Note whether the connection is there; only the first word counts."""
         if not self.done:
             self.failure = failure
-            self.done = True
-            self._wake()
-
-    async def wait(self, context: CallContext | None) -> None:
-        """Wait for the outcome on behalf of one call."""
-        with context.held() if context is not None else contextlib.nullcontext(), self._listed(context):
-            while not self.done:
-                changed = self._changed
-                with anyio.move_on_after(TOLD_EVERY):
-                    await changed.wait()
-                if context is not None and not self.done:
-                    await context.progress(round(time.monotonic() - self._since, 1), None, self._doing)
+            self.finish()
 
     async def send_to(self, url: str, calls: CallsInFlight | None) -> None:
         """Send the person behind one of those who wait, or call, to a web page; raises ConnectFailedError."""
-        waiting = [(context, front_of(context)) for context in reversed(self._waiting)]
+        waiting = [(context, front_of(context)) for context in reversed(self.waiting)]
         for context, front in [*waiting, *(calls.fronts() if calls is not None else ())]:
             if front is not None and (front.can_open_urls or front.can_elicit):
-                self._doing = f"waiting until somebody has let OneTool use the server {self._server}"
-                self._wake()
+                self.tell(f"waiting until somebody has let OneTool use the server {self._server}")
                 with context.held():
                     await self._ask(front, url)
                 return
@@ -82,17 +59,3 @@ class Attempt:
                 "wants a person to log in, who did not",
                 remedy=f"It can be done later with `onetool login {self._server}`.",
             )
-
-    @contextlib.contextmanager
-    def _listed(self, context: CallContext | None) -> Iterator[None]:
-        if context is not None:
-            self._waiting.append(context)
-        try:
-            yield
-        finally:
-            if context is not None:
-                self._waiting.remove(context)
-
-    def _wake(self) -> None:
-        self._changed.set()
-        self._changed = anyio.Event()

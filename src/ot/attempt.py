@@ -1,0 +1,60 @@
+"""An attempt that takes a while, and the calls that wait for it: their clocks stand still, they hear how it goes."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+import anyio
+
+from ot.context import CallContext
+
+TOLD_EVERY = 2.0  # seconds
+
+
+class Attempt:
+    """Made by whoever carries it out and ends it with `finish`; any number of calls wait for it."""
+
+    def __init__(self, doing: str, *, prefix: str = "") -> None:
+        self.done = False
+        self.doing = doing
+        self._prefix = prefix  # of what those who wait are told
+        self.waiting: list[CallContext] = []
+        self._since = time.monotonic()
+        self._changed = anyio.Event()
+
+    def tell(self, doing: str) -> None:
+        """Say what is being done now, at once to everybody who waits; no words change nothing."""
+        self.doing = doing or self.doing
+        self._wake()
+
+    def finish(self) -> None:
+        """Let everybody go on: the outcome stands."""
+        self.done = True
+        self._wake()
+
+    async def wait(self, context: CallContext | None) -> None:
+        """Wait for the outcome on behalf of one call."""
+        with context.held() if context is not None else contextlib.nullcontext(), self._listed(context):
+            while not self.done:
+                changed = self._changed
+                with anyio.move_on_after(TOLD_EVERY):
+                    await changed.wait()
+                if context is not None and not self.done:
+                    seconds = round(time.monotonic() - self._since, 1)
+                    await context.progress(seconds, None, f"{self._prefix}{self.doing}")
+
+    @contextlib.contextmanager
+    def _listed(self, context: CallContext | None) -> Iterator[None]:
+        if context is not None:
+            self.waiting.append(context)
+        try:
+            yield
+        finally:
+            if context is not None:
+                self.waiting.remove(context)
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = anyio.Event()

@@ -1,0 +1,73 @@
+"""Tasks that one owner starts as work comes, and ends: the calls of a run, of a worker's call, of a model's turn.
+
+A task group would do the same at three times the cost, on the path of every call, and could not stay open across the
+pauses of an async generator. A task that has done its work waits for more. Tasks are cancelled through scopes: work
+that swallows one cancellation meets the next one at its next await.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
+
+import anyio
+
+Argument = TypeVar("Argument")
+Work = Callable[[], Awaitable[None]]
+
+
+class OwnedTasks:
+    """Owns a task for each piece of work in progress. `end` must be awaited: none of it outlives its owner.
+
+    `on_error` hears of work that raised; without it, asyncio reports that.
+    """
+
+    def __init__(self, *, on_error: Callable[[BaseException], None] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_error = on_error
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._scopes: set[anyio.CancelScope] = set()
+        self._idle: list[asyncio.Future[Work]] = []
+        self._ended = False
+
+    def start(self, function: Callable[[Argument], Awaitable[None]], argument: Argument) -> bool:
+        """Begin something; False if the owner has ended and nothing is begun any more."""
+        if self._ended:
+            return False
+        work = partial(function, argument)
+        while self._idle:
+            waiting = self._idle.pop()
+            if not waiting.done():  # a tool may have cancelled its own task
+                waiting.set_result(work)
+                return True
+        task = self._loop.create_task(self._carry_out(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+        return True
+
+    async def _carry_out(self, work: Work) -> None:
+        with anyio.CancelScope() as scope:
+            self._scopes.add(scope)
+            while not self._ended:
+                await work()
+                next_work: asyncio.Future[Work] = self._loop.create_future()
+                self._idle.append(next_work)
+                work = await next_work
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if self._on_error is not None and not task.cancelled():
+            error = task.exception()
+            if error is not None:
+                self._on_error(error)
+
+    async def end(self) -> None:
+        """Cancel what is still in progress, and wait until all of it has ended."""
+        self._ended = True
+        for scope in self._scopes:
+            scope.cancel()
+        with anyio.CancelScope(shield=True):
+            while self._tasks:
+                await asyncio.wait(self._tasks)
