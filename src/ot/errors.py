@@ -56,6 +56,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from mcp_core.distribution import with_extra
+
 
 class OneToolError(Exception):
     """The root: everything below is expected and has a sentence for the caller.
@@ -436,7 +438,7 @@ class VoiceError(OneToolError, names=("part",)):
 class MissingVoiceError(VoiceError, names=("package",)):
     """A library that voice needs is not installed, or lacks something of the system; `package` brings it."""
 
-    def __init__(self, part: str, reason: str, *, package: str = "onetool[voice]") -> None:
+    def __init__(self, part: str, reason: str, *, package: str = with_extra("voice")) -> None:
         super().__init__(part, reason)
         self.package = package
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import anyio
 
+from mcp_core.distribution import with_extra
 from ot.errors import MissingVoiceError, ServiceUnavailableError, ToolError, ToolFailedError, VoiceError
 from ot.isolate import IsolateHost
 from ot.logs import write_log
@@ -47,7 +48,7 @@ class Recogniser(Protocol):
 class IsolatedRecogniser:
     """A module with `prepare` and `transcribe`, in a helper process of the host."""
 
-    package = "onetool[voice]"  # what brings the library
+    package = with_extra("voice")  # what brings the library
 
     def __init__(self, host: IsolateHost, name: str, *, module: str, library: str) -> None:
         self._host = host

@@ -27,7 +27,7 @@ def test_a_missing_module_names_the_extra() -> None:
     with pytest.raises(MissingVoiceError) as missing:
         load_library("no_such_module.part")
 
-    assert word_error(missing.value).endswith("pip install 'onetool[voice]'")
+    assert word_error(missing.value).endswith("pip install 'onetool-run[voice]'")
 
 
 def test_a_missing_library_of_the_system_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

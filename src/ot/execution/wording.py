@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from mcp_core.distribution import with_extra
 from ot import errors
 from ot.failures import builtin_name
 from ot.registry.search import nearest
@@ -304,7 +305,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ToolFailedError: _word_failed,
     errors.ToolError: _word_tool_error,
     errors.MissingExtraError: lambda error: (
-        f"{error.provider} needs a library that is not installed: pip install 'onetool[{error.extra}]'"
+        f"{error.provider} needs a library that is not installed: pip install '{with_extra(error.extra)}'"
     ),
     errors.ModelRefusedError: _word_model_refused,
     errors.ModelUnavailableError: _word_model_unavailable,

@@ -89,7 +89,7 @@ def test_a_library_that_is_not_installed_is_told_before_anybody_asks() -> None:
 
 def test_a_missing_extra_names_the_command_that_brings_it() -> None:
     assert word_error(MissingExtraError("anthropic", "anthropic")) == (
-        "anthropic needs a library that is not installed: pip install 'onetool[anthropic]'"
+        "anthropic needs a library that is not installed: pip install 'onetool-run[anthropic]'"
     )
 
 

@@ -70,7 +70,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     ),
     (
         errors.MissingExtraError("anthropic", "anthropic"),
-        "anthropic needs a library that is not installed: pip install 'onetool[anthropic]'",
+        "anthropic needs a library that is not installed: pip install 'onetool-run[anthropic]'",
     ),
     (
         errors.ModelRefusedError("anthropic", "invalid x-api-key", status=401),
@@ -80,7 +80,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (errors.VoiceError("a.wav", "it has no sound"), "a.wav: it has no sound."),
     (
         errors.MissingVoiceError("moonshine", "it is not installed"),
-        "Voice needs moonshine, which cannot be loaded (it is not installed): pip install 'onetool[voice]'",
+        "Voice needs moonshine, which cannot be loaded (it is not installed): pip install 'onetool-run[voice]'",
     ),
     (errors.UnknownPackError("demos", ["proj", "demo"]), "There is no pack 'demos'. Packs: demo, proj."),
     (

@@ -163,7 +163,8 @@ def test_a_folder_is_where_it_was(machine: Machine) -> None:
         ({"command": "uvx", "args": ["onetool", "serve"]}, "this is OneTool itself"),
         ({"command": "python", "args": ["-m", "onetool"]}, "this is OneTool itself"),
         ({"command": "/usr/bin/python3", "args": ["/opt/bin/onetool", "serve"]}, "this is OneTool itself"),
-        ({"command": "uvx", "args": ["--from", "onetool[voice]==0.1", "onetool"]}, "this is OneTool itself"),
+        ({"command": "uvx", "args": ["--from", "onetool-run[voice]==0.1", "onetool"]}, "this is OneTool itself"),
+        ({"command": "pipx", "args": ["run", "onetool-run"]}, "this is OneTool itself"),
         ({"command": "C:\\bin\\onetool.exe"}, "this is OneTool itself"),
     ],
 )  # fmt: skip

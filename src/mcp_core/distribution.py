@@ -1,0 +1,10 @@
+"""The distribution that brings all our packages; `onetool` on PyPI is somebody else's."""
+
+from __future__ import annotations
+
+DISTRIBUTION = "onetool-run"
+
+
+def with_extra(extra: str) -> str:
+    """Return what to install for the libraries of an extra, such as `voice`."""
+    return f"{DISTRIBUTION}[{extra}]"
