@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mcp_guide.atomic_write import write_whole
+from mcp_core.atomic_write import remove_unfinished, write_in_folder
 from mcp_guide.errors import TooLargeError, UnreadableError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a pipe would wait for somebody to write into it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_STALE = 3600.0  # seconds after which an unfinished file belongs to nobody
 _NO_LOCKS = {errno.EBADF, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 
 
@@ -77,7 +78,8 @@ class Folder:
 
     def write(self, name: str, data: bytes, *, replace: bool) -> None:
         """Write a file whole or not at all; raises FileExistsError where the name is taken and `replace` is false."""
-        write_whole(self._descriptor, _one_step(name), data, replace=replace)
+        remove_unfinished(self._descriptor, older_than=_STALE)
+        write_in_folder(self._descriptor, _one_step(name), data, replace=replace)
 
     def remove(self, name: str) -> None:
         """Remove a file, or a link itself; FileNotFoundError where there is none."""

@@ -6,8 +6,10 @@ import os
 import secrets
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from mcp_core.atomic_write import write_private
 from ot.config.environment import TOKEN_VARIABLE
 from ot.errors import ConfigError
 
@@ -16,36 +18,22 @@ _SHORTEST = 16
 
 
 def read_token(folder: Path, *, environ: Mapping[str, str]) -> str:
-    """Give the token that the environment names, else that of the file in `folder`, which is made if there is none."""
+    """Return the token that the environment names, else that of the file in `folder`, which is made if need be."""
     if given := environ.get(TOKEN_VARIABLE, "").strip():
         return _checked(given, key=TOKEN_VARIABLE)
     file = folder / TOKEN_FILE
     try:
         return _read(file)
     except FileNotFoundError:
-        _create(file)
+        with suppress(FileExistsError):  # another server was first, and its token is as good
+            write_private(file, f"{secrets.token_urlsafe(32)}\n", replace=False)
     return _read(file)
 
 
 def accepts(header: str | None, token: str) -> bool:
-    """Whether an Authorization header carries the token; takes the same time for every wrong one."""
+    """True if an Authorization header carries the token; takes the same time for every wrong one."""
     scheme, _, given = (header or "").partition(" ")
     return scheme.lower() == "bearer" and secrets.compare_digest(given.strip().encode(), token.encode())
-
-
-def _create(file: Path) -> None:
-    """Make the file appear whole, readable by its owner only; another server may do the same at this moment."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = file.with_name(f"{TOKEN_FILE}.{secrets.token_hex(4)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "w") as stream:
-            stream.write(secrets.token_urlsafe(32) + "\n")
-        os.link(draft, file)
-    except FileExistsError:
-        return  # the other one was first, and its token is as good
-    finally:
-        draft.unlink()
 
 
 def _read(file: Path) -> str:

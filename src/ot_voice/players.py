@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from anyio import to_thread
 
+from mcp_core.atomic_write import write_file
 from ot.errors import VoiceError
 from ot_voice.audio import RATE
 from ot_voice.library import load_library
@@ -83,9 +84,7 @@ class FolderPlayer:
     def _write(file: Path, wav: bytes) -> None:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            partial = file.with_suffix(".part")
-            partial.write_bytes(wav)
-            partial.replace(file)
+            write_file(file, wav)
         except OSError as error:
             raise VoiceError(str(file), f"cannot be written: {error.strerror}") from error
 

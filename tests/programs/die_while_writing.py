@@ -5,10 +5,10 @@ import resource
 import signal
 import sys
 
-from mcp_guide.atomic_write import write_whole
+from mcp_core.atomic_write import write_in_folder
 
 folder, name, size, replace = os.open(sys.argv[1], os.O_RDONLY), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "replace"
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))
-write_whole(folder, name, b"b" * size, replace=replace)
+write_in_folder(folder, name, b"b" * size, replace=replace)

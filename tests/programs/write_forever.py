@@ -3,10 +3,10 @@
 import os
 import sys
 
-from mcp_guide.atomic_write import write_whole
+from mcp_core.atomic_write import write_in_folder
 
 folder, name, size = os.open(sys.argv[1], os.O_RDONLY), sys.argv[2], int(sys.argv[3])
 while True:
     for letter in b"ab":
         print("writing", flush=True)
-        write_whole(folder, name, bytes([letter]) * size, replace=True)
+        write_in_folder(folder, name, bytes([letter]) * size, replace=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from mcp_core.atomic_write import write_file
 from ot.errors import ConfigError
 
 MAX_BYTES = 20_000_000
@@ -71,13 +71,7 @@ def replace_text_file(original: TextFile, text: str, *, private: bool = False) -
         mode = stat.S_IMODE(file.stat().st_mode) if old is not None else None
         backup = None if old is None else _write_backup(file, old, mode)
         begins = _MARK if old is not None and old.startswith(_MARK.encode()) else ""
-        draft = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-        _write_new(draft, (begins + text).encode(), 0o600 if private else mode)
-        try:
-            draft.replace(file)
-        except OSError:
-            draft.unlink(missing_ok=True)
-            raise
+        write_file(file, (begins + text).encode(), mode=0o600 if private else mode)
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror}", file=original.file) from error
     return backup
@@ -89,22 +83,8 @@ def _write_backup(file: Path, content: bytes, mode: int | None) -> Path:
     while True:
         backup = file.with_name(f"{file.name}.{moment}{f'-{number}' if number else ''}.bak")
         try:
-            _write_new(backup, content, mode)
+            write_file(backup, content, replace=False, mode=mode)
         except FileExistsError:
             number += 1
         else:
             return backup
-
-
-def _write_new(file: Path, content: bytes, mode: int | None) -> None:
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            if mode is not None:
-                os.fchmod(descriptor, mode)
-            stream.write(content)
-            stream.flush()
-            os.fsync(descriptor)
-    except BaseException:
-        file.unlink(missing_ok=True)
-        raise

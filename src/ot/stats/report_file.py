@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mcp_core.atomic_write import write_in_folder
 from ot.errors import ReportWriteError
 
 MARK = "<!doctype html>\n<!-- OneTool report -->\n"
@@ -34,7 +34,7 @@ def write_report(output: str, render: Callable[[], str], *, folder: Path, roots:
                 allowed = ", ".join(map(str, roots))
                 raise ReportWriteError(output, f"only inside these folders: {allowed}")
             _refuse_other_files(descriptor, path.name, output)
-            _write_whole(descriptor, path.name, render())
+            write_in_folder(descriptor, path.name, render().encode("utf-8", "replace"), replace=True)
             return place / path.name
     except (OSError, ValueError, RuntimeError) as error:  # no such folder, a null byte, the home of nobody
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -70,18 +70,3 @@ def _refuse_other_files(descriptor: int, name: str, output: str) -> None:
     with os.fdopen(existing, "rb") as file:
         if file.read(len(MARK)) != MARK.encode():
             raise ReportWriteError(output, "another file has this name, and it is not a report of OneTool")
-
-
-def _write_whole(descriptor: int, name: str, text: str) -> None:
-    beside = f".{name[:100]}.{secrets.token_hex(8)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        with os.fdopen(os.open(beside, flags, 0o644, dir_fd=descriptor), "wb") as file:
-            file.write(text.encode("utf-8", "replace"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(beside, name, src_dir_fd=descriptor, dst_dir_fd=descriptor)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(beside, dir_fd=descriptor)
-    os.fsync(descriptor)

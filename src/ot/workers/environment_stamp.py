@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mcp_core.atomic_write import write_private
 from ot.workers.pep723 import ScriptHeader
 
 
@@ -39,11 +39,7 @@ def write_stamp(state: Path, file: Path, header: ScriptHeader, python: Path) -> 
     """Remember an environment; where that cannot be written, uv is asked the next time."""
     try:
         stamp = Stamp(_asked(file, header), str(python), _state(python))
-        place = _place(state, file)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=place.parent, encoding="utf-8", delete=False) as beside:
-            json.dump(asdict(stamp), beside)
-        Path(beside.name).replace(place)
+        write_private(_place(state, file), json.dumps(asdict(stamp)))
     except OSError:
         pass
 

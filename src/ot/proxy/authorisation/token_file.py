@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import BaseModel, ValidationError
 
+from mcp_core.atomic_write import write_private
 from ot.config.models import OAuthSettings
 from ot.logs import write_log
-from ot.processes.private_file import write_private
 
 Stored = TypeVar("Stored", bound=BaseModel)
 

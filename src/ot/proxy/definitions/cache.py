@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from mcp_core.atomic_write import write_private
 from ot.logs import write_log
-from ot.processes.private_file import write_private
 
 Era = Literal["handshake", "sessionless"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mcp_core.atomic_write import write_private
 from ot.logs import write_log
-from ot.processes.private_file import create_private, write_private
 
 _PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 
@@ -77,7 +77,9 @@ class Pins:
 
     def _accept_first(self, digest: str, tools: Sequence[Mapping[str, Any]]) -> None:
         try:
-            create_private(self._place(digest), _as_text(definitions_of(tools)))
+            write_private(self._place(digest), _as_text(definitions_of(tools)), replace=False)
+        except FileExistsError:
+            pass  # another process was first
         except OSError as error:
             write_log(logging.ERROR, "proxy.pins", not_written=self._place(digest), reason=str(error))
 

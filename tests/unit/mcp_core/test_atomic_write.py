@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_guide.atomic_write import is_unfinished, remove_unfinished, write_whole
+from mcp_core.atomic_write import is_unfinished, remove_unfinished, write_file, write_in_folder, write_private
+from mcp_guide.folder import Folder
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
 SIZE = 1_000_000
@@ -64,7 +65,7 @@ def test_what_a_dead_writer_left_is_removed_an_hour_later(tmp_path: Path, folder
         file.touch()
     os.utime(old, (0, 0))
 
-    write_whole(folder, "doc.md", b"x", replace=False)
+    Folder(folder).write("doc.md", b"x", replace=False)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == [".bbbbbbbbbbbbbbbb.tmp", ".notes.tmp", "doc.md"]
     remove_unfinished(folder)
@@ -75,7 +76,7 @@ def test_a_taken_name_is_kept(tmp_path: Path, folder: int) -> None:
     (tmp_path / "doc.md").write_text("before")
 
     with pytest.raises(FileExistsError):
-        write_whole(folder, "doc.md", b"x", replace=False)
+        write_in_folder(folder, "doc.md", b"x", replace=False)
 
     assert [path.name for path in tmp_path.iterdir()] == ["doc.md"]
     assert (tmp_path / "doc.md").read_text() == "before"
@@ -86,7 +87,7 @@ def test_of_many_that_create_one_name_exactly_one_succeeds(tmp_path: Path, folde
 
     def create(text: str) -> None:
         try:
-            write_whole(folder, "doc.md", text.encode(), replace=False)
+            write_in_folder(folder, "doc.md", text.encode(), replace=False)
             outcomes.append(text)
         except FileExistsError:
             outcomes.append("")
@@ -106,6 +107,31 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path: Path, folder: int) -> N
     file.write_text("before")
     file.chmod(0o640)
 
-    write_whole(folder, "doc.md", b"after", replace=True)
+    write_in_folder(folder, "doc.md", b"after", replace=True)
 
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("after", 0o640)
+
+
+def test_a_private_file_is_its_owners_alone_also_where_it_replaces_another(tmp_path: Path) -> None:
+    file = tmp_path / "made" / "token"
+    write_private(file, "first")
+    file.chmod(0o644)
+
+    write_private(file, "secönd")
+
+    assert (file.read_text(encoding="utf-8"), file.stat().st_mode & 0o777) == ("secönd", 0o600)
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+    with pytest.raises(FileExistsError):
+        write_private(file, "third", replace=False)
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("before")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+
+    write_file(tmp_path / "link", b"after")
+
+    assert (tmp_path / "target").read_text() == "before"
+    assert (tmp_path / "link").read_text() == "after"
+    assert not (tmp_path / "link").is_symlink()

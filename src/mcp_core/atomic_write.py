@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, in a folder that is already open."""
+"""Files that are written whole or not at all: who reads one, also after a crash, finds all of it or what was before."""
 
 from __future__ import annotations
 
@@ -6,23 +6,40 @@ import errno
 import os
 import re
 import secrets
+import stat
 import time
 from contextlib import suppress
+from pathlib import Path
 
 _BESIDE = re.compile(r"\.[0-9a-f]{16}\.tmp")
-_STALE = 3600.0  # seconds after which an unfinished file belongs to nobody
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-def write_whole(folder: int, name: str, data: bytes, *, replace: bool) -> None:
-    """Write `data` beside, then give it its name: who reads, also after a crash, finds all of it or what was before.
+def write_file(file: Path, data: bytes, *, replace: bool = True, mode: int | None = None) -> None:
+    """Write a file in a folder that exists; see `write_in_folder`."""
+    folder = os.open(file.parent, _FOLDER)
+    try:
+        write_in_folder(folder, file.name, data, replace=replace, mode=mode)
+    finally:
+        os.close(folder)
 
-    Raises FileExistsError where the name is taken and `replace` is false.
+
+def write_private(file: Path, text: str, *, replace: bool = True) -> None:
+    """Write a file that only its owner may read, in a folder of the same kind, which is made if there is none."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_file(file, text.encode(), replace=replace, mode=0o600)
+
+
+def write_in_folder(folder: int, name: str, data: bytes, *, replace: bool, mode: int | None = None) -> None:
+    """Write `data` beside, in a folder that is already open, then give it its name; a link of that name is replaced.
+
+    Without a `mode`, a file that is replaced keeps its permissions. Raises FileExistsError where the name is taken and
+    `replace` is false.
     """
-    remove_unfinished(folder, older_than=_STALE)
     beside = f".{secrets.token_hex(8)}.tmp"
     try:
-        _write_through(folder, beside, data, mode=_find_mode(folder, name) if replace else None)
+        _write_through(folder, beside, data, mode=_find_mode(folder, name) if replace and mode is None else mode)
         if replace:
             os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
         else:
@@ -42,20 +59,21 @@ def remove_unfinished(folder: int, *, older_than: float = 0.0) -> None:
 
 
 def is_unfinished(name: str) -> bool:
-    """Say whether a file of this name is one that a writer has not finished."""
+    """True if a file of this name is one that a writer has not finished."""
     return _BESIDE.fullmatch(name) is not None
 
 
 def _find_mode(folder: int, name: str) -> int | None:
     try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode & 0o777
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
+    return None if stat.S_ISLNK(found.st_mode) else found.st_mode & 0o777
 
 
 def _write_through(folder: int, name: str, data: bytes, *, mode: int | None) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(name, flags, 0o666, dir_fd=folder), "wb") as file:
+    with os.fdopen(os.open(name, flags, 0o666 if mode is None else 0o600, dir_fd=folder), "wb") as file:
         if mode is not None:
             os.fchmod(file.fileno(), mode)
         file.write(data)
@@ -70,7 +88,7 @@ def _name_once(folder: int, beside: str, name: str) -> None:
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
-        # A file system without hard links: the guide's lock is held, so only other programs could come between.
+        # A file system without hard links: another program could come between these two steps.
         if name in os.listdir(folder):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name) from None
         os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
