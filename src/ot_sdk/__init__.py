@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from logging import Logger
     from typing import Any
 
+    from ot_sdk.asking import call, progress
     from ot_sdk.context import config, secret
     from ot_sdk.errors import CallCancelled, ToolError
-    from ot_sdk.host import call, progress
     from ot_sdk.server import serve
 
     log: Logger
@@ -25,10 +25,10 @@ __all__ = ["CallCancelled", "ToolError", "call", "config", "log", "progress", "s
 _HOMES = {
     "CallCancelled": "ot_sdk.errors",
     "ToolError": "ot_sdk.errors",
-    "call": "ot_sdk.host",
+    "call": "ot_sdk.asking",
     "config": "ot_sdk.context",
     "log": "ot_sdk.logs",
-    "progress": "ot_sdk.host",
+    "progress": "ot_sdk.asking",
     "secret": "ot_sdk.context",
     "serve": "ot_sdk.server",
 }

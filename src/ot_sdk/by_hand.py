@@ -9,11 +9,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from ot_sdk.calls import drain
+from ot_sdk.calls import drain, list_tools
 from ot_sdk.errors import ToolError
 from ot_sdk.event_loop import drain_async
 from ot_sdk.json_values import NotJsonError, encode
-from ot_sdk.server import list_tools
 
 
 def run_command(module: ModuleType, words: list[str]) -> int:

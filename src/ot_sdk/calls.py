@@ -11,6 +11,7 @@ from ot_sdk.json_values import NotJsonError
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any, Callable
 
 MAX_DRAINED = 10_000
@@ -51,6 +52,18 @@ def _variadic(function: Callable[..., Any]) -> str | None:
         return None
     name: str = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
     return name
+
+
+def list_tools(module: ModuleType) -> list[str]:
+    """The public functions that the file itself defines."""
+    return [
+        name for name, value in vars(module).items() if not name.startswith("_") and _is_own_function(module, value)
+    ]
+
+
+def _is_own_function(module: ModuleType, value: Any) -> bool:
+    own = getattr(value, "__module__", None) == module.__name__
+    return own and callable(value) and not isinstance(value, type)
 
 
 def is_async(function: Callable[..., Any]) -> bool:

@@ -17,7 +17,7 @@ from types import ModuleType
 
 from ot_guardian import VARIABLE, Ledger, inherit_ledger
 from ot_sdk import protocol
-from ot_sdk.calls import Call, answer_with, answer_with_error, is_async, needs_loop
+from ot_sdk.calls import Call, answer_with, answer_with_error, is_async, list_tools, needs_loop
 from ot_sdk.channel import Channel, take_channel
 from ot_sdk.context import CURRENT, SURROUNDINGS
 from ot_sdk.host import Host
@@ -217,18 +217,6 @@ class Server:
             if self._loop is None:
                 self._loop = EventLoop(self._begin, self._finish)
             return self._loop
-
-
-def list_tools(module: ModuleType) -> list[str]:
-    """The public functions that the file itself defines."""
-    return [
-        name for name, value in vars(module).items() if not name.startswith("_") and _is_own_function(module, value)
-    ]
-
-
-def _is_own_function(module: ModuleType, value: Any) -> bool:
-    own = getattr(value, "__module__", None) == module.__name__
-    return own and callable(value) and not isinstance(value, type)
 
 
 def _give_up() -> NoReturn:

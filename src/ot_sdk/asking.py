@@ -1,0 +1,49 @@
+"""What a tool asks of the server while it is carried out: `call` other tools, tell `progress`."""
+
+from __future__ import annotations
+
+from ot_sdk import protocol
+from ot_sdk.context import CURRENT, SURROUNDINGS
+from ot_sdk.errors import CallCancelled, ToolError
+from ot_sdk.json_values import encode
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ot_sdk.calls import Call
+    from ot_sdk.host import Host
+
+
+def call(tool: str, /, **arguments: Any) -> Any:
+    """Call another tool, `call("file.read", path="notes.txt")`, within what is left of this call's time.
+
+    In an `async def` tool it must be awaited. Raises ToolError where that tool fails.
+    """
+    host, current = _inside_a_call(f"call {tool}")
+    params = {"within": current.number, "tool": tool, "arguments": arguments}
+    for name, value in arguments.items():
+        encode(value, f"the argument {name} of {tool}")
+    return host.ask("call", params, current)
+
+
+def progress(done: float, total: float | None = None, message: str = "") -> None:
+    """Tell whoever waits how far this call is; nothing is waited for, also in an `async def` tool."""
+    if SURROUNDINGS.host is None:
+        return
+    host, current = _inside_a_call("tell progress")
+    params = {"within": current.number, "done": done, "total": total, "message": str(message)}
+    host.send(protocol.write_notification("progress", params))
+
+
+def _inside_a_call(what: str) -> tuple[Host, Call]:
+    host, current = SURROUNDINGS.host, CURRENT.get(None)
+    if host is None:
+        raise ToolError(f"cannot {what}: the file was started by hand, without a server")
+    if current is None:
+        raise RuntimeError(
+            f"cannot {what} outside of a call; a thread of your own needs contextvars.copy_context().run"
+        )
+    if current.cancelled:
+        raise CallCancelled
+    return host, current
