@@ -40,7 +40,8 @@ class RunInterrupted(BaseException):
 
 
 def interrupt(_signum: int, _frame: FrameType | None) -> None:
-    """What INTERRUPT does: stop the code wherever it is."""
+    """Stop the code wherever it is, once: what it does on its way out is not interrupted again."""
+    signal.signal(INTERRUPT, signal.SIG_IGN)
     raise RunInterrupted
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +15,12 @@ from mcp.types import TextContent
 from tests.real_server import connect_server
 
 CONFIG = """
-execution: {timeout: 2, memory: 300m}
+execution: {timeout: LIMIT, memory: 300m}
 policy: {deny: ["demo.bar"]}
 projects: {onetool: ~/projects/onetool}
 log: {level: warning}
 """
+TIME_LIMIT = "took longer than"  # in an answer: nothing else ended the run
 SECRET = "hunter2-hunter2"
 
 
@@ -38,24 +40,38 @@ class Abused:
         self.home = home
 
     async def run(self, command: str) -> Told:
-        with anyio.fail_after(30):
+        with anyio.fail_after(90):
             result = await self.client.call_tool("run", {"command": command})
         text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
         return Told(text, bool(result.is_error))
 
     async def is_well(self) -> bool:
         """It answers a ping and the next run gives the right answer."""
-        with anyio.fail_after(10):
+        with anyio.fail_after(30):
             await self.client.send_ping()
         return await self.run("6 * 7") == Told("42", is_error=False)
 
 
 @pytest.fixture(scope="module")
 async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Abused]:
+    """A server whose time limit is never what ends a run, however busy the machine is."""
+    async with abused(tmp_path_factory, limit=60) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+async def hasty_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Abused]:
+    """A server whose time limit is soon over."""
+    async with abused(tmp_path_factory, limit=2) as server:
+        yield server
+
+
+@asynccontextmanager
+async def abused(tmp_path_factory: pytest.TempPathFactory, *, limit: int) -> AsyncIterator[Abused]:
     home = tmp_path_factory.mktemp("home")
     secrets = home / "secrets.yaml"
     secrets.write_text(f"TOKEN: {SECRET}\n")
     secrets.chmod(0o600)
     (home / "diary.txt").write_text("private\n")
-    async with connect_server(home, config=CONFIG, mode="legacy") as client:
+    async with connect_server(home, config=CONFIG.replace("LIMIT", str(limit)), mode="legacy") as client:
         yield Abused(client, home)

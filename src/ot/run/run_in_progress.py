@@ -36,7 +36,8 @@ from ot_kernel.wire import Message, pack
 
 MAX_CALLS = 16
 GRACE = 0.5  # seconds for interrupted code to unwind before it is killed
-DUMP_WAIT = 0.1
+ATTEMPTS = 5
+DUMP_WAIT = 0.5
 STATUS_WAIT = 2.0
 
 
@@ -132,14 +133,15 @@ class RunInProgress:
 
     async def _interrupt(self) -> None:
         """Ask the code to stop; if it does not, find out where it is before it is killed."""
-        self._kernel.signal(INTERRUPT)
-        with anyio.move_on_after(GRACE):
-            await self._ended.wait()
-            return
+        for _ in range(ATTEMPTS):  # Python misses a signal that comes just before it begins to wait for a lock
+            self._kernel.signal(INTERRUPT)
+            with anyio.move_on_after(GRACE / ATTEMPTS):
+                await self._ended.wait()
+                return
         self._kernel.signal(DUMP)
         with anyio.move_on_after(DUMP_WAIT):
             while self._kernel.dumped_line() is None:  # noqa: ASYNC110 - a signal handler of another process writes it
-                await anyio.sleep(DUMP_WAIT / 10)
+                await anyio.sleep(0.01)
 
     async def _post_mortem(self) -> Outcome:
         """The kernel is gone without an answer: say how it died, and where if it could tell."""
