@@ -1,7 +1,8 @@
 """A server over HTTP, on the official SDK: `http_server.py KIND PORT`.
 
 KIND is `modern`, `handshake` (knows no other), `json` (answers without a stream), `sse` (the transport of 2024), or
-`login` (wants a token, and gives one to whoever opens its page; its tokens last as many seconds as LIFETIME says).
+`login` (wants a token, and gives one to whoever opens its page; its tokens last as many seconds as LIFETIME says). A
+refresh token can be used once: whoever offers a spent one has the whole family revoked, as providers do.
 """
 
 import os
@@ -89,8 +90,9 @@ def greet(name: str) -> str:
 
 # -- an authorization server, for `login`
 
-ISSUED = {"access": 0, "refresh": 0, "logins": 0}
+ISSUED = {"access": 0, "refresh": 0, "logins": 0, "spent": 0}
 CODES = set()
+VALID = {"access": set(), "refresh": set()}
 
 
 async def resource_metadata(request: Request):
@@ -131,18 +133,21 @@ async def token(request: Request):
         if form["code"] not in CODES:
             return JSONResponse({"error": "invalid_grant"}, 400)
         CODES.discard(form["code"])
-    elif form.get("refresh_token") == "refresh-secret-value":
+    elif form.get("refresh_token") in VALID["refresh"]:
+        VALID["refresh"].discard(form["refresh_token"])
         ISSUED["refresh"] += 1
+        await anyio.sleep(0.2)  # whoever else is about to refresh does so meanwhile
     else:
+        VALID["access"].clear()
+        VALID["refresh"].clear()
+        ISSUED["spent"] += 1
         return JSONResponse({"error": "invalid_grant"}, 400)
     ISSUED["access"] += 1
+    access, refresh = f"access-secret-{ISSUED['access']}", f"refresh-secret-{ISSUED['access']}"
+    VALID["access"].add(access)
+    VALID["refresh"].add(refresh)
     return JSONResponse(
-        {
-            "access_token": f"access-secret-{ISSUED['access']}",
-            "token_type": "Bearer",
-            "expires_in": LIFETIME,
-            "refresh_token": "refresh-secret-value",
-        }
+        {"access_token": access, "token_type": "Bearer", "expires_in": LIFETIME, "refresh_token": refresh}
     )
 
 
@@ -154,7 +159,7 @@ def guarded(app):
     async def serve(scope, receive, send):
         if scope["type"] == "http" and scope["path"] == "/mcp":
             given = dict(scope["headers"]).get(b"authorization", b"").decode()
-            if given != f"Bearer access-secret-{ISSUED['access']}" or not ISSUED["access"]:
+            if given.removeprefix("Bearer ") not in VALID["access"]:
                 challenge = f'Bearer resource_metadata="{BASE}/.well-known/oauth-protected-resource/mcp"'
                 await JSONResponse({}, 401, headers={"WWW-Authenticate": challenge})(scope, receive, send)
                 return

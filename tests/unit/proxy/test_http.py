@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -194,13 +195,60 @@ async def test_a_token_that_has_ended_is_renewed_without_a_person(tmp_path: Path
     with serve_http("login", environ={"LIFETIME": "1"}) as url:
         async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
             await connect_as(proxied, Browser())
-        await anyio.sleep(1.1)
+        await wait_until_the_token_has_ended(tmp_path)
         async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
             assert await proxied.call("web.echo", text="again") == "again"
         issued = what_was_issued(url)
 
     assert issued["logins"] == 1
     assert issued["refresh"] >= 1
+
+
+async def wait_until_the_token_has_ended(folder: Path) -> None:
+    (file,) = (folder / "state" / "servers" / "tokens").glob("*.json")
+    with anyio.fail_after(10):
+        while time.time() <= json.loads(file.read_text())["expires_at"]:
+            await anyio.sleep(0.02)
+
+
+async def test_two_servers_with_one_login_never_offer_a_token_that_is_spent(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    async def say(proxied: Proxied, text: str) -> None:
+        said.append(await proxied.call("web.echo", text=text))
+
+    with serve_http("login", environ={"LIFETIME": "1"}) as url:
+        settings = {"web": {"url": url}}
+        async with open_proxied(tmp_path, settings) as first:
+            await connect_as(first, Browser())
+            async with open_proxied(tmp_path, settings) as second:
+                await say(second, "both have the same token")
+                await wait_until_the_token_has_ended(tmp_path)
+                await say(first, "one renews it")
+                await say(second, "the other uses what it finds")
+                await wait_until_the_token_has_ended(tmp_path)
+                async with anyio.create_task_group() as tasks:
+                    for each in (first, second, first, second):
+                        tasks.start_soon(say, each, "all at once")
+        issued = what_was_issued(url)
+
+    assert len(said) == 7
+    assert (issued["spent"], issued["logins"]) == (0, 1)
+
+
+async def test_a_token_that_another_server_got_is_used_where_ours_is_refused(tmp_path: Path) -> None:
+    with serve_http("login") as url:
+        settings = {"web": {"url": url}}
+        async with open_proxied(tmp_path, settings) as first:
+            await connect_as(first, Browser())
+            async with open_proxied(tmp_path, settings) as second:
+                await second.call("web.echo", text="in")
+                httpx2.post(url.replace("/mcp", "/token"), data={"grant_type": "refresh_token", "refresh_token": "no"})
+                await connect_as(second, Browser())
+                assert await first.call("web.echo", text="again") == "again"
+        issued = what_was_issued(url)
+
+    assert issued["logins"] == 2
 
 
 async def test_where_nobody_can_log_in_the_error_says_how(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider
@@ -16,6 +17,7 @@ from ot.proxy.plan import ConnectionPlan
 LOGIN = 300.0  # seconds that a person has
 
 _REFUSALS = (401, 403)
+_RENEWAL = httpx2.Timeout(30.0)  # seconds; others who need the token wait meanwhile
 
 
 class Authorisation(OAuthClientProvider):
@@ -23,6 +25,9 @@ class Authorisation(OAuthClientProvider):
 
     The SDK holds a lock until a request is answered, so that one slow call would hold up all others. Here a request
     goes out at once with the token that there is; only one that is refused goes the SDK's way.
+
+    Other processes may use the same login. A refresh token is good for one use, and offering it a second time can
+    revoke them all; so before a token is renewed, under a lock that all of them take, the file is read again.
     """
 
     def __init__(self, url: str, metadata: OAuthClientMetadata, tokens: TokenFile, plan: ConnectionPlan) -> None:
@@ -51,17 +56,21 @@ class Authorisation(OAuthClientProvider):
         self.context.token_expiry_time = self._tokens.expires_at
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        if not self._initialized:
-            async with self.context.lock:
-                if not self._initialized:
-                    await self._initialize()
+        await self._begin()
         refusal: httpx2.Response | None = None
         sent_with = self.context.current_tokens
-        if sent_with is None or self.context.is_token_valid():
-            self._add_auth_header(request)
-            refusal = yield request
-            if refusal.status_code not in _REFUSALS:
-                return
+        for _ in range(2):
+            async with self._renewing() as renewal:
+                if renewal is not None:
+                    await self._handle_refresh_response((yield renewal))
+            sent_with = self.context.current_tokens
+            if sent_with is None or self.context.is_token_valid():
+                self._add_auth_header(request)
+                refusal = yield request
+                if refusal.status_code not in _REFUSALS:
+                    return
+            if not await self._adopt() and not self._has_ended():
+                break
         flow = super()._auth_flow(request)
         try:
             outgoing = await flow.__anext__()
@@ -74,6 +83,36 @@ class Authorisation(OAuthClientProvider):
             return
         finally:
             await flow.aclose()
+
+    async def _begin(self) -> None:
+        if not self._initialized:
+            async with self.context.lock:
+                if not self._initialized:
+                    await self._initialize()
+
+    @asynccontextmanager
+    async def _renewing(self) -> AsyncIterator[httpx2.Request | None]:
+        """Give the request that renews a token which has ended, and let nobody else renew it meanwhile."""
+        if not self._has_ended():
+            yield None
+            return
+        async with self.context.lock, self._tokens.alone():
+            await self._adopt()
+            renewal = await self._refresh_token() if self._has_ended() else None
+            if renewal is not None:
+                renewal.extensions["timeout"] = _RENEWAL.as_dict()
+            yield renewal
+
+    def _has_ended(self) -> bool:
+        """True if there is a token that is no longer good, and that can be renewed."""
+        return not self.context.is_token_valid() and self.context.can_refresh_token()
+
+    async def _adopt(self) -> bool:
+        """Take over tokens that another process has got since; True if there are any."""
+        if not self._tokens.read_again():
+            return False
+        await self._initialize()
+        return True
 
 
 def build_authorisation(plan: ConnectionPlan) -> httpx2.Auth | None:

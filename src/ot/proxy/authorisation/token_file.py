@@ -1,21 +1,30 @@
-"""Where the tokens of one server are kept: a file that only its owner may read."""
+"""Where the tokens of one server are kept: a file that only its owner may read, shared by all processes of theirs."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from tempfile import TemporaryFile
+from typing import IO, TypeVar
 
+import anyio
+from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import BaseModel, ValidationError
 
 from mcp_core.atomic_write import write_private
+from mcp_core.json_types import JsonObject
 from ot.config.models import OAuthSettings
 from ot.logs import write_log
+
+_PATIENCE = 60.0  # seconds to wait for another process that renews the tokens
+_TURN = 0.05  # seconds
 
 Stored = TypeVar("Stored", bound=BaseModel)
 
@@ -27,7 +36,8 @@ class TokenFile:
         self._file = file
         self._settings = settings
         self._learn = learn
-        self._content = self._read()
+        self._content = self._read() or {}
+        self._on_disk = self._content.get("tokens")
         self.port = settings.port or self._known_port() or _find_free_port()
 
     @property
@@ -35,6 +45,26 @@ class TokenFile:
         """When the access token ends, in seconds since 1970; None where its server did not say."""
         found = self._content.get("expires_at")
         return float(found) if isinstance(found, int | float) else None
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Keep other processes from renewing these tokens meanwhile; raises OAuthFlowError where one never ends."""
+        with self._open_lock() as lock:
+            with anyio.move_on_after(_PATIENCE) as scope:
+                while not _is_taken(lock):  # noqa: ASYNC110 - another process holds it
+                    await anyio.sleep(_TURN)
+            if scope.cancelled_caught:
+                raise OAuthFlowError("another OneTool is renewing this login and does not finish")
+            yield
+
+    def read_again(self) -> bool:
+        """Look at the file again; True if its tokens are not those that were last read from it or written to it."""
+        found = self._read()
+        if found is None or found.get("tokens") == self._on_disk:
+            return False
+        self._content = found
+        self._on_disk = found.get("tokens")
+        return True
 
     async def get_tokens(self) -> OAuthToken | None:
         found = self._parse("tokens", OAuthToken)
@@ -65,11 +95,6 @@ class TokenFile:
         self._content |= {"client": client_info.model_dump(mode="json", exclude_none=True), "port": self.port}
         self._write()
 
-    def forget(self) -> None:
-        """Remove everything, so that the next connection begins anew."""
-        self._content = {}
-        self._file.unlink(missing_ok=True)
-
     def _known_port(self) -> int | None:
         """The port that our registration names."""
         found = self._content.get("port")
@@ -89,21 +114,44 @@ class TokenFile:
             if value:
                 self._learn(value)
 
-    def _read(self) -> dict[str, Any]:
+    def _open_lock(self) -> IO[bytes]:
+        """Open the file beside ours that is locked; where none can be written, nobody can renew tokens for others."""
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return self._file.with_suffix(".lock").open("ab")
+        except OSError as error:
+            write_log(logging.WARNING, "proxy.tokens", not_locked=self._file, reason=str(error))
+            return TemporaryFile()
+
+    def _read(self) -> JsonObject | None:
+        """Return what the file holds, nothing where there is none; None where that cannot be told."""
         try:
             found = json.loads(self._file.read_bytes())
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
             write_log(logging.WARNING, "proxy.tokens", file=self._file, reason=type(error).__name__)
-            return {}
-        return found if isinstance(found, dict) else {}
+            return None
+        return found if isinstance(found, dict) else None
 
     def _write(self) -> None:
         try:
             write_private(self._file, json.dumps(self._content))
         except OSError as error:
             write_log(logging.ERROR, "proxy.tokens", not_written=self._file, reason=str(error))
+        else:
+            self._on_disk = self._content.get("tokens")
+
+
+def _is_taken(lock: IO[bytes]) -> bool:
+    """Try to take a lock, which closing the file gives back; True if it is ours now."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:  # a file system without locks
+        write_log(logging.WARNING, "proxy.tokens", not_locked=lock.name, reason=str(error))
+    return True
 
 
 def _find_free_port() -> int:
