@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
+from mcp_core.nearest_names import likeness, nearest
 from mcp_guide.errors import BadNameError, Kind
 
 NAME_LIMIT = 200  # bytes: with its ending, a name fits every file system
@@ -82,9 +82,8 @@ def fold_name(name: str) -> str:
 
 
 def find_nearest(name: str, known: Iterable[str]) -> list[str]:
-    """Give the known names that somebody may have meant, the most similar first."""
-    by_form = {fold_name(candidate): candidate for candidate in known}
-    return [by_form[form] for form in get_close_matches(fold_name(name), by_form, n=5, cutoff=0.5)]
+    """Return the known names that somebody may have meant, the most similar first."""
+    return [other for other in nearest(name, known)[:5] if likeness(name, other) >= 0.5]
 
 
 def _find_fault(name: str) -> str | None:

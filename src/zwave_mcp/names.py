@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
+from mcp_core.nearest_names import likeness
 from zwave_mcp.abilities import list_abilities
 from zwave_mcp.errors import AmbiguousDeviceError, Candidate, UnknownDeviceError
 from zwave_mcp.nodes import Node
@@ -30,7 +30,7 @@ def find_device(wanted: str | int, devices: Sequence[Node]) -> Node:
         return matches[0]
     if matches:
         raise AmbiguousDeviceError(str(wanted), [describe_candidate(node) for node in matches[:_SHOWN]])
-    nearest = sorted(devices, key=lambda node: -_likeness(form, node))[:_NEAREST]
+    nearest = sorted(devices, key=lambda node: -max(likeness(form, name) for name in _full_names(node)))[:_NEAREST]
     raise UnknownDeviceError(str(wanted), nearest=[describe_candidate(node) for node in nearest], total=len(devices))
 
 
@@ -58,7 +58,3 @@ def _find_by_number(form: str, devices: Sequence[Node]) -> list[Node]:
 def _find_by_words(form: str, devices: Sequence[Node]) -> list[Node]:
     words = set(form.split())
     return [node for node in devices if words and words <= set(f"{fold(node.location)} {fold(node.title)}".split())]
-
-
-def _likeness(form: str, node: Node) -> float:
-    return max(SequenceMatcher(None, form, name).ratio() for name in _full_names(node))

@@ -6,12 +6,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
 from ot.registry.definitions import ToolDefinition
-from ot.registry.search import nearest
 
 _SUGGESTED = 5
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ot.config.keys import ANY, Key, dotted, nearest
+from mcp_core.nearest_names import nearest
+from ot.config.keys import ANY, Key, dotted
 from ot.config.layers import Layer
 from ot.config.paths import absolute
 from ot.errors import ConfigError

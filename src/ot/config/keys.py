@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import types
 import typing
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from mcp_core.nearest_names import likeness, nearest
 from ot.config.models import Config
 from ot.config.settings import Layers, When, setting_of
 
@@ -76,16 +76,10 @@ def matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
     return len(pattern) == len(path) and starts(pattern, path)
 
 
-def nearest(name: str, known: Iterable[str]) -> list[str]:
-    """`known`, most similar to `name` first, whatever the case and whether words are joined by - or _."""
-    wanted = _loosely(name)
-    return sorted(known, key=lambda other: -difflib.SequenceMatcher(None, wanted, _loosely(other)).ratio())
-
-
 def suggest(name: str, path: Sequence[str], keys: Sequence[Key]) -> str:
     """The way out for an unknown key `name` below `path`."""
     known = nearest(name, known_names(path, keys))
-    if difflib.SequenceMatcher(None, _loosely(name), _loosely(known[0])).ratio() >= 0.6:
+    if likeness(name, known[0]) >= 0.6:
         return f'the nearest known key is "{known[0]}"'
     elsewhere = [".".join(key.path) for key in keys if key.path[-1] == _loosely(name) and ANY not in key.path]
     if elsewhere:

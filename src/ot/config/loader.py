@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mcp_core.nearest_names import nearest
 from ot.config.environment import CONFIG_VARIABLE, TOKEN_VARIABLE, read_environment
-from ot.config.keys import Key, known_keys, nearest
+from ot.config.keys import Key, known_keys
 from ot.config.layers import Layer, LayerReader, merge
 from ot.config.mistakes import UNFINISHED, explain
 from ot.config.models import Config

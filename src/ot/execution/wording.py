@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from mcp_core.distribution import with_extra
+from mcp_core.nearest_names import nearest
 from ot import errors
 from ot.failures import builtin_name
-from ot.registry.search import nearest
 
 NAMES_SHOWN = 40
 STARTS_FRESH = "Each run starts fresh: names of an earlier run are gone."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcp_core.nearest_names import nearest
 from ot.execution.wording import STARTS_FRESH, is_module, is_near, list_names
 from ot.registry.registry import ToolRegistry
-from ot.registry.search import nearest
 
 _MOST = 3
 

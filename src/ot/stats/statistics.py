@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
+from mcp_core.nearest_names import nearest
 from ot.config.values import RUN_TOOL
 from ot.errors import InvalidPeriodError, StatsDisabledError, StatsUnavailableError
 from ot.registry.registry import ToolRegistry
-from ot.registry.search import nearest
 from ot.stats.recorder import Recorder
 from ot.stats.scope import PERIODS
 

@@ -1,16 +1,16 @@
-"""A connection that comes back by itself: tried again and again, ever more slowly, and at once after it once stood."""
+"""A connection that comes back by itself: tried again and again, more slowly each time until it has stood once."""
 
 from __future__ import annotations
 
 import logging
 import os
-import random
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
 
 import anyio
 
+from mcp_core.backoff import wait_after
 from zwave_mcp.errors import LinkError
 from zwave_mcp.network import LinkState, Network
 
@@ -32,7 +32,7 @@ def word_os_error(error: OSError) -> str:
 
 async def keep_connected(network: Network, connect: Callable[[], Awaitable[None]]) -> None:
     """Run `connect`, which returns or raises LinkError when the connection is over, until cancelled."""
-    pause = _FIRST_PAUSE
+    failures = 0
     while True:
         try:
             await connect()
@@ -40,9 +40,9 @@ async def keep_connected(network: Network, connect: Callable[[], Awaitable[None]
         except LinkError as error:
             reason = error.reason
         if network.link.state is LinkState.CONNECTED:
-            pause = _FIRST_PAUSE
+            failures = 0
+        failures += 1
         network.disconnected(reason)
         log.warning("not connected to %s: %s", network.address, reason)
         # Several clients that lost one server should not all come back in the same moment.
-        await anyio.sleep(pause * random.uniform(0.8, 1.2))
-        pause = min(pause * 2, _LONGEST_PAUSE)
+        await anyio.sleep(wait_after(failures, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE, spread=0.25))

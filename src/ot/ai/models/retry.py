@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mcp_core.backoff import wait_after
 from ot.errors import ModelUnavailableError
 
 
@@ -25,5 +26,4 @@ class Backoff:
             return None
         if error.retry_after is not None:
             return max(error.retry_after, 0.0) if error.retry_after <= self.patience else None
-        wait = min(self.first * 2.0 ** (attempt - 1), self.longest)
-        return wait * (1 - self.chance() / 4)
+        return wait_after(attempt, first=self.first, longest=self.longest, spread=0.25, chance=self.chance)

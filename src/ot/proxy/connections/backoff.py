@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mcp_core.backoff import wait_after
+
 FIRST = 0.5  # seconds
 LONGEST = 30.0
 
@@ -22,7 +24,7 @@ class Backoff:
 
     def fail(self) -> None:
         """An attempt came to nothing."""
-        wait = 0.0 if not self._failures else min(LONGEST, FIRST * 2.0 ** (self._failures - 1))
+        wait = wait_after(self._failures, first=FIRST, longest=LONGEST) if self._failures else 0.0
         self._failures += 1
         self._not_before = self._clock() + wait
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ot.registry.search import nearest
+from mcp_core.nearest_names import nearest
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,19 @@
+"""How long to wait before something that failed is tried again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+_MOST_DOUBLINGS = 60  # more would overflow, after hours in which something failed again and again
+
+
+def wait_after(
+    failures: int, *, first: float, longest: float, spread: float = 0.0, chance: Callable[[], float] = random.random
+) -> float:
+    """Return the seconds to wait after so many failures in a row: `first` after one, twice as long after each more.
+
+    `spread` is the part of it that chance may take away, so that clients that failed together do not return together.
+    """
+    doublings = min(failures - 1, _MOST_DOUBLINGS)
+    return min(first * 2.0**doublings, longest) * (1 - spread * chance())

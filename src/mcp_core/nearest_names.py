@@ -1,0 +1,47 @@
+"""Names ordered by how near they are to one that somebody meant."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable
+from difflib import SequenceMatcher
+from itertools import pairwise
+
+_JOINTS = str.maketrans("", "", "_- ")
+_COMPARED = 50  # names that are compared letter by letter, which takes a tenth of a millisecond each
+
+
+def nearest(wanted: str, names: Iterable[str]) -> list[str]:
+    """Return all names, the nearest first and equally near ones by alphabet; case and what joins words do not count."""
+    plain = _plain(wanted)
+    pieces = {*plain, *map("".join, pairwise(plain))}
+
+    def shares(name: str) -> int:
+        return sum(map(name.lower().replace("_", "").__contains__, pieces))
+
+    # First by the letters, and pairs of letters, that are in both, which is quick for thousands.
+    ordered = sorted(names, key=lambda name: (-shares(name), name))
+    return sorted(ordered[:_COMPARED], key=_distance_from(wanted)) + ordered[_COMPARED:]
+
+
+def likeness(wanted: str, name: str) -> float:
+    """Return how alike two names are, from 0 to 1."""
+    return SequenceMatcher(None, _plain(wanted), _plain(name), autojunk=False).ratio()
+
+
+def _distance_from(wanted: str) -> Callable[[str], tuple[float, str]]:
+    plain = _plain(wanted)
+    matcher = SequenceMatcher(None, "", plain, autojunk=False)
+
+    def distance(name: str) -> tuple[float, str]:
+        other = _plain(name)
+        matcher.set_seq1(other)
+        longest = matcher.find_longest_match().size
+        contained = longest / min(len(plain), len(other)) if longest else 0.0
+        return (-(matcher.ratio() + contained), name)
+
+    return distance
+
+
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold().translate(_JOINTS)
