@@ -29,7 +29,7 @@ from ot.introspect.reload import Reload
 from ot.isolate import IsolateHost
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
-from ot.live_config import LiveConfig, LiveParts, run_settings
+from ot.live_config import LiveConfig, LiveParts, reads_of, run_settings
 from ot.proxy.host import BuildConnection, ProxyHost
 from ot.proxy.servers import Servers, open_servers
 from ot.registry.built_in import BuiltInPacks
@@ -103,6 +103,7 @@ async def open_app(
         stack.callback(threads.close)
         folders = [*find_built_in_packs(), *packs]
         registry = load_registry(folders, isolates, threads)
+        registry.trust_reads(reads_of(config))
         recorder = await stack.enter_async_context(open_recorder(loaded))
         results = ResultStore(state_folder(loaded.home) / RESULTS_FOLDER, config.results, redactor=loaded.redactor)
         executor = ToolExecutor(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import anyio
 
 from ot.caller import NOBODY, Caller
+from ot.effects import Effect
 from ot.values import Arguments, ToolValue
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Door(Protocol):
 class CallContext:
     """One call, seen from inside the tool."""
 
-    __slots__ = ("_door", "_holds", "_left", "_scope", "caller", "depth", "tool")
+    __slots__ = ("_door", "_holds", "_left", "_scope", "caller", "depth", "effect", "tool")
 
     def __init__(
         self,
@@ -55,11 +56,13 @@ class CallContext:
         caller: Caller = NOBODY,
         scope: anyio.CancelScope | None = None,
         depth: int = 0,
+        effect: Effect = Effect.UNKNOWN,
     ) -> None:
         self.tool = tool
         self._door = door
         self.caller = caller
         self.depth = depth  # how many calls stand around this one
+        self.effect = effect  # what the call does outside
         self._scope = scope  # ends the call at its deadline
         self._holds = 0
         self._left = math.inf  # seconds, while held

@@ -62,6 +62,7 @@ class LiveConfig:
         # From here to the end of the paragraph nobody else runs: no run begins with half of it.
         for secret in loaded.secrets.known_values():
             parts.executor.redactor.learn(secret)  # and the old ones stay hidden: runs in flight may hold them
+        parts.executor.registry.trust_reads(reads_of(config))
         parts.executor.apply(config, loaded.secrets)
         parts.runner.apply(run_settings(loaded, memory=self._started.config.execution.memory))
         parts.namespace.apply(config.aliases, config.projects)
@@ -97,6 +98,11 @@ def _read_at_start() -> Iterator[tuple[str, Callable[[Config], object]]]:
     paths = [key.path for key in known_keys() if key.when == NEXT_START]
     for name in dict.fromkeys(".".join(itertools.takewhile(lambda part: part != ANY, path)) for path in paths):
         yield name, operator.attrgetter(name)
+
+
+def reads_of(config: Config) -> dict[str, tuple[str, ...]]:
+    """Return the patterns of tools that only read, as the person says, by pack."""
+    return {name: pack.reads for name, pack in config.packs.items() if pack.reads}
 
 
 def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSettings:

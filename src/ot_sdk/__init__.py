@@ -1,4 +1,4 @@
-"""What an extension file imports: `serve`, `ToolError`, `config`, `secret`, `call`, `progress`, `log`.
+"""What an extension file imports: `serve`, `ToolError`, `config`, `secret`, `call`, `progress`, `log`, and marks.
 
 Standard library only, Python 3.9 or newer: it runs on whatever interpreter the extension asks for. Each name is loaded
 when it is first used, so a worker starts with what it needs and no more.
@@ -15,20 +15,23 @@ if TYPE_CHECKING:
 
     from ot_sdk.asking import call, progress
     from ot_sdk.context import config, secret
+    from ot_sdk.effects import idempotent, reads
     from ot_sdk.errors import CallCancelled, ToolError
     from ot_sdk.server import serve
 
     log: Logger
 
-__all__ = ["CallCancelled", "ToolError", "call", "config", "log", "progress", "secret", "serve"]
+__all__ = ["CallCancelled", "ToolError", "call", "config", "idempotent", "log", "progress", "reads", "secret", "serve"]
 
 _HOMES = {
     "CallCancelled": "ot_sdk.errors",
     "ToolError": "ot_sdk.errors",
     "call": "ot_sdk.asking",
     "config": "ot_sdk.context",
+    "idempotent": "ot_sdk.effects",
     "log": "ot_sdk.logs",
     "progress": "ot_sdk.asking",
+    "reads": "ot_sdk.effects",
     "secret": "ot_sdk.context",
     "serve": "ot_sdk.server",
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 
+from ot.effects import idempotent, reads
 from ot.errors import ToolError
 from ot.isolate import isolated
 from ot.values import Image
@@ -22,6 +23,7 @@ _PICTURE = base64.b64decode(
 )
 
 
+@reads
 async def upper(*, text: str) -> str:
     """Write a text in capital letters.
 
@@ -37,6 +39,7 @@ async def upper(*, text: str) -> str:
     return text.upper()
 
 
+@reads
 def foo(*, text: str = "foo") -> str:
     """Answer with a text, "foo" unless another is given.
 
@@ -52,6 +55,7 @@ def foo(*, text: str = "foo") -> str:
     return text
 
 
+@reads
 async def bar(*, text: str = "bar") -> str:
     """Answer with a text, "bar" unless another is given.
 
@@ -67,6 +71,7 @@ async def bar(*, text: str = "bar") -> str:
     return text
 
 
+@reads
 async def echo(*, value: Any) -> Any:
     """Give a value back as it came.
 
@@ -82,6 +87,7 @@ async def echo(*, value: Any) -> Any:
     return value
 
 
+@reads
 async def numbers(*, count: int) -> list[int]:
     """Count from zero.
 
@@ -97,6 +103,7 @@ async def numbers(*, count: int) -> list[int]:
     return list(range(count))
 
 
+@reads
 async def sleep(*, seconds: float) -> str:
     """Wait, and stop at once when cancelled.
 
@@ -113,6 +120,7 @@ async def sleep(*, seconds: float) -> str:
     return f"slept {seconds:g} s"
 
 
+@reads
 def busy(*, seconds: float) -> str:
     """Wait without being able to stop: what a plain tool on a thread does.
 
@@ -130,6 +138,7 @@ def busy(*, seconds: float) -> str:
 
 
 @isolated
+@idempotent
 def block(*, seconds: float, path: str | None = None) -> str:
     """Wait in a process of its own, which is killed when the call is cancelled.
 
@@ -149,6 +158,7 @@ def block(*, seconds: float, path: str | None = None) -> str:
     return f"blocked for {seconds:g} s"
 
 
+@reads
 async def fail(*, message: str, kind: str = "ValueError") -> str:
     """Fail, to see how a failure looks.
 
@@ -168,6 +178,7 @@ async def fail(*, message: str, kind: str = "ValueError") -> str:
     raise error(message)
 
 
+@reads
 async def picture() -> Image:
     """Draw a small orange square.
 

@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from ot.config.models import SnippetSettings
 from ot.context import current
+from ot.effects import idempotent, reads
 from ot.errors import ArgumentValueError, ConfigError, ToolError
 from ot.execution.wording import word_error
 from ot.introspect.finder import Finder
@@ -32,6 +33,7 @@ from ot.stats.statistics import Statistics
 pack = "ot"
 
 
+@reads
 async def version() -> str:
     """Tell which version of OneTool this is.
 
@@ -44,6 +46,7 @@ async def version() -> str:
     return installed_version("onetool")
 
 
+@reads
 async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "min") -> list[Any]:
     """List the tools there are.
 
@@ -62,6 +65,7 @@ async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
     return list_tools(context.registry.definitions(), pattern, info)
 
 
+@reads
 async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "min") -> list[Any]:
     """List the packs there are.
 
@@ -80,6 +84,7 @@ async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
     return list_packs(context.registry.packs(), pattern, info, instructions=context.settings.prompts.packs)
 
 
+@reads
 async def aliases(*, pattern: str = "", info: Literal["list", "min", "full"] = "min") -> list[Any]:
     """List the aliases: short names for tools.
 
@@ -96,6 +101,7 @@ async def aliases(*, pattern: str = "", info: Literal["list", "min", "full"] = "
     return list_aliases(current().settings.aliases, pattern, info)
 
 
+@reads
 async def snippets(*, pattern: str = "", info: Literal["list", "min", "full"] = "min") -> list[str] | str:
     """List the snippets: templates of code that are started as $name key=value.
 
@@ -113,6 +119,7 @@ async def snippets(*, pattern: str = "", info: Literal["list", "min", "full"] = 
     return list_snippets(settings, pattern, info, expand=_expand_with(settings))
 
 
+@reads
 async def help(*, query: str | list[str] = "", info: Literal["list", "min", "full"] = "min") -> str:
     """Find the tool for a need, or explain one tool, pack, $snippet or alias.
 
@@ -143,6 +150,7 @@ def _expand_with(settings: Mapping[str, SnippetSettings]) -> Expand:
     return expand
 
 
+@reads
 async def health() -> dict[str, Any]:
     """Tell what works, what does not, and why.
 
@@ -159,6 +167,7 @@ async def health() -> dict[str, Any]:
     return {**report, "next_start": waiting} if waiting else report
 
 
+@reads
 async def resources(*, server: str = "") -> list[dict[str, Any]]:
     """List the resources that MCP servers offer.
 
@@ -175,6 +184,7 @@ async def resources(*, server: str = "") -> list[dict[str, Any]]:
     return await list_resources(current().part(Servers), server)
 
 
+@reads
 async def read(*, uri: str, server: str = "") -> Any:
     """Read a resource of an MCP server.
 
@@ -191,6 +201,7 @@ async def read(*, uri: str, server: str = "") -> Any:
     return await read_resource(current().part(Servers), uri, server)
 
 
+@reads
 async def prompts(*, name: str = "", arguments: dict[str, Any] | None = None, server: str = "") -> list[dict[str, Any]]:
     """List the prompts that MCP servers offer, or fill one in.
 
@@ -211,6 +222,7 @@ async def prompts(*, name: str = "", arguments: dict[str, Any] | None = None, se
     return await list_prompts(servers, server)
 
 
+@idempotent
 async def stats(*, period: str = "all", tool: str = "", output: str = "") -> dict[str, Any]:
     """Tell what was called, how it went, and what it saved.
 
@@ -229,6 +241,7 @@ async def stats(*, period: str = "all", tool: str = "", output: str = "") -> dic
     return await current().part(Statistics).report(period=period, tool=tool, output=output)
 
 
+@reads
 async def result(
     *,
     handle: str,
@@ -271,6 +284,7 @@ async def result(
     return await current().part(ResultReader).query(handle, query)
 
 
+@reads
 async def load(*, handle: str) -> Any:
     """Give the whole value of a stored result back to code, as it was.
 
@@ -286,6 +300,7 @@ async def load(*, handle: str) -> Any:
     return await current().part(ResultReader).load(handle)
 
 
+@reads
 async def config() -> dict[str, Any]:
     """Show what is configured by name: aliases, snippets and servers.
 
@@ -323,6 +338,7 @@ async def notify(*, topic: str, message: str) -> str:
     return f"OK: appended to {found.file}"
 
 
+@idempotent
 async def reload() -> str:
     """Read the configuration from disk again, and with it packs, extensions and servers that have changed.
 

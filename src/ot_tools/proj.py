@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from ot.context import current
+from ot.effects import reads
 from ot.errors import UnknownProjectError
 from ot.values import ProjectPath
 
 pack = "proj"
 
 
+@reads
 async def path(*, name: str) -> ProjectPath:
     """Find where a project lies, by its name in the configuration.
 
@@ -29,6 +31,7 @@ async def path(*, name: str) -> ProjectPath:
     return ProjectPath(name, projects[name].path, projects[name].attrs)
 
 
+@reads
 async def list() -> dict[str, ProjectPath]:
     """List the projects of the configuration.
 

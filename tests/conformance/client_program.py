@@ -124,7 +124,7 @@ async def _call(executor: ToolExecutor, name: str, arguments: dict[str, Any]) ->
 
 async def _call_as_told(server: ProxiedServer, call: Mapping[str, Any]) -> None:
     """With the suite's own arguments, which need not fit the schema."""
-    _show(await server.call(call["name"], call["arguments"], repeatable=False))
+    _show(await server.call(call["name"], call["arguments"]))
 
 
 def _show(value: Any) -> None:

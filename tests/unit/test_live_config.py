@@ -149,6 +149,15 @@ async def test_the_time_of_extensions_changes_with_a_reload(app: App, tmp_path: 
     assert "took longer than 0.3 s" in await run(app, "own.slow()")
 
 
+async def test_what_the_person_says_of_effects_changes_with_a_reload(app: App, tmp_path: Path) -> None:
+    configure(tmp_path, "packs: {own: {reads: ['who*']}}")
+    before = app.registry.get("own.whoami").effect
+    await run(app, "ot.reload()")
+
+    assert (before, app.registry.get("own.whoami").effect) == ("unknown", "reads")
+    assert "effect: reads" in await run(app, 'ot.tools(pattern="own.whoami", info="full")')
+
+
 async def test_servers_come_and_go_with_a_reload(app: App, tmp_path: Path) -> None:
     server = f"{{command: {sys.executable}, args: [{SERVERS / 'changing.py'}, {tmp_path / 'counter'}]}}"
     configure(tmp_path, f"servers: {{changing: {server}}}")

@@ -7,6 +7,7 @@ from typing import Any
 from ot.app import find_built_in_packs, load_extensions, load_registry, show_servers
 from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
+from ot.live_config import reads_of
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
@@ -16,6 +17,7 @@ from ot.workers.extension import Extension
 def read_registry(loaded: LoadedConfig) -> ToolRegistry:
     """Read every definition for a command that calls nothing: no process is started."""
     registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())
+    registry.trust_reads(reads_of(loaded.config))
     places = PackPlaces(registry)
     load_extensions(registry, places, loaded, _without_worker)
     show_servers(registry, places, loaded)

@@ -11,6 +11,7 @@ from onetool.cli import FAILED, OK
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
+from ot.effects import Effect
 from ot.registry.definitions import ToolDefinition
 
 _SUGGESTED = 5
@@ -28,7 +29,8 @@ def main(options: Namespace) -> int:
         complain(f"No tool matches {options.pattern!r}. Nearest: {', '.join(names)}")
         return FAILED
     for definition in found:
-        say(f"{definition.signature}\n    {definition.docs.summary or definition.description}")
+        effect = f" [{definition.effect}]" if definition.effect is not Effect.UNKNOWN else ""
+        say(f"{definition.signature}\n    {definition.docs.summary or definition.description}{effect}")
     return OK
 
 

@@ -194,11 +194,14 @@ class PromptSettings(Section):
 
 
 class PackSettings(Section):
-    """One pack: the time of its calls, and whatever keys the pack itself reads."""
+    """One pack: the time of its calls, the tools that only read, and whatever keys the pack itself reads."""
 
     model_config = ConfigDict(extra="allow")
 
     timeout: Seconds | None = setting(None, "seconds that a call to the pack may take", layers=SMALLER)
+    reads: tuple[Pattern, ...] = setting(
+        (), "patterns of its tools that change nothing, by your word: a call that was lost is made again"
+    )
 
     @property
     def options(self) -> dict[str, Any]:

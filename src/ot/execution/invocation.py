@@ -26,7 +26,10 @@ async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door) -> Too
     limit = time_limit(call)
     deadline = asyncio.get_running_loop().time() + limit  # move_on_after would look for the loop's kind, twice
     with anyio.CancelScope(deadline=deadline) as scope:
-        token = set_current(CallContext(call.name, door, caller=call.caller, scope=scope, depth=call.depth))
+        context = CallContext(
+            call.name, door, caller=call.caller, scope=scope, depth=call.depth, effect=call.tool.effect
+        )
+        token = set_current(context)
         try:
             return await call.tool.function(arguments)
         except asyncio.CancelledError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ot.config.models import Config
+from ot.effects import Effect
 from ot.execution.rules import first_rule
 from ot.execution.validation import ArgumentCheck
 from ot.registry.definitions import ToolDefinition
@@ -22,6 +23,7 @@ class PreparedTool:
     function: ToolFunction
     check: ArgumentCheck
     limit: float  # seconds
+    effect: Effect
     denied_by: str | None  # the rule of `policy.deny`
     asked_by: str | None  # the rule of `policy.ask`
 
@@ -53,6 +55,7 @@ class Preparation:
             registered.function,
             ArgumentCheck(definition),
             own_limit,
+            definition.effect,
             first_rule(definition, policy.deny),
             first_rule(definition, policy.ask),
         )

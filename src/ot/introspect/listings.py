@@ -73,7 +73,8 @@ def contains(text: str, pattern: str) -> bool:
 def _describe_tool(tool: ToolDefinition) -> dict[str, Any]:
     docs = tool.docs
     text = f"{tool.description}\n\n{docs.body}" if docs.body else tool.description
-    described = {"name": tool.name, "signature": tool.signature, "description": text, "source": tool.source}
+    described = {"name": tool.name, "signature": tool.signature, "description": text}
+    described |= {"source": tool.source, "effect": str(tool.effect)}
     parts = {
         "args": [f"{name}: {text}" for name, text in docs.arguments.items()],
         "returns": docs.returns,

@@ -67,14 +67,12 @@ def _function(server: ProxiedServer, tool: ToolDefinition, listed: Mapping[str, 
     own_name = tool.original or tool.tool
     described = listed[own_name]
     form = result_form(described, json_text=server.settings.json_text)
-    return partial(_call, server, own_name, form, repeatable=_is_repeatable(described))
+    return partial(_call, server, own_name, form)
 
 
-async def _call(
-    server: ProxiedServer, tool: str, form: ResultForm, arguments: dict[str, Any], *, repeatable: bool
-) -> Any:
+async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: dict[str, Any]) -> Any:
     plain = await aside_if_large(arguments, plain_arguments, arguments)
-    result = await server.call(tool, plain, repeatable=repeatable)
+    result = await server.call(tool, plain)
     if _size_of(result.get("content")) < _LARGE:
         return read_result(result, form)
     return await aside(read_result, result, form)
@@ -86,11 +84,3 @@ def _size_of(blocks: Any) -> int:
         return 0
     parts = [block.get(key) for block in blocks if isinstance(block, dict) for key in ("text", "data")]
     return sum(len(part) for part in parts if isinstance(part, str))
-
-
-def _is_repeatable(tool: Mapping[str, Any]) -> bool:
-    """Whether calling it twice does no more than calling it once, by its server's own word."""
-    annotations = tool.get("annotations")
-    return isinstance(annotations, Mapping) and (
-        annotations.get("readOnlyHint") is True or annotations.get("idempotentHint") is True
-    )

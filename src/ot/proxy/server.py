@@ -242,12 +242,13 @@ class ProxiedServer:
 
     # -- calls
 
-    async def call(self, tool: str, arguments: dict[str, Any], *, repeatable: bool) -> dict[str, Any]:
+    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool by its own name; raises CallError. Cancelled, the server has been told.
 
         A call that was lost is made again if it never began, or if that is harmless.
         """
         context = current_or_none()
+        repeatable = context is not None and context.effect.repeatable
         lost: LostError | None = None
         for _ in range(ATTEMPTS):
             connection = await self.obtain(context)

@@ -7,6 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from ot.effects import Effect
+
 
 class Cancellation(StrEnum):
     """What happens to a call that is cancelled."""
@@ -48,6 +50,8 @@ class ToolDefinition:
     moved_from: str | None = None  # the name that it had to give up; what policy says of that name holds for this one
     original: str = ""  # a proxied tool's own name at its server, where code cannot write that
     spellings: dict[str, str] = field(default_factory=dict)  # parameters as code writes them, to their own names
+    declared: Effect = Effect.UNKNOWN  # by its pack's file, or by its server: of that one it is a hint
+    known_to_read: bool = False  # the person says so
 
     @property
     def pack(self) -> str:
@@ -58,6 +62,11 @@ class ToolDefinition:
     def tool(self) -> str:
         """What stands after the dot."""
         return self.name.partition(".")[2]
+
+    @property
+    def effect(self) -> Effect:
+        """What a call does outside."""
+        return Effect.READS if self.known_to_read else self.declared
 
     def own_name(self, keyword: str) -> str:
         """The parameter that a keyword means: `from` by its own name, or as code has to write it, `from_`."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs
 from ot.registry.docstrings import parse_docstring
@@ -99,7 +100,15 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
         timeout=timeout,
         original="" if own_name == name.partition(".")[2] else own_name,
         spellings=parameters.spellings,
+        declared=_hinted_effect(tool.get("annotations")),
     )
+
+
+def _hinted_effect(annotations: object) -> Effect:
+    if not isinstance(annotations, Mapping):
+        return Effect.UNKNOWN
+    hints = ((Effect.READS, "readOnlyHint"), (Effect.IDEMPOTENT, "idempotentHint"))
+    return next((effect for effect, hint in hints if annotations.get(hint) is True), Effect.UNKNOWN)
 
 
 def _signature(name: str, parameters: Parameters, returned: Any) -> str:

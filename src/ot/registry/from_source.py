@@ -10,6 +10,7 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Any
 
+from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.logs import write_log
 from ot.registry.annotations import AnnotationReader
@@ -17,6 +18,11 @@ from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
 from ot.registry.docstrings import parse_docstring
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+_EFFECTS = {
+    f"{module}.{effect}": effect for module in ("ot.effects", "ot_sdk") for effect in (Effect.READS, Effect.IDEMPOTENT)
+}
+"""The decorators that declare an effect, by their full names."""
 
 
 def read_pack(
@@ -76,6 +82,7 @@ class _PackReader:
         self._module = module
         self._cancellation = cancellation
         self.annotations = AnnotationReader(module)
+        self._imported = dict(_imports(module))
         self.pack = self._text_constant("pack") or name
         self._secrets = self._names_constant("secrets") or ()
         if not self.pack.isidentifier():
@@ -109,7 +116,18 @@ class _PackReader:
             docs=docs,
             secrets=self._secrets,
             variadic=next((p.node.arg for p in parameters if p.kind == "*"), None),
+            declared=self._effect(node),
         )
+
+    def _effect(self, node: FunctionNode) -> Effect:
+        """The strongest effect that its decorators declare; another decorator of the same name declares none."""
+        found = {_EFFECTS.get(self._full_name(decorator)) for decorator in node.decorator_list}
+        return next((effect for effect in (Effect.READS, Effect.IDEMPOTENT) if effect in found), Effect.UNKNOWN)
+
+    def _full_name(self, decorator: ast.expr) -> str:
+        first, _, rest = ast.unparse(decorator).partition(".")
+        known = self._imported.get(first, first)
+        return f"{known}.{rest}" if rest else known
 
     def _object_schema(self, parameters: list[Parameter], docs: ToolDocs) -> dict[str, Any]:
         properties: dict[str, Any] = {}
@@ -147,6 +165,15 @@ class _PackReader:
     def _names_constant(self, name: str) -> tuple[str, ...] | None:
         known, value = self.annotations.constant(ast.Name(name))
         return tuple(map(str, value)) if known and isinstance(value, (list, tuple, set)) else None
+
+
+def _imports(module: ast.Module) -> Iterator[tuple[str, str]]:
+    """Names that the file imports, with what they stand for: `mark` for `from ot_sdk import reads as mark`."""
+    for node in module.body:
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            yield from ((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.asname, alias.name) for alias in node.names if alias.asname)
 
 
 def _parameters(arguments: ast.arguments) -> Iterator[Parameter]:

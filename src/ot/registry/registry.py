@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +48,7 @@ class ToolRegistry:
         self._late: dict[str, LoadPack] = {}
         self.absent: dict[str, AbsentPack] = {}
         self._originals: dict[str, str] = {}  # `server.get-env` to `server.get_env`
+        self._reads: Mapping[str, Sequence[str]] = {}
         self.problems: list[PackLoadError] = []
         self.collisions: tuple[NameCollision, ...] = ()
         self.version = 0
@@ -65,6 +67,7 @@ class ToolRegistry:
                 replaced=previous.definition.source,
             )
         self.version += 1
+        definition = self._with_effect(definition)
         self._tools[definition.name] = RegisteredTool(definition, executor)
         pack = self._packs.get(definition.pack)
         if pack is None:
@@ -74,6 +77,24 @@ class ToolRegistry:
         pack.tools[definition.tool] = definition
         if definition.original:
             self._originals[f"{definition.pack}.{definition.original}"] = definition.name
+
+    def trust_reads(self, rules: Mapping[str, Sequence[str]]) -> None:
+        """Take the person's word for it that tools only read: patterns of their names, by pack."""
+        if rules == self._reads:
+            return
+        self._reads = rules
+        self.version += 1
+        for name, (known, function) in list(self._tools.items()):
+            definition = self._with_effect(known)
+            if definition is not known:
+                self._tools[name] = RegisteredTool(definition, function)
+                self._packs[definition.pack].tools[definition.tool] = definition
+
+    def _with_effect(self, definition: ToolDefinition) -> ToolDefinition:
+        names = (definition.tool, definition.original)
+        rules = self._reads.get(definition.pack, ())
+        known = any(fnmatchcase(name, rule) for rule in rules for name in names if name)
+        return definition if definition.known_to_read == known else replace(definition, known_to_read=known)
 
     def describe_pack(self, pack: PackDefinition) -> None:
         """Say what a pack is about; its tools are those that are registered."""

@@ -1,4 +1,4 @@
-"""Dies in the middle of a call, with last words; `once` dies only the first time (a file remembers)."""
+"""Dies in the middle of a call, with last words; `once` and `unsaid` die only the first time (a file remembers)."""
 
 import os
 import sys
@@ -15,12 +15,13 @@ class Crashing(Server):
             tool("die"),
             tool("fine"),
             tool("once", annotations={"readOnlyHint": True}),
+            tool("unsaid"),
             tool("fail"),
             tool("refuse"),
         ]
 
     def call(self, name, arguments, request):
-        if name == "die" or (name == "once" and not DIED.exists()):
+        if name == "die" or (name in ("once", "unsaid") and not DIED.exists()):
             DIED.touch()
             sys.stderr.write("Traceback: the disk is full\n")
             sys.stderr.flush()

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from ot.errors import ServerUnavailableError, ToolError, ToolTimeoutError
+from ot.registry.registry import ToolRegistry
 from tests.proxied import open_proxied, program
 
 pytestmark = pytest.mark.anyio
@@ -186,6 +187,19 @@ async def test_a_server_that_dies_in_a_call_says_so_with_its_last_words_and_is_t
 async def test_a_call_that_only_reads_is_made_again_when_its_server_died(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, {"crashing": program("crashing", tmp_path / "died")}) as proxied:
         assert await proxied.call("crashing.once") == "fine"
+
+
+async def test_a_call_is_made_again_by_the_persons_word_that_it_only_reads(tmp_path: Path) -> None:
+    registry = ToolRegistry()
+    died = tmp_path / "died"
+    async with open_proxied(tmp_path, {"crashing": program("crashing", died)}, registry=registry) as proxied:
+        with pytest.raises(ServerUnavailableError) as caught:
+            await proxied.call("crashing.unsaid")
+        died.unlink()
+        registry.trust_reads({"crashing": ("un*",)})
+
+        assert await proxied.call("crashing.unsaid") == "fine"
+    assert caught.value.begun
 
 
 async def test_a_server_gets_what_it_needs_of_our_environment_and_nothing_else(tmp_path: Path) -> None:
