@@ -31,6 +31,8 @@ from ot_voice.speech import Speaker
 from ot_voice.vad import SpeechBegan
 from ot_voice.waiting import WaitingUtterances
 
+_LONGEST_PREPARATION = 180.0  # seconds
+
 
 class Answers(Protocol):
     """What answers: an AI client on a ToolExecutor. Closing or cancelling a reply stops it and its calls of tools."""
@@ -71,6 +73,7 @@ class BackgroundTranscriber:
         self._beside = beside
         self._waiting = WaitingUtterances(settings.queue)
         self._answer: Answer | None = None
+        self._prepared = anyio.Event()
         self._ended = anyio.Event()
         self._failure: OneToolError | None = None
         self._tasks: TaskGroup
@@ -108,9 +111,14 @@ class BackgroundTranscriber:
     async def _prepare(self) -> None:
         """Load models before they are needed; what fails here fails again, and is told, when it is needed."""
         try:
-            await self._recogniser.prepare()
+            with anyio.fail_after(_LONGEST_PREPARATION):
+                await self._recogniser.prepare()
         except OneToolError as error:
             write_log(logging.WARNING, "voice.prepare", error=word_error(error))
+        except TimeoutError:
+            write_log(logging.WARNING, "voice.prepare", error=f"it took longer than {_LONGEST_PREPARATION:g} s")
+        finally:
+            self._prepared.set()
 
     async def _listen(self) -> None:
         try:
@@ -158,6 +166,7 @@ class BackgroundTranscriber:
 
     async def _recognise(self, utterance: Utterance) -> Transcript | None:
         """The words of an utterance; None where the recogniser failed, which is told."""
+        await self._prepared.wait()  # loading is not part of the limit: on a busy machine it may take longer
         limit = self._settings.recognition_timeout
         with LogSpan("voice.recognise", seconds=round(utterance.seconds, 2)) as span:
             try:

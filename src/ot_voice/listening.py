@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from ot.config.models import VoiceSettings
@@ -38,10 +38,14 @@ async def open_listening(
     settings: VoiceSettings,
     player: Player | None,
     watch: Callable[[VoiceEvent], None],
+    catch_up: Callable[[str], Awaitable[None]],
 ) -> AsyncIterator[BackgroundTranscriber]:
-    """Listen to a source until the block ends; answers are spoken where there is a player. Raises VoiceError."""
+    """Listen to a source until the block ends; answers are spoken where there is a player. Raises VoiceError.
+
+    `catch_up` waits for servers that a text names, as `ot.proxy.Servers` does.
+    """
     ear = build_ear(settings)
-    names = LiveNames(executor, settings)
+    names = LiveNames(executor, settings, catch_up=catch_up)
     speaker = EspeakSpeaker(player, voice=settings.voice, speed=settings.speed) if player is not None else None
     async with IsolateHost(memory=_MEMORY, idle_timeout=_FOR_GOOD) as host:
         recogniser = build_recogniser(host, names, settings)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
 import anyio
 
@@ -16,36 +15,39 @@ from ot.logs import write_log
 from ot_voice.grammar import MOST_NAMES, Names
 
 _PAUSE = 600.0  # seconds between two looks at the devices
-_FIRST = 15.0  # seconds in which a server that tells of devices should be there
-_RETRY = 0.5
+_SOON = 15.0  # the same while a server that tells of devices is away
 
 
 class LiveNames:
-    """Asked often and answered from memory; `keep_fresh`, a task, looks again from time to time."""
+    """Asked often and answered from memory; `keep_fresh`, a task, looks again from time to time.
 
-    def __init__(self, executor: ToolExecutor, settings: VoiceSettings) -> None:
+    `catch_up` waits for servers that a text names for as long as they are being connected: a command that is heard
+    before its device has a name would be taken for another one.
+    """
+
+    def __init__(
+        self, executor: ToolExecutor, settings: VoiceSettings, *, catch_up: Callable[[str], Awaitable[None]]
+    ) -> None:
         self._executor = executor
         self._given = settings.names
         self._sources = settings.names_from
+        self._catch_up = catch_up
         self._devices: tuple[str, ...] = ()
         self._known = anyio.Event()
 
     async def __call__(self) -> Names:
-        """Names as they are; right after the start this waits a little for the first look."""
-        with anyio.move_on_after(_FIRST):
-            await self._known.wait()
+        """Return the names as they are; right after the start this waits for the first look."""
+        await self._known.wait()
         tools = tuple(definition.name for definition in self._executor.registry.definitions())
         return Names((*self._given, *self._devices), tools)
 
     async def keep_fresh(self) -> None:
         """Look again until cancelled: devices come, go and get other names."""
-        with anyio.move_on_after(_FIRST):
-            while any(map(self._is_pending, self._sources)):  # noqa: ASYNC110 - the registry tells nobody of news
-                await anyio.sleep(_RETRY)
         while True:
+            await self._catch_up(" ".join(self._sources))
             await self.refresh()
             self._known.set()
-            await anyio.sleep(_PAUSE)
+            await anyio.sleep(_SOON if any(map(self._is_away, self._sources)) else _PAUSE)
 
     async def refresh(self) -> None:
         """Ask the configured tools for the names of devices; one that fails leaves the names as they were."""
@@ -65,13 +67,13 @@ class LiveNames:
             return False
         return True
 
-    def _is_pending(self, tool: str) -> bool:
-        """Whether its server is configured and has not told of its tools yet."""
+    def _is_away(self, tool: str) -> bool:
+        """True if its server is configured and has not told of its tools yet."""
         server = self._executor.settings.servers.get(tool.partition(".")[0])
         return server is not None and server.enabled and not self._is_there(tool)
 
 
-def find_names(value: Any) -> Iterator[str]:
+def find_names(value: object) -> Iterator[str]:
     """Names in what a tool gave: a list of texts, or of entries with `name` and perhaps `location`; in an envelope too.
 
     A device is spoken of by its name, or by its place and name; a place alone is a name too ("how warm is the attic").
@@ -90,6 +92,6 @@ def find_names(value: Any) -> Iterator[str]:
                 yield f"{place} {name}"
 
 
-def _text(item: Any, field: str) -> str:
+def _text(item: object, field: str) -> str:
     value = item.get(field, "") if isinstance(item, Mapping) else getattr(item, field, "")
     return value if isinstance(value, str) else ""

@@ -41,6 +41,10 @@ def server(running_server: ScriptedServer) -> ScriptedServer:
     return running_server
 
 
+async def at_once(text: str) -> None:
+    """No server is waited for."""
+
+
 class EndlessPlayer:
     """A loudspeaker that is never done, until it is stopped."""
 
@@ -92,6 +96,7 @@ async def test_calls_for_a_spoken_question_are_carried_out_by_the_executor(
                 settings=SETTINGS,
                 player=FolderPlayer(tmp_path / "spoken"),
                 watch=seen,
+                catch_up=at_once,
             ) as listening,
         ):
             with anyio.fail_after(60):
@@ -145,6 +150,7 @@ async def test_speech_during_an_answer_stops_the_loudspeaker_the_reply_and_its_t
                 settings=SETTINGS,
                 player=player,
                 watch=seen,
+                catch_up=at_once,
             ),
         ):
             await seen.wait_for(Interrupted)

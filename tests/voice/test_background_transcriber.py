@@ -182,6 +182,28 @@ async def test_a_recogniser_that_hangs_is_stopped_and_listening_goes_on() -> Non
     assert [event.text for event in seen.only(Heard)] == ["command 2"]
 
 
+async def test_loading_a_model_is_not_part_of_the_limit() -> None:
+    """On a busy machine it takes longer than any utterance; what was said meanwhile is understood all the same."""
+    limit, seen, loaded = 0.1, Seen(), anyio.Event()
+
+    class Slow(Words):
+        async def prepare(self) -> None:
+            with anyio.move_on_after(3 * limit):
+                await anyio.sleep_forever()
+            loaded.set()
+
+    async def wait_for_the_model(_number: int) -> None:
+        await loaded.wait()
+
+    source = Blocks(UTTERANCE, live=False)
+    source.close()
+    async with listen(source, Slow(wait_for_the_model), Replies(), seen, recognition_timeout=limit) as listening:
+        await listening.finished()
+
+    assert [event.text for event in seen.only(Heard)] == ["command 1"]
+    assert not seen.only(Failed)
+
+
 async def test_answers_that_fail_are_told_of_and_listening_goes_on() -> None:
     seen = Seen()
     count = 0

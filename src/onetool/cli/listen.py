@@ -103,9 +103,16 @@ async def _listen(
             assistant = open_assistant(app, loaded, settings=ai, caller=Caller(client="onetool listen"))
             answers = await stack.enter_async_context(assistant)
         player = _choose_player(options, settings)
-        listening = await stack.enter_async_context(
-            open_listening(source, answers, app.executor, settings=settings, player=player, watch=display.show)
+        opening = open_listening(
+            source,
+            answers,
+            app.executor,
+            settings=settings,
+            player=player,
+            watch=display.show,
+            catch_up=app.servers.catch_up,
         )
+        listening = await stack.enter_async_context(opening)
         if source.live:
             complain("Listening. Ctrl-C ends it.")
         async with anyio.create_task_group() as tasks:
