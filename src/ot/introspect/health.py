@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
+from mcp_core.json_types import JsonObject
 from ot.config.models import ExecutionSettings
 from ot.errors import PackLoadError, RunError
 from ot.execution.tool_executor import ToolExecutor
@@ -47,7 +47,7 @@ class Health:
         self._threads = threads
         self._settings = settings
 
-    async def report(self) -> dict[str, Any]:
+    async def report(self) -> JsonObject:
         """Everything at once. Servers that are not connected are tried; a kernel is started, if none was yet."""
         registry = self._executor.registry
         await self._servers.probe()
@@ -69,9 +69,9 @@ class Health:
             "running_late": self._threads.late,
         }
 
-    async def _describe_sandbox(self) -> dict[str, Any]:
+    async def _describe_sandbox(self) -> JsonObject:
         """The level that is configured, and the layers that are really in force."""
-        described: dict[str, Any] = {"status": OK, "level": self._settings.sandbox}
+        described: JsonObject = {"status": OK, "level": self._settings.sandbox}
         if not self._supply.layers:
             try:
                 async with self._supply.take():  # only a kernel can tell what holds it
@@ -83,7 +83,7 @@ class Health:
         return {**described, "layers": list(self._supply.layers), "missing": list(self._supply.missing)}
 
 
-def _describe_registry(registry: ToolRegistry) -> dict[str, Any]:
+def _describe_registry(registry: ToolRegistry) -> JsonObject:
     return {
         "status": DEGRADED if registry.problems else OK,
         "pack_count": len(registry.packs()),
@@ -91,7 +91,7 @@ def _describe_registry(registry: ToolRegistry) -> dict[str, Any]:
     }
 
 
-def _describe_proxy(servers: Sequence[ServerStatus]) -> dict[str, Any]:
+def _describe_proxy(servers: Sequence[ServerStatus]) -> JsonObject:
     lacking = any(server.state in ("connecting", "disconnected") for server in servers)
     return {
         "status": DEGRADED if lacking else OK,
@@ -100,7 +100,7 @@ def _describe_proxy(servers: Sequence[ServerStatus]) -> dict[str, Any]:
     }
 
 
-def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[dict[str, Any]]:
+def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[JsonObject]:
     """What a person should know of: servers that cannot be reached, tools that are not as they were accepted."""
     facts = [
         {"server": each.name, "error": each.error, "changed_tools": list(each.changed), "new_tools": list(each.added)}
@@ -110,7 +110,7 @@ def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[dict[str,
     return [fact for fact in found if len(fact) > 1]
 
 
-def _describe_stats(recorder: Recorder | None) -> dict[str, Any]:
+def _describe_stats(recorder: Recorder | None) -> JsonObject:
     if recorder is None:
         return {"status": "disabled"}
     described = {"status": DEGRADED if recorder.problem or recorder.dropped else OK, "file": str(recorder.file)}
@@ -119,9 +119,9 @@ def _describe_stats(recorder: Recorder | None) -> dict[str, Any]:
     return {**described, "dropped": recorder.dropped}
 
 
-def _describe_problem(problem: PackLoadError) -> dict[str, Any]:
+def _describe_problem(problem: PackLoadError) -> JsonObject:
     return {"file": str(problem.file), "line": problem.line, "reason": problem.reason}
 
 
-def _describe_collision(collision: NameCollision) -> dict[str, Any]:
+def _describe_collision(collision: NameCollision) -> JsonObject:
     return asdict(collision)

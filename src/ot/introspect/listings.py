@@ -6,8 +6,9 @@ A listing is always whole; only its text, as the answer of a run, is cut where i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
+from mcp_core.json_types import Json, JsonObject
 from ot.config.models import SnippetSettings
 from ot.introspect.snippet_text import Expand, describe_snippet
 from ot.registry.definitions import PackDefinition, ToolDefinition
@@ -15,7 +16,7 @@ from ot.registry.definitions import PackDefinition, ToolDefinition
 Info = Literal["list", "min", "full"]
 
 
-def list_tools(definitions: Iterable[ToolDefinition], pattern: str, info: Info) -> list[Any]:
+def list_tools(definitions: Iterable[ToolDefinition], pattern: str, info: Info) -> list[Json]:
     """Tools whose name contains the pattern."""
     found = [tool for tool in definitions if contains(tool.name, pattern)]
     match info:
@@ -28,7 +29,7 @@ def list_tools(definitions: Iterable[ToolDefinition], pattern: str, info: Info) 
 
 def list_packs(
     packs: Iterable[PackDefinition], pattern: str, info: Info, *, instructions: Mapping[str, str]
-) -> list[Any]:
+) -> list[Json]:
     """Packs whose name contains the pattern."""
     found = [pack for pack in packs if contains(pack.name, pattern)]
     match info:
@@ -39,7 +40,7 @@ def list_packs(
     return [_describe_pack(pack, instructions.get(pack.name, "")) for pack in found]
 
 
-def list_aliases(aliases: Mapping[str, str], pattern: str, info: Info) -> list[Any]:
+def list_aliases(aliases: Mapping[str, str], pattern: str, info: Info) -> list[Json]:
     """Aliases whose name or target contains the pattern."""
     found = {name: aliases[name] for name in sorted(aliases) if contains(f"{name}\n{aliases[name]}", pattern)}
     match info:
@@ -70,7 +71,7 @@ def contains(text: str, pattern: str) -> bool:
     return pattern.casefold() in text.casefold()
 
 
-def _describe_tool(tool: ToolDefinition) -> dict[str, Any]:
+def _describe_tool(tool: ToolDefinition) -> JsonObject:
     docs = tool.docs
     text = f"{tool.description}\n\n{docs.body}" if docs.body else tool.description
     described = {"name": tool.name, "signature": tool.signature, "description": text}
@@ -83,11 +84,11 @@ def _describe_tool(tool: ToolDefinition) -> dict[str, Any]:
     return {**described, **{name: part for name, part in parts.items() if part}}
 
 
-def _summarise_pack(pack: PackDefinition) -> dict[str, Any]:
+def _summarise_pack(pack: PackDefinition) -> JsonObject:
     return {"name": pack.name, "source": pack.source.partition(":")[0], "tool_count": len(pack.tools)}
 
 
-def _describe_pack(pack: PackDefinition, instructions: str) -> dict[str, Any]:
+def _describe_pack(pack: PackDefinition, instructions: str) -> JsonObject:
     about = {"description": pack.description, "instructions": instructions.strip()}
     tools = [{"name": tool.name, "description": tool.description} for _, tool in sorted(pack.tools.items())]
     return {**_summarise_pack(pack), **{key: text for key, text in about.items() if text}, "tools": tools}

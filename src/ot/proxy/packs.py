@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any
 
+from mcp_core.json_types import Json, JsonObject
 from ot.config.models import ToolFilter
 from ot.errors import PackLoadError
 from ot.large_values import aside, aside_if_large
@@ -63,14 +63,14 @@ def passes(name: str, filters: ToolFilter) -> bool:
     )
 
 
-def _function(server: ProxiedServer, tool: ToolDefinition, listed: Mapping[str, Mapping[str, Any]]) -> ToolFunction:
+def _function(server: ProxiedServer, tool: ToolDefinition, listed: Mapping[str, Mapping[str, Json]]) -> ToolFunction:
     own_name = tool.original or tool.tool
     described = listed[own_name]
     form = result_form(described, json_text=server.settings.json_text)
     return partial(_call, server, own_name, form)
 
 
-async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: dict[str, Any]) -> Any:
+async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: JsonObject) -> object:
     plain = await aside_if_large(arguments, plain_arguments, arguments)
     result = await server.call(tool, plain)
     if _size_of(result.get("content")) < _LARGE:
@@ -78,7 +78,7 @@ async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: d
     return await aside(read_result, result, form)
 
 
-def _size_of(blocks: Any) -> int:
+def _size_of(blocks: object) -> int:
     """About how many characters there are to be read."""
     if not isinstance(blocks, list):
         return 0

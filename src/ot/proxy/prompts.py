@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from mcp_core.json_types import Json, JsonObject
 from ot.errors import ToolError
 from ot.proxy.calls.content import read_result
 from ot.proxy.resources import ask_all
 from ot.proxy.servers import Servers
 
 
-async def list_prompts(servers: Servers, server: str = "") -> list[dict[str, Any]]:
+async def list_prompts(servers: Servers, server: str = "") -> list[JsonObject]:
     """Every prompt of all servers, or of one; raises CallError where that one cannot be asked."""
     asked = await ask_all(servers.choose(server), lambda connection: connection.prompts(), server)
     found = [_describe(name, item) for name, items in asked.listed.items() for item in items]
     return found + asked.failures_as_items()
 
 
-async def fill_prompt(
-    servers: Servers, name: str, arguments: Mapping[str, Any], server: str = ""
-) -> list[dict[str, Any]]:
+async def fill_prompt(servers: Servers, name: str, arguments: Mapping[str, Json], server: str = "") -> list[JsonObject]:
     """The messages of one prompt; raises ToolError where no server, or more than one, has it."""
     chosen = servers.choose(server)
     if not server:
@@ -40,7 +38,7 @@ async def fill_prompt(
     return [_read_message(message) for message in messages or ()]
 
 
-def _describe(server: str, item: Mapping[str, Any]) -> dict[str, Any]:
+def _describe(server: str, item: Mapping[str, Json]) -> JsonObject:
     arguments = [
         {
             "name": argument.get("name"),
@@ -53,5 +51,5 @@ def _describe(server: str, item: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if value} | {"arguments": arguments}
 
 
-def _read_message(message: Mapping[str, Any]) -> dict[str, Any]:
+def _read_message(message: Mapping[str, Json]) -> JsonObject:
     return {"role": message.get("role"), "content": read_result({"content": [message.get("content")]})}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
+from mcp_core.json_types import JsonObject
 from ot.errors import CallError, ServerUnavailableError, ToolError
 from ot.logs import write_log
 from ot.proxy.calls.content import read_result
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 10.0  # seconds that all servers wait for the slowest of them
 
-Listing = dict[str, list[dict[str, Any]]]
+Listing = dict[str, list[JsonObject]]
 
 
 class Asked(NamedTuple):
@@ -30,12 +31,12 @@ class Asked(NamedTuple):
     listed: Listing
     failures: dict[str, str]
 
-    def failures_as_items(self) -> list[dict[str, Any]]:
+    def failures_as_items(self) -> list[JsonObject]:
         """For the end of a list that would otherwise pass for complete."""
         return [{"server": name, "error": reason} for name, reason in sorted(self.failures.items())]
 
 
-async def list_resources(servers: Servers, server: str = "", *, patience: float = PATIENCE) -> list[dict[str, Any]]:
+async def list_resources(servers: Servers, server: str = "", *, patience: float = PATIENCE) -> list[JsonObject]:
     """Every resource of all servers, or of one; raises CallError where that one cannot be asked."""
     chosen = servers.choose(server)
     asked = await ask_all(chosen, lambda connection: connection.resources(), server, patience=patience)
@@ -43,7 +44,7 @@ async def list_resources(servers: Servers, server: str = "", *, patience: float 
     return found + asked.failures_as_items()
 
 
-async def read_resource(servers: Servers, uri: str, server: str = "") -> Any:
+async def read_resource(servers: Servers, uri: str, server: str = "") -> object:
     """What a resource holds: text, an image, bytes; or a list of resources where it has several parts.
 
     Without a server, that one is asked which lists the address, or a pattern that it fits; else each in turn.
@@ -67,7 +68,7 @@ async def read_resource(servers: Servers, uri: str, server: str = "") -> Any:
 
 async def ask_all(
     servers: Iterable[ProxiedServer],
-    question: Callable[[Connection], Awaitable[list[dict[str, Any]]]],
+    question: Callable[[Connection], Awaitable[list[JsonObject]]],
     named: str,
     *,
     patience: float = PATIENCE,
@@ -101,7 +102,7 @@ def _reason_of(error: CallError) -> str:
     return error.reason if isinstance(error, ServerUnavailableError) else str(error)
 
 
-def _describe(server: str, item: dict[str, Any]) -> dict[str, Any]:
+def _describe(server: str, item: JsonObject) -> JsonObject:
     facts = {
         "server": server,
         "uri": item.get("uri"),
@@ -128,7 +129,7 @@ def _who_has(uri: str, servers: list[ProxiedServer], listed: Listing) -> list[Pr
     return certain[:1] or ranked
 
 
-def _fits(uri: str, template: Any) -> bool:
+def _fits(uri: str, template: object) -> bool:
     """Whether an address may come of a template such as `file:///{path}`."""
     if not isinstance(template, str) or len(template) > 2000:
         return False
@@ -144,7 +145,7 @@ def _fits(uri: str, template: Any) -> bool:
     return True
 
 
-def _value_of(contents: list[dict[str, Any]]) -> Any:
+def _value_of(contents: list[JsonObject]) -> object:
     found = read_result({"content": [{"type": "resource", "resource": item} for item in contents]})
     if not isinstance(found, Resource):
         return found

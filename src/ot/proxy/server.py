@@ -6,12 +6,13 @@ import contextvars
 import logging
 import math
 from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
+from mcp_core.json_types import JsonObject
 from ot.config.models import ServerSettings
 from ot.context import CallContext, current_or_none
 from ot.errors import ServerUnavailableError, ToolChangedError
@@ -21,7 +22,7 @@ from ot.proxy.connections.connect_attempt import ConnectAttempt
 from ot.proxy.definitions.cache import Offer
 from ot.proxy.definitions.memory import ServerMemory
 from ot.proxy.failures import ConnectFailedError, LostError
-from ot.proxy.host import ProxyHost
+from ot.proxy.host import BuildConnection, ProxyHost
 from ot.proxy.plan import ConnectionPlan, Mode
 from ot.proxy.status import State
 
@@ -157,7 +158,9 @@ class ProxiedServer:
         finally:
             attempt.settle(failure)
 
-    async def _try(self, attempt: ConnectAttempt, build: Any, plan: ConnectionPlan) -> ConnectFailedError | None:
+    async def _try(
+        self, attempt: ConnectAttempt, build: BuildConnection, plan: ConnectionPlan
+    ) -> ConnectFailedError | None:
         """One way to connect; None once it has been connected, and lost or closed again."""
         limit = self.settings.start_timeout
         assert self._scope is not None
@@ -242,7 +245,7 @@ class ProxiedServer:
 
     # -- calls
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def call(self, tool: str, arguments: JsonObject) -> JsonObject:
         """Call a tool by its own name; raises CallError. Cancelled, the server has been told.
 
         A call that was lost is made again if it never began, or if that is harmless.

@@ -51,6 +51,7 @@ def test_resources_come_with_what_they_hold() -> None:
         {"content": [{"type": "resource", "resource": inner}, {"type": "resource", "resource": blob}, link]}
     )
 
+    assert isinstance(result, list)
     found = [(item.uri, item.text, item.data, item.mime_type, item.name) for item in result]
     assert found == [
         ("file:///a.txt", "hello", None, "text/plain", None),

@@ -8,16 +8,16 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
-from typing import Any
 from uuid import UUID
 
+from mcp_core.json_types import Json, JsonObject
 from ot.errors import ToolError
 
 _MAX_LEVELS = 100
 _PLAIN = frozenset({str, int, bool, type(None)})
 
 
-def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def plain_arguments(arguments: Mapping[str, Json]) -> JsonObject:
     """Arguments in JSON's own types; raises ToolError that names the one which has no form there, and what to do.
 
     Dates are written in ISO form, paths and UUIDs as text, sets and tuples as lists, durations in seconds.
@@ -25,7 +25,7 @@ def plain_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value if type(value) in _PLAIN else _plain(value, name, 0) for name, value in arguments.items()}
 
 
-def _plain(value: Any, where: str, level: int) -> Any:
+def _plain(value: object, where: str, level: int) -> object:
     if level > _MAX_LEVELS:
         raise ToolError(f"{where[:80]} is nested more than {_MAX_LEVELS} levels deep, or holds itself")
     match value:
@@ -56,7 +56,7 @@ def _number(value: float | Decimal | Fraction, where: str) -> float:
     return int(value) if value == int(value) else float(value)
 
 
-def _key(key: Any, where: str) -> str:
+def _key(key: object, where: str) -> str:
     if isinstance(key, str):
         return key
     if isinstance(key, (int, UUID, date)):

@@ -13,8 +13,8 @@ import binascii
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from mcp_core.json_types import Json, JsonObject
 from ot.errors import ToolError
 from ot.registry.wrapped_results import KEY, is_wrapped
 from ot_kernel.values import Audio, Image, Resource
@@ -34,13 +34,13 @@ class ResultForm:
 UNKNOWN_FORM = ResultForm()
 
 
-def result_form(tool: Mapping[str, Any], *, json_text: bool = False) -> ResultForm:
+def result_form(tool: Mapping[str, Json], *, json_text: bool = False) -> ResultForm:
     """The form of a tool's answers, by the schema that its server lists; `json_text` is the server's setting."""
     schema = tool.get("outputSchema")
     return ResultForm(wrapped=is_wrapped(schema), json_text=json_text or isinstance(schema, dict))
 
 
-def read_result(result: Any, form: ResultForm = UNKNOWN_FORM) -> Any:
+def read_result(result: object, form: ResultForm = UNKNOWN_FORM) -> object:
     """The value of a `tools/call` result, given as plain JSON; raises ToolError where it says that the call failed.
 
     Takes time with the size of the answer: what is large should be read on a thread.
@@ -63,20 +63,20 @@ def read_result(result: Any, form: ResultForm = UNKNOWN_FORM) -> Any:
     return values or None
 
 
-def _unwrap(structured: Any) -> Any:
+def _unwrap(structured: object) -> object:
     return structured[KEY] if isinstance(structured, dict) and list(structured) == [KEY] else structured
 
 
-def _is_text(block: Any) -> bool:
+def _is_text(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") == "text"
 
 
-def _read_message(blocks: list[Any], structured: Any) -> str:
+def _read_message(blocks: list[object], structured: object) -> str:
     told = _read_failure(structured)
     if told:
         return told
-    texts = [block["text"] for block in blocks if _is_text(block) and isinstance(block.get("text"), str)]
-    message = "\n".join(text.strip() for text in texts if text.strip())
+    texts = (block.get("text") for block in blocks if isinstance(block, dict) and _is_text(block))
+    message = "\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
     if not message and structured is not None:
         message = json.dumps(structured, ensure_ascii=False, default=str)
     if len(message) > MAX_MESSAGE:
@@ -84,7 +84,7 @@ def _read_message(blocks: list[Any], structured: Any) -> str:
     return message or _SILENT
 
 
-def _read_failure(structured: Any) -> str:
+def _read_failure(structured: object) -> str:
     """The words of a failure that came with its parts named, as our own servers send it (`mcp_core.Result`)."""
     if not isinstance(structured, dict) or structured.get("success") is not False:
         return ""
@@ -92,18 +92,20 @@ def _read_failure(structured: Any) -> str:
     return " ".join(dict.fromkeys(part.strip() for part in parts if isinstance(part, str)))[:MAX_MESSAGE]
 
 
-def _read_block(block: Any, form: ResultForm) -> Any:
-    kind = block.get("type") if isinstance(block, dict) else None
+def _read_block(block: object, form: ResultForm) -> object:
+    if not isinstance(block, dict):
+        return block
+    kind = block.get("type")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     if reader is None:
-        return block  # of a kind that we do not know, or no block at all
+        return block  # of a kind that we do not know
     try:
         return reader(block, form)
     except (AttributeError, LookupError, TypeError, ValueError):
         return block  # not what it says it is
 
 
-def _read_text(block: dict[str, Any], form: ResultForm) -> Any:
+def _read_text(block: JsonObject, form: ResultForm) -> object:
     text = _text(block["text"])
     if form.json_text and text.lstrip()[:1] in _JSON_BEGINS:
         try:
@@ -116,7 +118,7 @@ def _read_text(block: dict[str, Any], form: ResultForm) -> Any:
 _JSON_BEGINS = frozenset('{["-0123456789tfn')
 
 
-def _read_resource(block: dict[str, Any], _: ResultForm) -> Resource:
+def _read_resource(block: JsonObject, _: ResultForm) -> Resource:
     found = block["resource"]
     text, blob = found.get("text"), found.get("blob")
     return Resource(
@@ -128,11 +130,11 @@ def _read_resource(block: dict[str, Any], _: ResultForm) -> Resource:
     )
 
 
-def _read_link(block: dict[str, Any], _: ResultForm) -> Resource:
+def _read_link(block: JsonObject, _: ResultForm) -> Resource:
     return Resource(_text(block["uri"]), mime_type=_mime_type(block), name=_name(block))
 
 
-_READERS: dict[str, Callable[[dict[str, Any], ResultForm], Any]] = {
+_READERS: dict[str, Callable[[JsonObject, ResultForm], object]] = {
     "text": _read_text,
     "image": lambda block, _: Image(_decode(block["data"]), _mime_type(block)),
     "audio": lambda block, _: Audio(_decode(block["data"]), _mime_type(block)),
@@ -141,7 +143,7 @@ _READERS: dict[str, Callable[[dict[str, Any], ResultForm], Any]] = {
 }
 
 
-def _decode(data: Any) -> bytes:
+def _decode(data: object) -> bytes:
     """Base64, with nothing else in it but line breaks: a lenient decoder would make something of any text."""
     try:
         return base64.b64decode(_text(data).translate(_BREAKS), validate=True)
@@ -152,16 +154,16 @@ def _decode(data: Any) -> bytes:
 _BREAKS = {ord(character): None for character in "\r\n"}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("not a text")
     return value
 
 
-def _mime_type(found: dict[str, Any]) -> str | None:
+def _mime_type(found: JsonObject) -> str | None:
     kind = found.get("mimeType")
     return kind if isinstance(kind, str) else None
 
 
-def _name(found: dict[str, Any]) -> str | None:
+def _name(found: JsonObject) -> str | None:
     return next((found[key] for key in ("name", "title") if isinstance(found.get(key), str) and found[key]), None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import secrets
-from typing import Any
 
+from mcp_core.json_types import JsonObject
 from ot.attempt import Attempt
 from ot.front import Front, FrontError
 from ot.logs import write_log
@@ -43,7 +43,7 @@ class ConnectAttempt(Attempt):
 
     async def _ask(self, front: Front, url: str) -> None:
         message = f"The server {self._server} wants you to log in, so that OneTool may use it."
-        asked: dict[str, Any]
+        asked: JsonObject
         if front.can_open_urls:
             asked = {"mode": "url", "message": message, "url": url, "elicitationId": secrets.token_hex(8)}
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import anyio
 from mcp import Client
@@ -21,6 +21,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from mcp_core.json_types import JsonObject
 from ot.context import CallContext
 from ot.errors import ToolError
 from ot.failures import innermost, message_of
@@ -159,7 +160,7 @@ class Connection:
             "handshake" if client.session.initialize_result is not None else "sessionless",
         )
 
-    async def _list_tools(self) -> tuple[dict[str, Any], ...]:
+    async def _list_tools(self) -> tuple[JsonObject, ...]:
         """Its tools; many servers that have some forget to say so, and those that have none refuse."""
         try:
             return await list_tools(self._client)
@@ -187,7 +188,7 @@ class Connection:
 
     # -- calls, each in its own task
 
-    async def call(self, tool: str, arguments: dict[str, Any], context: CallContext | None) -> dict[str, Any]:
+    async def call(self, tool: str, arguments: JsonObject, context: CallContext | None) -> JsonObject:
         """Call a tool by its own name, for its plain result; cancelled, the server has been told.
 
         Raises LostError, and ToolError where the server answers that it cannot.
@@ -221,7 +222,7 @@ class Connection:
 
     # -- what is asked rarely, in its plain form
 
-    async def resources(self) -> list[dict[str, Any]]:
+    async def resources(self) -> list[JsonObject]:
         """Resources, and patterns of them under `uriTemplate`; raises LostError or ToolError."""
         if self._client.server_capabilities.resources is None:
             return []
@@ -231,18 +232,18 @@ class Connection:
         except ToolError:
             return listed  # many servers know no patterns, and do not say so beforehand
 
-    async def read(self, uri: str) -> list[dict[str, Any]]:
+    async def read(self, uri: str) -> list[JsonObject]:
         """The contents of a resource; raises LostError or ToolError."""
         result = await self._ask(self._client.read_resource(uri))
         return [plain(item) for item in result.contents]
 
-    async def prompts(self) -> list[dict[str, Any]]:
+    async def prompts(self) -> list[JsonObject]:
         """Prompts; raises LostError or ToolError."""
         if self._client.server_capabilities.prompts is None:
             return []
         return await self._ask(list_prompts(self._client))
 
-    async def prompt(self, name: str, arguments: dict[str, str]) -> dict[str, Any]:
+    async def prompt(self, name: str, arguments: dict[str, str]) -> JsonObject:
         """One prompt, filled in; raises LostError or ToolError."""
         return plain(await self._ask(self._client.get_prompt(name, arguments)))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from mcp import Client
 from mcp_types import PaginatedResult
 from pydantic import BaseModel
+
+from mcp_core.json_types import JsonObject
 
 MAX_PAGES = 200
 MAX_ITEMS = 5_000
@@ -15,28 +16,28 @@ MAX_ITEMS = 5_000
 Page = PaginatedResult
 
 
-async def list_tools(client: Client) -> tuple[dict[str, Any], ...]:
+async def list_tools(client: Client) -> tuple[JsonObject, ...]:
     """The tools; raises MCPError."""
     return tuple(map(plain, await _all(lambda cursor: client.list_tools(cursor=cursor), "tools")))
 
 
-async def list_resources(client: Client) -> list[dict[str, Any]]:
+async def list_resources(client: Client) -> list[JsonObject]:
     """The resources; raises MCPError."""
     return [plain(item) for item in await _all(lambda cursor: client.list_resources(cursor=cursor), "resources")]
 
 
-async def list_templates(client: Client) -> list[dict[str, Any]]:
+async def list_templates(client: Client) -> list[JsonObject]:
     """The resources that are named by a pattern; raises MCPError."""
     found = await _all(lambda cursor: client.list_resource_templates(cursor=cursor), "resource_templates")
     return [plain(item) for item in found]
 
 
-async def list_prompts(client: Client) -> list[dict[str, Any]]:
+async def list_prompts(client: Client) -> list[JsonObject]:
     """The prompts; raises MCPError."""
     return [plain(item) for item in await _all(lambda cursor: client.list_prompts(cursor=cursor), "prompts")]
 
 
-def plain(item: BaseModel) -> dict[str, Any]:
+def plain(item: BaseModel) -> JsonObject:
     """An item in the protocol's own words."""
     return item.model_dump(by_alias=True, mode="json", exclude_none=True)
 

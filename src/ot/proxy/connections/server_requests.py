@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import mcp_types as types
 from mcp.client.session import ClientRequestContext
 from pydantic import BaseModel, ValidationError
 
+from mcp_core.json_types import Json, JsonObject
 from ot.context import CallContext, current_or_none
 from ot.front import Front, FrontError
 from ot.logs import write_log
@@ -27,7 +28,7 @@ _LEVELS = {
 
 _MOST_LOGGED = 600  # lines of one server in a minute
 Kind = TypeVar("Kind", bound=BaseModel)
-Ask = Callable[[Front], Awaitable[dict[str, Any]]]
+Ask = Callable[[Front], Awaitable[JsonObject]]
 
 
 class ServerRequests:
@@ -97,7 +98,7 @@ class ServerRequests:
             )
         return self._logged < _MOST_LOGGED
 
-    async def _ask(self, what: str, can: Callable[[Front], bool], ask: Ask) -> dict[str, Any] | types.ErrorData:
+    async def _ask(self, what: str, can: Callable[[Front], bool], ask: Ask) -> JsonObject | types.ErrorData:
         found = self._find(can)
         if found is None:
             return self._decline(f"{what} was asked for, and {self._why_nobody()}")
@@ -125,13 +126,13 @@ class ServerRequests:
         return types.ErrorData(code=types.INVALID_REQUEST, message=f"OneTool: {reason}")
 
 
-def _plain(params: BaseModel) -> dict[str, Any]:
+def _plain(params: BaseModel) -> JsonObject:
     found = params.model_dump(by_alias=True, mode="json", exclude_none=True)
     found.pop("_meta", None)  # of that server's own conversation
     return found
 
 
-def _read(kind: type[Kind], answer: Mapping[str, Any]) -> Kind | types.ErrorData:
+def _read(kind: type[Kind], answer: Mapping[str, Json]) -> Kind | types.ErrorData:
     try:
         return kind.model_validate(answer)
     except ValidationError as error:

@@ -6,8 +6,8 @@ import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from mcp_core.json_types import Json
 from ot.config.models import ServerSettings
 from ot.proxy.definitions.cache import Offer
 from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
@@ -55,13 +55,13 @@ class Acceptance:
             self._pins.accept(self._place, self._offer.tools)
 
 
-def _compare(name: str, accepted: Mapping[str, Any] | None, offered: Mapping[str, Any]) -> Difference:
+def _compare(name: str, accepted: Mapping[str, Json] | None, offered: Mapping[str, Json]) -> Difference:
     before = _lines(accepted) if accepted is not None else []
     diff = difflib.unified_diff(before, _lines(offered), "accepted", "offered", lineterm="")
     return Difference(name, accepted is None, tuple(diff))
 
 
-def _lines(definition: Mapping[str, Any]) -> list[str]:
+def _lines(definition: Mapping[str, Json]) -> list[str]:
     """A definition as text, a line for each sentence of its description too."""
     text = json.dumps(definition, indent=2, sort_keys=True, ensure_ascii=True)
     return [part for line in text.splitlines() for part in line.replace("\\n", "\\n\n").splitlines()]

@@ -7,9 +7,10 @@ import logging
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from mcp_core.atomic_write import write_private
+from mcp_core.json_types import JsonObject
 from ot.logs import write_log
 
 Era = Literal["handshake", "sessionless"]
@@ -24,7 +25,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 class Offer:
     """What a server offers: its tools as `tools/list` gave them, and what it says about their use."""
 
-    tools: tuple[dict[str, Any], ...] = ()
+    tools: tuple[JsonObject, ...] = ()
     instructions: str = ""
     title: str = ""
     era: Era = "handshake"
@@ -77,7 +78,7 @@ def _plain(server: str) -> str:
     return _PLAIN.sub("-", server)[:60]
 
 
-def _read_offer(found: Any) -> Offer:
+def _read_offer(found: object) -> Offer:
     if not isinstance(found, dict) or found.get("form") != _FORM:
         raise ValueError("it has another form")
     tools = found["tools"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
 
+from mcp_core.json_types import Json
 from ot.config.models import ServerSettings
 from ot.logs import write_log
 from ot.proxy.definitions.cache import Offer
@@ -67,7 +67,7 @@ class ServerMemory:
             self._changes = self._pins.compare(self.place, offer.tools)
         return self._changes
 
-    def shown_tools(self) -> list[Mapping[str, Any]]:
+    def shown_tools(self) -> list[Mapping[str, Json]]:
         """Its tools as a model may see them."""
         offer = self.recall() or Offer()
         if not self._pin_tools or not (changes := self.changes()):

@@ -11,14 +11,14 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mcp_core.atomic_write import write_private
+from mcp_core.json_types import Json, JsonObject
 from ot.logs import write_log
 
 _PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 
-Definitions = Mapping[str, Mapping[str, Any]]
+Definitions = Mapping[str, Mapping[str, Json]]
 """What is pinned of each tool, by its own name."""
 
 
@@ -42,7 +42,7 @@ class Pins:
 
     folder: Path
 
-    def compare(self, digest: str, tools: Sequence[Mapping[str, Any]]) -> Changes:
+    def compare(self, digest: str, tools: Sequence[Mapping[str, Json]]) -> Changes:
         """What differs from what was accepted; a server that is seen for the first time is accepted as it is."""
         accepted = self.read(digest)
         if accepted is None:
@@ -54,7 +54,7 @@ class Pins:
             tuple(name for name in offered if name not in accepted),
         )
 
-    def accept(self, digest: str, tools: Sequence[Mapping[str, Any]]) -> None:
+    def accept(self, digest: str, tools: Sequence[Mapping[str, Json]]) -> None:
         """Accept the tools as they are; one that is not among them stays accepted as it was. Raises OSError."""
         write_private(self._place(digest), _as_text({**(self.read(digest) or {}), **definitions_of(tools)}))
 
@@ -75,7 +75,7 @@ class Pins:
             return {}
         return found
 
-    def _accept_first(self, digest: str, tools: Sequence[Mapping[str, Any]]) -> None:
+    def _accept_first(self, digest: str, tools: Sequence[Mapping[str, Json]]) -> None:
         try:
             write_private(self._place(digest), _as_text(definitions_of(tools)), replace=False)
         except FileExistsError:
@@ -87,14 +87,14 @@ class Pins:
         return self.folder / f"{digest}.json"
 
 
-def definitions_of(tools: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def definitions_of(tools: Sequence[Mapping[str, Json]]) -> dict[str, JsonObject]:
     """What is pinned of these tools."""
     return {tool["name"]: {key: tool[key] for key in _PINNED if key in tool} for tool in tools}
 
 
 def hide_unaccepted(
-    tools: Iterable[Mapping[str, Any]], changes: Changes, accepted: Definitions
-) -> Iterable[Mapping[str, Any]]:
+    tools: Iterable[Mapping[str, Json]], changes: Changes, accepted: Definitions
+) -> Iterable[Mapping[str, Json]]:
     """Tools as a model may see them where nothing counts that nobody has accepted.
 
     One that has changed is shown as it was; of a new one only the name is.

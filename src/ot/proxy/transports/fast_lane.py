@@ -12,11 +12,12 @@ import itertools
 import json
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import anyio.to_thread
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR
+
+from mcp_core.json_types import JsonObject
 
 FIRST = 1_000_000_000  # the session counts its own requests from 1
 _NUMBER = re.compile(rb'"id"\s*:\s*(\d{10})')
@@ -57,12 +58,12 @@ class FastLane:
         for flight in self._flights.values():
             flight.put_nowait(None)
 
-    async def call(self, tool: str, arguments: dict[str, Any], progress: Progress | None) -> dict[str, Any]:
+    async def call(self, tool: str, arguments: JsonObject, progress: Progress | None) -> JsonObject:
         """The plain result of `tools/call`; raises MCPError. Cancelled, the server has been told."""
         if self._ended:
             raise _closed()
         number = next(self._numbers)
-        params: dict[str, Any] = {"name": tool, "arguments": arguments}
+        params: JsonObject = {"name": tool, "arguments": arguments}
         if progress is not None:
             params["_meta"] = {"progressToken": number}
         flight = self._flights[number] = asyncio.Queue()
@@ -82,9 +83,7 @@ class FastLane:
         finally:
             del self._flights[number]
 
-    async def _answer(
-        self, number: int, flight: asyncio.Queue[bytes | None], progress: Progress | None
-    ) -> dict[str, Any]:
+    async def _answer(self, number: int, flight: asyncio.Queue[bytes | None], progress: Progress | None) -> JsonObject:
         while True:
             line = await flight.get()
             if line is None:
@@ -104,7 +103,7 @@ class FastLane:
                 pass
 
 
-async def _tell(message: dict[str, Any], number: int, progress: Progress | None) -> bool:
+async def _tell(message: JsonObject, number: int, progress: Progress | None) -> bool:
     """Pass on how far the call is; False where the message is about something else."""
     params = message.get("params")
     if message.get("method") != "notifications/progress" or not isinstance(params, dict):
@@ -121,18 +120,18 @@ async def _tell(message: dict[str, Any], number: int, progress: Progress | None)
     return True
 
 
-def _result_of(message: dict[str, Any]) -> dict[str, Any]:
+def _result_of(message: JsonObject) -> JsonObject:
     result, error = message.get("result"), message.get("error")
     if isinstance(result, dict):
         return result
-    facts: dict[str, Any] = error if isinstance(error, dict) else {}
+    facts: JsonObject = error if isinstance(error, dict) else {}
     code, text = facts.get("code"), facts.get("message")
     raise MCPError(
         code if isinstance(code, int) else INTERNAL_ERROR, str(text or "its answer is neither a result nor an error")
     )
 
 
-async def _read(line: bytes) -> dict[str, Any]:
+async def _read(line: bytes) -> JsonObject:
     """A line as a message; an empty one where it is none."""
     try:
         found = json.loads(line) if len(line) < _LARGE else await anyio.to_thread.run_sync(json.loads, line)
@@ -141,7 +140,7 @@ async def _read(line: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _line(message: dict[str, Any]) -> bytes:
+def _line(message: JsonObject) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
