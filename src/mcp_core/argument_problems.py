@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -12,8 +12,6 @@ from mcp_core.schema_text import Schema, describe_type, resolve
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
-
-    from mcp_core.tool_arguments import ToolArguments
 
 _JSON_NAMES = {
     type(None): "null",
@@ -44,25 +42,25 @@ class ArgumentProblemsError(ValueError):
 
 
 def explain(
-    error: ValidationError, arguments: Mapping[str, Any], *, tool: str, model: type[ToolArguments]
+    error: ValidationError, arguments: Mapping[str, object], *, tool: str, schema: Schema, expected: str
 ) -> ArgumentProblemsError:
-    """Word a failed validation of `arguments` by `model`, which says what the tool `tool` takes."""
-    schema = model.model_json_schema()
+    """Word a failed validation of the arguments of a tool; `expected` lists what `schema` accepts."""
     details = [(_find_place(detail, arguments), detail) for detail in error.errors(include_url=False)]
     problems = [
         _phrase(place, [detail for _, detail in group], schema)
         for place, group in groupby(details, key=lambda item: item[0])
     ]
-    return ArgumentProblemsError(tool, problems, model.to_schema_markdown())
+    return ArgumentProblemsError(tool, problems, expected)
 
 
-def _find_place(detail: ErrorDetails, arguments: Any) -> Place:
-    """Where in the arguments it is; pydantic's location also names the branches of a union, which nobody sent."""
+def _find_place(detail: ErrorDetails, arguments: object) -> Place:
+    """Find where in the arguments it is; pydantic's location also names the branches of a union, which nobody sent."""
     place: list[str | int] = []
-    at: Any = arguments
+    at = arguments
     for step in detail["loc"]:
-        if step in (range(len(at)) if isinstance(at, list) else at if isinstance(at, Mapping) else ()):
-            at = at[step]
+        parts = dict(enumerate(at)) if isinstance(at, list) else at
+        if isinstance(parts, Mapping) and step in parts:
+            at = parts[step]
             place.append(step)
     if detail["type"] == "missing":
         place.append(detail["loc"][-1])

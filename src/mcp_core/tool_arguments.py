@@ -94,7 +94,8 @@ class ToolArguments(BaseModel):
         try:
             return cls.model_validate(arguments)
         except ValidationError as error:
-            raise explain(error, arguments, tool=tool, model=cls) from None
+            expected = cls.to_schema_markdown()
+            raise explain(error, arguments, tool=tool, schema=cls.model_json_schema(), expected=expected) from None
 
 
 @dataclass(frozen=True, slots=True)
