@@ -10,9 +10,9 @@ their own: orphans below it become its children. It ends everything
 
 from __future__ import annotations
 
-# The same without its enums, which take a millisecond to make: a worker's first call waits for this module.
-import _signal as signal  # type: ignore[import-not-found]
 import os
+import select
+import signal
 import sys
 import time
 
@@ -97,8 +97,6 @@ class _Guard:
         os._exit(_exit_code(self._status))
 
     def _wait(self, signals: int) -> None:
-        import select  # noqa: PLC0415 - here the worker is already on its way
-
         poll = select.poll()
         poll.register(signals, select.POLLIN)
         poll.register(0, 0)  # reports only that the other end is gone
@@ -176,16 +174,9 @@ def end_with_parent() -> None:
 
 
 def _prctl(option: int, value: int) -> None:
-    arguments = (option, value, 0, 0, 0)
-    try:
-        # The worker waits for us, and ctypes on top of this would take it seven times as long.
-        import _ctypes  # noqa: PLC0415
+    import ctypes  # noqa: PLC0415 - here the worker is already on its way
 
-        _ctypes.call_cdeclfunction(_ctypes.dlsym(_ctypes.dlopen("", 0), "prctl"), arguments)
-    except (AttributeError, ImportError, OSError):  # not everywhere the same
-        import ctypes  # noqa: PLC0415
-
-        ctypes.CDLL(None).prctl(*arguments)
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _let_go_of_output() -> None:
