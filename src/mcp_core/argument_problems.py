@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from mcp_core.schema_text import Schema, describe_type, resolve
+from mcp_core.json_types import Schema
+from mcp_core.schema_text import describe_type, follow
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -88,8 +89,7 @@ def _said(detail: ErrorDetails) -> str:
 
 
 def _expected(argument: str, schema: Schema) -> str:
-    definitions = schema.get("$defs", {})
-    return describe_type(resolve(schema, definitions).get("properties", {}).get(argument, {}), definitions)
+    return describe_type(follow(schema, schema).get("properties", {}).get(argument, {}), schema)
 
 
 def _json_name(value: object) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-Schema = Mapping[str, Any]
+from mcp_core.json_pointers import resolve
+from mcp_core.json_types import Json, Schema
 
 _LIMITS = {
     "minimum": ">= {}",
@@ -25,41 +25,40 @@ _LIMITS = {
 }
 
 
-def describe_arguments(schema: Schema, *, defaults: Mapping[str, Any] | None = None) -> list[str]:
+def describe_arguments(schema: Schema, *, defaults: Mapping[str, Json] | None = None) -> list[str]:
     """List the arguments of an object schema, each as one line: `name` (type, required, limits, default): text.
 
     `defaults` has those that the schema does not tell.
     """
     known = {name: {"default": value} for name, value in (defaults or {}).items()}
-    definitions = schema.get("$defs", {})
-    root = resolve(schema, definitions)  # a model that contains itself is a reference
-    required = root.get("required", ())
+    own = follow(schema, schema)  # a model that contains itself is a reference
+    required = own.get("required", ())
     return [
-        _describe_argument(name, {**known.get(name, {}), **field}, definitions, required=name in required)
-        for name, field in root.get("properties", {}).items()
+        _describe_argument(name, {**known.get(name, {}), **field}, schema, required=name in required)
+        for name, field in own.get("properties", {}).items()
     ]
 
 
-def describe_type(schema: Schema, definitions: Schema, *, inside: tuple[str, ...] = ()) -> str:
-    """Name the values that a schema accepts; `definitions` is the `$defs` of the schema it stands in.
+def describe_type(schema: Schema, root: Schema, *, inside: tuple[str, ...] = ()) -> str:
+    """Name the values that a schema accepts; `root` is the schema that it stands in.
 
-    `inside` names the definitions that are being described already.
+    `inside` has the references that are being described already.
     """
     match schema:
         case {"$ref": str(reference)}:
-            return _describe_definition(reference.rpartition("/")[2], definitions, inside)
+            return _describe_definition(reference, root, inside)
         case {"const": value}:
             return write_literal(value)
         case {"enum": list(values)}:
             return " | ".join(map(write_literal, values))
         case {"anyOf": list(choices)} | {"oneOf": list(choices)}:
-            return " | ".join(_each_once(_describe_part(choice, definitions, inside) for choice in choices))
+            return " | ".join(_each_once(_describe_part(choice, root, inside) for choice in choices))
         case {"allOf": list(parts)}:
-            return " & ".join(_each_once(_describe_part(part, definitions, inside) for part in parts))
+            return " & ".join(_each_once(_describe_part(part, root, inside) for part in parts))
         case {"type": "array"}:
-            return _describe_array(schema, definitions, inside)
+            return _describe_array(schema, root, inside)
         case {"type": "object"}:
-            return _describe_object(schema, definitions, inside)
+            return _describe_object(schema, root, inside)
         case {"type": str(name)}:
             return name
         case {"type": list(names)}:
@@ -76,20 +75,19 @@ def describe_limits(schema: Schema) -> str:
     return ", ".join(limits)
 
 
+def follow(root: Schema, schema: Schema) -> Schema:
+    """Return what a reference leads to, an empty schema where that is nothing, and any other schema as it is."""
+    found = resolve(root, schema)
+    return found if isinstance(found, Mapping) else {}
+
+
 def write_literal(value: object) -> str:
     """Write a value the way a caller must send it."""
     return json.dumps(value, ensure_ascii=False)
 
 
-def resolve(schema: Schema, definitions: Schema) -> Schema:
-    """Follow a reference; a schema that is none is given back."""
-    reference = schema.get("$ref")
-    found: Schema = definitions.get(reference.rpartition("/")[2], {}) if isinstance(reference, str) else schema
-    return found
-
-
-def _describe_argument(name: str, field: Schema, definitions: Schema, *, required: bool) -> str:
-    notes = [describe_type(field, definitions), "required" if required else "optional"]
+def _describe_argument(name: str, field: Schema, root: Schema, *, required: bool) -> str:
+    notes = [describe_type(field, root), "required" if required else "optional"]
     if limits := describe_limits(field):
         notes.append(limits)
     if "default" in field:
@@ -99,47 +97,47 @@ def _describe_argument(name: str, field: Schema, definitions: Schema, *, require
     return f"{line}: {description}" if description else line
 
 
-def _describe_definition(name: str, definitions: Schema, inside: tuple[str, ...]) -> str:
-    definition = definitions.get(name, {})
-    if name in inside:
+def _describe_definition(reference: str, root: Schema, inside: tuple[str, ...]) -> str:
+    name = reference.rpartition("/")[2]
+    if reference in inside:
         return name
-    text = describe_type(definition, definitions, inside=(*inside, name))
+    text = describe_type(follow(root, {"$ref": reference}), root, inside=(*inside, reference))
     return f"{name} {text}" if text.startswith("{") else text
 
 
-def _describe_object(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> str:
+def _describe_object(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str:
     properties = schema.get("properties", {})
     if properties:
         required = schema.get("required", ())
         fields = (
-            f"{name}{'' if name in required else '?'}: {_describe_part(field, definitions, inside)}"
+            f"{name}{'' if name in required else '?'}: {_describe_part(field, root, inside)}"
             for name, field in properties.items()
         )
         return f"{{{', '.join(fields)}}}"
     values = schema.get("additionalProperties") or next(iter(schema.get("patternProperties", {}).values()), None)
     if isinstance(values, Mapping) and values:
-        return f"object of {_describe_item(values, definitions, inside)}"
+        return f"object of {_describe_item(values, root, inside)}"
     return "object"
 
 
-def _describe_array(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> str:
+def _describe_array(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str:
     if places := schema.get("prefixItems"):
-        return f"array [{', '.join(_describe_part(place, definitions, inside) for place in places)}]"
+        return f"array [{', '.join(_describe_part(place, root, inside) for place in places)}]"
     items = schema.get("items")
     if not items:
         return "array"
-    return f"array of {_describe_item(items, definitions, inside)}"
+    return f"array of {_describe_item(items, root, inside)}"
 
 
-def _describe_part(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> str:
+def _describe_part(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str:
     limits = describe_limits(schema)
-    text = describe_type(schema, definitions, inside=inside)
+    text = describe_type(schema, root, inside=inside)
     return f"{text} ({limits})" if limits else text
 
 
-def _describe_item(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> str:
-    text = _describe_part(schema, definitions, inside)
-    choices = {"anyOf", "oneOf", "enum"} & resolve(schema, definitions).keys()
+def _describe_item(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str:
+    text = _describe_part(schema, root, inside)
+    choices = {"anyOf", "oneOf", "enum"} & follow(root, schema).keys()
     return f"({text})" if choices and " | " in text else text
 
 

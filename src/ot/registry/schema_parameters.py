@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_core.json_pointers import resolve
 from ot.registry.identifiers import assign_identifiers
-from ot.registry.json_pointers import resolve
 
 Schema = dict[str, Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
-from ot.registry.json_pointers import resolve
+from mcp_core.json_pointers import resolve
 
 ANY = "Any"
 PLACEHOLDER = "'...'"
