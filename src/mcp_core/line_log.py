@@ -46,14 +46,14 @@ def send_log(
     """
     # Facts that no line shows; finding them out takes a third of the time of a record.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    handler = _LineHandler(sys.stderr if file is None else _open_log(file), together=together)
+    handler = _LineHandler(file, together=together)
     handler.setFormatter(_LineFormatter(redact, redact_argument))
     root = logging.getLogger()
     for previous in list(root.handlers):
         if isinstance(previous, _LineHandler) or getattr(previous, "stream", None) in (sys.stdout, sys.__stdout__):
             root.removeHandler(previous)
         if isinstance(previous, _LineHandler):
-            previous.leave()
+            previous.close()
     root.addHandler(handler)
 
 
@@ -112,8 +112,9 @@ class _LineHandler(logging.StreamHandler[TextIO]):
     one takes as long as a quarter of a call. A warning is written immediately, behind all that came before it.
     """
 
-    def __init__(self, stream: TextIO, *, together: bool) -> None:
-        super().__init__(stream)
+    def __init__(self, file: Path | None, *, together: bool) -> None:
+        super().__init__(sys.stderr if file is None else _open_log(file))
+        self._own_stream = file is not None
         self._together = together
         self._waiting: list[logging.LogRecord] = []
 
@@ -152,12 +153,14 @@ class _LineHandler(logging.StreamHandler[TextIO]):
         finally:
             self.release()
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Write what waits and close the file, if there is one."""
-        with suppress(OSError):  # what was left to write may not fit on the disk
+        with suppress(OSError, ValueError):  # what is left may not fit on the disk, and stderr may be closed already
             self.flush()
-            if self.stream is not sys.stderr:
+        if self._own_stream:
+            with suppress(OSError):
                 self.stream.close()
+        super().close()
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Stay silent: a log that cannot be written must not disturb what it tells about."""

@@ -81,15 +81,14 @@ def small_model_server() -> Iterator[str]:
 @contextmanager
 def _announced(command: Sequence[Path | str]) -> Iterator[str]:
     """A program that says on stdout at which address it listens; it ends with the block."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        assert process.stdout
-        for line in process.stdout:
-            if found := re.search(r"listening on (http://\S+)", line):
-                yield found[1]
-                break
-        else:
-            raise RuntimeError("the server did not start")
-    finally:
-        process.kill()
-        process.wait()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout
+            for line in process.stdout:
+                if found := re.search(r"listening on (http://\S+)", line):
+                    yield found[1]
+                    break
+            else:
+                raise RuntimeError("the server did not start")
+        finally:
+            process.kill()
