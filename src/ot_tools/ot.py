@@ -1,4 +1,4 @@
-"""OneTool itself: its version, its health, its packs and tools, and several calls at once."""
+"""OneTool itself: its version, health, packs and tools, and several calls at once."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pack = "ot"
 
 @reads
 async def version() -> str:
-    """Tell which version of OneTool this is.
+    """Return the version of OneTool.
 
     Returns:
         The version, such as "1.0.0".
@@ -48,7 +48,7 @@ async def version() -> str:
 
 @reads
 async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "min") -> list[Any]:
-    """List the tools there are.
+    """List the available tools.
 
     Args:
         pattern: Only tools whose name contains this, in upper or lower case.
@@ -67,7 +67,7 @@ async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
 
 @reads
 async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "min") -> list[Any]:
-    """List the packs there are.
+    """List the available packs.
 
     Args:
         pattern: Only packs whose name contains this, in upper or lower case.
@@ -103,7 +103,7 @@ async def aliases(*, pattern: str = "", info: Literal["list", "min", "full"] = "
 
 @reads
 async def snippets(*, pattern: str = "", info: Literal["list", "min", "full"] = "min") -> list[str] | str:
-    """List the snippets: templates of code that are started as $name key=value.
+    """List the snippets: code templates that are started as $name key=value.
 
     Args:
         pattern: Only snippets whose name or description contains this, in upper or lower case.
@@ -124,7 +124,7 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
     """Find the tool for a need, or explain one tool, pack, $snippet or alias.
 
     Args:
-        query: A name, or what is to be done, in plain words; a list asks several things at once; nothing gives an
+        query: A name, or what you want to do, in plain words; a list asks several things at once; nothing gives an
             overview.
         info: "list" for names alone, "min" with descriptions, "full" for all that is known.
 
@@ -152,7 +152,7 @@ def _expand_with(settings: Mapping[str, SnippetSettings]) -> Expand:
 
 @reads
 async def health() -> dict[str, Any]:
-    """Tell what works, what does not, and why.
+    """Report what works, what does not, and why.
 
     Returns:
         Versions, how many packs and tools there are, pack files that could not be read, names that two packs wanted,
@@ -175,8 +175,8 @@ async def resources(*, server: str = "") -> list[dict[str, Any]]:
         server: Only those of this server.
 
     Returns:
-        Server, address, name and kind of each resource; a pattern of addresses stands under uri_template. A server
-        that could not be asked stands there with its error.
+        Server, address, name and kind of each resource; a pattern of addresses is under uri_template. A server that
+        could not be asked is listed with its error.
 
     Example:
         ot.resources()
@@ -190,7 +190,7 @@ async def read(*, uri: str, server: str = "") -> Any:
 
     Args:
         uri: The address of the resource, as ot.resources() lists it or as a pattern of addresses allows.
-        server: The server that has it, where that is not clear from the address.
+        server: The server that has it, if the address does not tell.
 
     Returns:
         Its text, an image, or its bytes; a list where it has several parts.
@@ -224,12 +224,12 @@ async def prompts(*, name: str = "", arguments: dict[str, Any] | None = None, se
 
 @idempotent
 async def stats(*, period: str = "all", tool: str = "", output: str = "") -> dict[str, Any]:
-    """Tell what was called, how it went, and what it saved.
+    """Report what was called, how it went, and what it saved.
 
     Args:
         period: "day", "week", "month" or "all".
         tool: Only this tool, such as "demo.upper", or only this pack.
-        output: A file ending in .html, relative to the project, for a report to look at.
+        output: A file ending in .html, relative to the project, for a report in the browser.
 
     Returns:
         Calls and their success, estimated tokens of context and milliseconds saved (negative where it cost more),
@@ -286,7 +286,7 @@ async def result(
 
 @reads
 async def load(*, handle: str) -> Any:
-    """Give the whole value of a stored result back to code, as it was.
+    """Give the whole value of a stored result back to code.
 
     Args:
         handle: The handle from the answer, such as "k7w2m9x4qd".
@@ -302,7 +302,7 @@ async def load(*, handle: str) -> Any:
 
 @reads
 async def config() -> dict[str, Any]:
-    """Show what is configured by name: aliases, snippets and servers.
+    """Show the aliases, snippets and servers that are configured.
 
     Returns:
         aliases with the tools they stand for, snippets with their descriptions, and the names of the servers.
@@ -319,10 +319,10 @@ async def config() -> dict[str, Any]:
 
 
 async def notify(*, topic: str, message: str) -> str:
-    """Leave a message: it is appended to the file that the configuration has for its topic.
+    """Leave a message: it is appended to the file that is configured for its topic.
 
     Args:
-        topic: What it is about, such as "notes" or "build:failed"; `topics` of the configuration has patterns for it.
+        topic: The subject, such as "notes" or "build:failed"; `topics` in the configuration names its file.
         message: The text, of any number of lines.
 
     Returns:
@@ -342,7 +342,7 @@ async def notify(*, topic: str, message: str) -> str:
 async def reload() -> str:
     """Read the configuration from disk again, and with it packs, extensions and servers that have changed.
 
-    Runs and calls that are under way go on. Where the configuration is wrong, the one before stays in force.
+    Runs and calls that are under way go on. If the configuration is wrong, the previous one stays in force.
 
     Returns:
         "OK: Configuration reloaded", and below it what takes effect only at the next start.
@@ -364,9 +364,9 @@ async def parallel(*calls: Any) -> list[Any]:
         calls: Functions without arguments, such as lambdas that each call one tool.
 
     Returns:
-        What each of them returned, in their order.
+        Their results, in the order of the calls.
 
     Example:
         ot.parallel(lambda: demo.upper(text="a"), lambda: demo.upper(text="b"))
     """
-    raise ToolError("it takes functions, which only exist inside a run: write the call into the code of a run")
+    raise ToolError("it takes functions, which exist only inside a run: call it from the code of a run")

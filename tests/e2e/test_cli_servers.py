@@ -45,7 +45,7 @@ def test_check_names_servers_that_cannot_be_started(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert "servers.gone: its command 'no-such-program-anywhere' was not found" in done.stdout
-    assert f"servers.lost: its folder {tmp_path / 'nowhere'} is not there" in done.stdout
+    assert f"servers.lost: its folder {tmp_path / 'nowhere'} does not exist" in done.stdout
     assert "off" not in done.stdout
     assert "fine" not in done.stdout
 

@@ -1,1 +1,1 @@
-"""What OneTool can tell about itself."""
+"""OneTool's view of itself: listings, help, health, reload."""

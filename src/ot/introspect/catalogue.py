@@ -1,4 +1,4 @@
-"""Tools, packs, snippets and aliases in one index: what fits a need, also where it is misspelled, or part of a name."""
+"""One index of tools, packs, snippets and aliases, searched by need or by part of a name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORTH_SHOWING = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Names of each kind that fit one query, best first."""
+    """The names of each kind that fit one query, best first."""
 
     tools: list[Hit] = field(default_factory=list)
     packs: list[Hit] = field(default_factory=list)
@@ -27,13 +27,13 @@ class Found:
 
 
 class Catalogue:
-    """Everything that can be found, indexed, at one moment."""
+    """An index of everything that can be found at one moment."""
 
     def __init__(self, tools: Sequence[ToolDefinition], packs: Sequence[PackDefinition], config: Config) -> None:
         self._index = ToolIndex([*_tools(tools), *_packs(packs, config), *_snippets(config), *_aliases(tools, config)])
 
     def find(self, query: str) -> Found:
-        """What fits a need in plain words; what has it in its name comes first."""
+        """Find what fits a need in plain words; names that contain the query come first."""
         scores = {hit.key: hit.score for hit in self._index.rank(query) if hit.score >= _WORTH_SHOWING}
         part = query.strip().casefold()
         if len(part) > 1 and not any(character.isspace() for character in part):
@@ -55,7 +55,7 @@ def _tools(tools: Sequence[ToolDefinition]) -> Iterator[Searchable]:
 
 
 def _packs(packs: Sequence[PackDefinition], config: Config) -> Iterator[Searchable]:
-    """A pack's name says as much about its tools as about itself, so it counts only as that."""
+    """Index packs; a pack's name says as much about its tools as about itself, so it counts as a pack's name only."""
     for pack in packs:
         text = f"{pack.description} {config.prompts.packs.get(pack.name, '')}"
         yield Searchable(f"packs:{pack.name}", pack.name, "", text)
@@ -67,7 +67,7 @@ def _snippets(config: Config) -> Iterator[Searchable]:
 
 
 def _aliases(tools: Sequence[ToolDefinition], config: Config) -> Iterator[Searchable]:
-    """An alias is described by the tool that it stands for."""
+    """Index aliases, each described by the tool it stands for."""
     descriptions = {tool.name: tool.description for tool in tools}
     for name, target in config.aliases.items():
         text = f"{target} {descriptions.get(target, '')}"

@@ -1,4 +1,4 @@
-"""Where the documentation of a pack is."""
+"""Addresses of the packs' documentation."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ _SLUGS = {
 
 
 def documentation_url(pack: str, base: str) -> str:
-    """The page of a pack below `docs_url`; most pages are named as their pack is."""
+    """Return the page of a pack below `docs_url`; most pages have their pack's name."""
     return f"{base.rstrip('/')}/{quote(_SLUGS.get(pack, pack))}/"

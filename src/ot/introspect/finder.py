@@ -1,4 +1,4 @@
-"""Keeps the catalogue of what can be searched: made when somebody first asks, and again after every change."""
+"""The catalogue of what can be searched, made on first use and again after every change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Finder:
-    """Keeps a catalogue for as long as it is true."""
+    """A catalogue, kept for as long as it is true."""
 
     def __init__(self, registry: ToolRegistry) -> None:
         self._registry = registry
@@ -23,7 +23,7 @@ class Finder:
         self._catalogue: Catalogue | None = None
 
     async def catalogue(self, config: Config) -> Catalogue:
-        """What can be found now; where there are many tools, others are served while it is made."""
+        """Return what can be found now; it is made on a thread, since there may be many tools."""
         # Start-up path: only who searches needs the words and the ranking.
         from ot.introspect.catalogue import Catalogue  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Health: what works, what does not and why, as plain values that code can look at."""
+"""ot.health: what works, what does not and why, as plain values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REFUSED = "refused"
 
 
 class Health:
-    """Looks at every part of the engine when it is asked, and keeps nothing."""
+    """A look at every part of the engine, taken when it is asked for."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Health:
         self._settings = settings
 
     async def report(self) -> JsonObject:
-        """Everything at once. Servers that are not connected are tried; a kernel is started, if none was yet."""
+        """Report everything. Servers that are not connected are tried; a kernel is started if there was none yet."""
         registry = self._executor.registry
         await self._servers.probe()
         await self._servers.catch_up_listing(lambda _: False)
@@ -70,7 +70,7 @@ class Health:
         }
 
     async def _describe_sandbox(self) -> JsonObject:
-        """The level that is configured, and the layers that are really in force."""
+        """Describe the configured level, and the layers that are really in force."""
         described: JsonObject = {"status": OK, "level": self._settings.sandbox}
         if not self._supply.layers:
             try:
@@ -101,7 +101,7 @@ def _describe_proxy(servers: Sequence[ServerStatus]) -> JsonObject:
 
 
 def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[JsonObject]:
-    """What a person should know of: servers that cannot be reached, tools that are not as they were accepted."""
+    """List what a person should know: servers that cannot be reached, and tools that differ from what was accepted."""
     facts = [
         {"server": each.name, "error": each.error, "changed_tools": list(each.changed), "new_tools": list(each.added)}
         for each in servers

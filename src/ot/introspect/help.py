@@ -1,4 +1,4 @@
-"""ot.help: an overview, all about one thing, or what fits a need; always within a budget."""
+"""ot.help: an overview, everything about one name, or what fits a need; always within a budget."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PACK_NAMES = 40
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """Answers queries about one state of the registry and the configuration."""
+    """Answers to queries about one state of the registry and the configuration."""
 
     registry: ToolRegistry
     config: Config
@@ -32,7 +32,7 @@ class Help:
     expand: Expand
 
     async def answer(self, queries: Sequence[str], info: Info) -> str:
-        """Help about each query; without any, an overview."""
+        """Answer each query; without any, give an overview."""
         wanted = [*dict.fromkeys(query.strip().removesuffix("()") for query in queries if query.strip())]
         if not wanted:
             return self._overview()
@@ -61,7 +61,7 @@ class Help:
         return _cut(f"# {heading}\n\n{text}", room, 'Less of each: info="list"')
 
     def _exact(self, query: str, info: Info, room: int) -> list[str]:
-        """Help about whatever has exactly this name."""
+        """Describe whatever has exactly this name."""
         config, registry = self.config, self.registry
         found: list[str] = []
         if "." in query and registry.has(query):

@@ -1,4 +1,4 @@
-"""What a search found, by kind and best first, in the room that there is."""
+"""The results of a search as text, by kind and best first, within the room there is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Entry = Callable[[str], str]
 
 
 def describe_matches(found: Found, info: Info, *, registry: ToolRegistry, config: Config, room: int) -> str:
-    """Tools, packs, snippets and aliases; tools have the room that the others leave."""
+    """Describe tools, packs, snippets and aliases; tools get the room that the others leave."""
 
     def pack(name: str) -> str:
         return f"{name}: {_one_line(registry.pack(name).description)}"

@@ -17,7 +17,7 @@ _LEAST = 200  # characters of the first entry, however little room there is
 
 
 def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str) -> str:
-    """Everything that it takes to call a tool; in full also where it comes from and what else its author wrote."""
+    """Describe a tool so that it can be called; in full, with its source and everything its author wrote."""
     if info == "list":
         return tool.name
     parts = [f"# {tool.name}", tool.description]
@@ -30,7 +30,7 @@ def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str) -> str:
 
 
 def describe_pack(pack: PackDefinition, info: Info, *, config: Config, room: int) -> str:
-    """What a pack is for, and its tools: as many with their descriptions as there is room for, the rest by name."""
+    """Describe a pack and its tools: as many with descriptions as there is room for, the rest by name."""
     tools = [tool for _, tool in sorted(pack.tools.items())]
     lines = [_line(tool, info) for tool in tools]
     listed = fit(lines, room, of=len(tools), narrow=f'All names: ot.tools(pattern="{pack.name}.", info="list")')
@@ -49,7 +49,7 @@ def describe_pack(pack: PackDefinition, info: Info, *, config: Config, room: int
 
 
 def describe_snippet_help(name: str, info: Info, *, config: Config, expand: Expand) -> str:
-    """A snippet's definition and how to start it."""
+    """Describe a snippet and how to start it."""
     if info == "list":
         return f"${name}"
     snippet = config.snippets[name]
@@ -58,7 +58,7 @@ def describe_snippet_help(name: str, info: Info, *, config: Config, expand: Expa
 
 
 def describe_alias(name: str, info: Info, *, config: Config, registry: ToolRegistry) -> str:
-    """What an alias stands for."""
+    """Describe an alias by the tool it stands for."""
     target = config.aliases[name]
     if info == "list":
         return name
@@ -73,7 +73,7 @@ def describe_alias(name: str, info: Info, *, config: Config, registry: ToolRegis
 
 
 def fit(entries: Sequence[str], room: int, *, of: int, narrow: str, count: str = "") -> str:
-    """As many entries as there is room for, at least one; then how many of all were left out, and how to see them."""
+    """Join as many entries as there is room for, at least one; then say how many are missing, and how to see them."""
     shown: list[str] = []
     for entry in entries:
         if shown and len(entry) >= room:
@@ -86,7 +86,7 @@ def fit(entries: Sequence[str], room: int, *, of: int, narrow: str, count: str =
 
 
 def shorten(text: str, most: int) -> str:
-    """The beginning of a text that is too long."""
+    """Cut a text that is too long."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 

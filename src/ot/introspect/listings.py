@@ -1,4 +1,4 @@
-"""What there is, at three levels of detail: names alone, with a word about each, or all that is known.
+"""Listings at three levels of detail: names alone, with a short description, or all that is known.
 
 A listing is always whole; only its text, as the answer of a run, is cut where it is long.
 """
@@ -17,7 +17,7 @@ Info = Literal["list", "min", "full"]
 
 
 def list_tools(definitions: Iterable[ToolDefinition], pattern: str, info: Info) -> list[Json]:
-    """Tools whose name contains the pattern."""
+    """List the tools whose name contains the pattern."""
     found = [tool for tool in definitions if contains(tool.name, pattern)]
     match info:
         case "list":
@@ -30,7 +30,7 @@ def list_tools(definitions: Iterable[ToolDefinition], pattern: str, info: Info) 
 def list_packs(
     packs: Iterable[PackDefinition], pattern: str, info: Info, *, instructions: Mapping[str, str]
 ) -> list[Json]:
-    """Packs whose name contains the pattern."""
+    """List the packs whose name contains the pattern."""
     found = [pack for pack in packs if contains(pack.name, pattern)]
     match info:
         case "list":
@@ -41,7 +41,7 @@ def list_packs(
 
 
 def list_aliases(aliases: Mapping[str, str], pattern: str, info: Info) -> list[Json]:
-    """Aliases whose name or target contains the pattern."""
+    """List the aliases whose name or target contains the pattern."""
     found = {name: aliases[name] for name in sorted(aliases) if contains(f"{name}\n{aliases[name]}", pattern)}
     match info:
         case "list":
@@ -54,7 +54,7 @@ def list_aliases(aliases: Mapping[str, str], pattern: str, info: Info) -> list[J
 def list_snippets(
     snippets: Mapping[str, SnippetSettings], pattern: str, info: Info, *, expand: Expand
 ) -> list[str] | str:
-    """Snippets whose name or description contains the pattern; in full they are a text."""
+    """List the snippets whose name or description contains the pattern; in full, as one text."""
     found = {
         name: snippets[name] for name in sorted(snippets) if contains(f"{name}\n{snippets[name].description}", pattern)
     }
@@ -67,7 +67,7 @@ def list_snippets(
 
 
 def contains(text: str, pattern: str) -> bool:
-    """Whether the pattern stands somewhere in the text, in upper or lower case."""
+    """True if the text contains the pattern, in upper or lower case."""
     return pattern.casefold() in text.casefold()
 
 

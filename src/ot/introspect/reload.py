@@ -1,4 +1,4 @@
-"""Reload: the configuration read from disk again, and followed by every part, or left as it is where it is wrong."""
+"""ot.reload: read the configuration from disk again, and let every part follow it unless it is wrong."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RELOADED = "OK: Configuration reloaded"
 
 
 class Reload:
-    """Lent to the ot pack. One reload at a time; `waiting` are keys whose change takes effect at the next start."""
+    """One reload at a time, lent to the ot pack; `waiting` are keys that take effect at the next start."""
 
     def __init__(self, loaded: LoadedConfig, follow: Callable[[LoadedConfig], Awaitable[list[str]]]) -> None:
         self._read_again = loaded.read_again
@@ -23,7 +23,7 @@ class Reload:
         self.waiting: list[str] = []
 
     async def reload(self) -> str:
-        """Read and follow what is on disk now. Raises ConfigError, and then nothing has changed."""
+        """Read and follow what is on disk now; if that raises ConfigError, nothing has changed."""
         async with self._turn:
             with LogSpan("config.reload") as span:
                 loaded = await anyio.to_thread.run_sync(self._read_again)

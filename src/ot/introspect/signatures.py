@@ -1,4 +1,4 @@
-"""The parts of a signature's text: what each parameter takes, and what comes back."""
+"""The parts of a signature's text: the types of its parameters and of its result."""
 
 from __future__ import annotations
 

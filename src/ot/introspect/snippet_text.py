@@ -1,4 +1,4 @@
-"""One snippet as its author would write it, how it is called, and the code that comes of it."""
+"""One snippet as its author would write it, how it is called, and the code that it becomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Expand = Callable[[str], tuple[str, Mapping[str, str]]]
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as they are."""
+    """A dumper that writes texts of several lines as they are."""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -29,7 +29,7 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def describe_snippet(name: str, snippet: SnippetSettings, expand: Expand) -> str:
-    """Definition, example invocation, and what that expands to."""
+    """Write a snippet's definition, an example invocation, and what that expands to."""
     body = snippet.body if snippet.body.endswith("\n") else f"{snippet.body}\n"
     params = {key: _describe_parameter(param) for key, param in snippet.params.items()}
     example = example_invocation(name, snippet)
@@ -43,7 +43,7 @@ def describe_snippet(name: str, snippet: SnippetSettings, expand: Expand) -> str
 
 
 def example_invocation(name: str, snippet: SnippetSettings) -> str:
-    """The shortest call of a snippet: what must be given, each with its own name for a value."""
+    """Write the shortest call of a snippet: required parameters, each with its own name as its value."""
     return " ".join([f"${name}", *(f"{key}={key}" for key, param in snippet.params.items() if param.required)])
 
 
@@ -73,7 +73,7 @@ def _expansion(invocation: str, expand: Expand) -> str:
 
 
 def _bare_names(code: str) -> set[str]:
-    """Placeholders that stand for a value of their own, and not for a part of a text."""
+    """Find the placeholders that stand for a value of their own, not for a part of a text."""
     try:
         return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -81,7 +81,7 @@ def _bare_names(code: str) -> set[str]:
 
 
 def _literal(text: str) -> str:
-    """A bare value as the code will see it: a number, true, false or null if the text is one, else a text."""
+    """Read a bare value as the code will see it: a number, true, false or null if the text is one, else a text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -90,5 +90,5 @@ def _literal(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A value inside a text of the code, which it cannot end."""
+    """Write a value inside a string literal, which it cannot end."""
     return json.dumps(text, ensure_ascii=False)[1:-1]

@@ -1,10 +1,10 @@
-"""What can become of a connection, between those who hold it and those who use it; callers get a CallError of it."""
+"""The ways in which a connection fails, between its parts; callers get a CallError instead."""
 
 from __future__ import annotations
 
 
 class ConnectFailedError(Exception):
-    """No connection came about; `reason` goes on from "the server NAME", and `another_way` may still work."""
+    """There is no connection; `reason` completes "the server NAME ...", and `another_way` may still work."""
 
     def __init__(self, reason: str, *, tail: str = "", remedy: str = "", another_way: bool = False) -> None:
         super().__init__(reason)
@@ -15,7 +15,7 @@ class ConnectFailedError(Exception):
 
 
 class LostError(Exception):
-    """The connection was lost before an answer came; `begun` is false where the server certainly never saw the call."""
+    """The connection was lost before an answer came; `begun` is false if the server certainly never saw the call."""
 
     def __init__(self, reason: str, *, begun: bool, tail: str = "") -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""What servers live in: folders, environment, what is remembered of them, and how the client library is loaded."""
+"""The surroundings of servers: folders, environment, records, and how the client library is loaded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _keep(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProxyHost:
-    """Given to the servers by whoever opens them."""
+    """The surroundings that whoever opens servers gives them."""
 
     project: Path  # the working directory of every server, and the root that it is told of
     state: Path  # where we keep what we make ourselves

@@ -1,4 +1,4 @@
-"""The tools of a server as a pack: those that the settings let through, each with the function that calls it."""
+"""A server as a pack: the tools that the settings let through, each with the function that calls it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BuiltPack = tuple[PackDefinition, dict[str, ToolFunction], list[PackLoadError]]
 
 
 def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> BuiltPack:
-    """The pack of a server under the name that it got, the function of each tool, and what is odd about them.
+    """Build the pack of a server under the name that it got, the function of each tool, and a list of problems.
 
     `wanted` is the name that it would have had: what policy says of that one holds too.
     """
@@ -50,14 +50,14 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
 
 
 def describe(name: str, offer: Offer) -> str:
-    """What a pack says of itself: the server's title, and how it wants to be used."""
+    """Describe a pack by its server's title and instructions."""
     title = offer.title if offer.title and offer.title != name else ""
     head = f"The MCP server {name}{f' ({title})' if title else ''}."
     return f"{head}\n\n{offer.instructions}" if offer.instructions.strip() else head
 
 
 def passes(name: str, filters: ToolFilter) -> bool:
-    """Whether a tool is offered, by its own name."""
+    """True if the settings let a tool through, by its own name."""
     return any(fnmatchcase(name, rule) for rule in filters.allow) and not any(
         fnmatchcase(name, rule) for rule in filters.deny
     )
@@ -79,7 +79,7 @@ async def _call(server: ProxiedServer, tool: str, form: ResultForm, arguments: J
 
 
 def _size_of(blocks: object) -> int:
-    """About how many characters there are to be read."""
+    """Return roughly how many characters there are to read."""
     if not isinstance(blocks, list):
         return 0
     parts = [block.get(key) for block in blocks if isinstance(block, dict) for key in ("text", "data")]

@@ -1,4 +1,4 @@
-"""What it takes to connect to one server."""
+"""The plan of one attempt to connect to a server."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Literal
 from ot.config.models import ServerSettings
 
 Mode = Literal["auto", "legacy"]
-"""How the protocol's era is agreed on: by asking, or by the handshake at once."""
+"""The way to agree on the protocol's era: by asking, or by the handshake at once."""
 
 Authorise = Callable[[str], Awaitable[None]]
-"""Sends a person to a web page; raises ConnectFailedError where there is nobody to send."""
+"""Sends a person to a web page; raises ConnectFailedError if there is nobody to send."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionPlan:
-    """One attempt."""
+    """Everything that one attempt needs."""
 
     server: str
     settings: ServerSettings

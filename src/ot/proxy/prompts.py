@@ -12,14 +12,14 @@ from ot.proxy.servers import Servers
 
 
 async def list_prompts(servers: Servers, server: str = "") -> list[JsonObject]:
-    """Every prompt of all servers, or of one; raises CallError where that one cannot be asked."""
+    """List the prompts of all servers, or of one; raises CallError if that one cannot be asked."""
     asked = await ask_all(servers.choose(server), lambda connection: connection.prompts(), server)
     found = [_describe(name, item) for name, items in asked.listed.items() for item in items]
     return found + asked.failures_as_items()
 
 
 async def fill_prompt(servers: Servers, name: str, arguments: Mapping[str, Json], server: str = "") -> list[JsonObject]:
-    """The messages of one prompt; raises ToolError where no server, or more than one, has it."""
+    """Return the messages of one prompt; raises ToolError if no server, or more than one, has it."""
     chosen = servers.choose(server)
     if not server:
         listed, failures = await ask_all(chosen, lambda connection: connection.prompts(), "")
@@ -29,7 +29,7 @@ async def fill_prompt(servers: Servers, name: str, arguments: Mapping[str, Json]
             raise ToolError(f"several servers have a prompt {name!r}: {names}. Say which one with server=")
         if not having:
             known = sorted({item["name"] for items in listed.values() for item in items})
-            silent = f" Not asked, for they could not be: {', '.join(sorted(failures))}." if failures else ""
+            silent = f" These servers could not be asked: {', '.join(sorted(failures))}." if failures else ""
             raise ToolError(f"no server has a prompt {name!r}. Prompts: {', '.join(known) or 'none'}.{silent}")
         chosen = having
     texts = {key: value if isinstance(value, str) else str(value) for key, value in arguments.items()}

@@ -26,18 +26,18 @@ Listing = dict[str, list[JsonObject]]
 
 
 class Asked(NamedTuple):
-    """What each server listed, by its name, and why others could not be asked."""
+    """The answers of all servers by name, and the reasons why others could not be asked."""
 
     listed: Listing
     failures: dict[str, str]
 
     def failures_as_items(self) -> list[JsonObject]:
-        """For the end of a list that would otherwise pass for complete."""
+        """Return the failures as entries for the end of a list that would otherwise look complete."""
         return [{"server": name, "error": reason} for name, reason in sorted(self.failures.items())]
 
 
 async def list_resources(servers: Servers, server: str = "", *, patience: float = PATIENCE) -> list[JsonObject]:
-    """Every resource of all servers, or of one; raises CallError where that one cannot be asked."""
+    """List the resources of all servers, or of one; raises CallError if that one cannot be asked."""
     chosen = servers.choose(server)
     asked = await ask_all(chosen, lambda connection: connection.resources(), server, patience=patience)
     found = [_describe(name, item) for name, items in asked.listed.items() for item in items]
@@ -45,9 +45,9 @@ async def list_resources(servers: Servers, server: str = "", *, patience: float 
 
 
 async def read_resource(servers: Servers, uri: str, server: str = "") -> object:
-    """What a resource holds: text, an image, bytes; or a list of resources where it has several parts.
+    """Return the content of a resource: text, an image, bytes; or a list of resources if it has several parts.
 
-    Without a server, that one is asked which lists the address, or a pattern that it fits; else each in turn.
+    Without a server, the one that lists the address, or a pattern that it fits, is asked first; then each in turn.
     """
     chosen = servers.choose(server)
     failures: list[str] = []
@@ -73,7 +73,7 @@ async def ask_all(
     *,
     patience: float = PATIENCE,
 ) -> Asked:
-    """Ask several servers at once, of which none waits long for another; one that was named is waited for."""
+    """Ask several servers at once, and leave out those that take too long; a server that was named is waited for."""
     answers: Listing = {}
     failures: dict[str, str] = {}
     refused: list[CallError] = []
@@ -116,7 +116,7 @@ def _describe(server: str, item: JsonObject) -> JsonObject:
 
 
 def _who_has(uri: str, servers: list[ProxiedServer], listed: Listing) -> list[ProxiedServer]:
-    """The servers to ask for an address, the likeliest first; only those that offer resources at all."""
+    """Return the servers that offer resources, the likeliest to have this address first."""
 
     def likeliness(server: ProxiedServer) -> int:
         items = listed.get(server.name, [])
@@ -130,7 +130,7 @@ def _who_has(uri: str, servers: list[ProxiedServer], listed: Listing) -> list[Pr
 
 
 def _fits(uri: str, template: object) -> bool:
-    """Whether an address may come of a template such as `file:///{path}`."""
+    """True if an address could be made from a template such as `file:///{path}`."""
     if not isinstance(template, str) or len(template) > 2000:
         return False
     parts = re.split(r"\{[^{}]*\}", template)

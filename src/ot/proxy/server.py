@@ -37,7 +37,7 @@ LOGIN = 330.0  # seconds that an attempt may take once a person was sent to log 
 
 
 class ProxiedServer:
-    """Made by `Servers`, whose task group its connections live in."""
+    """One server, made by `Servers`, in whose task group its connections live."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class ProxiedServer:
     # -- what it offers
 
     def offer(self) -> Offer:
-        """What it offers, or offered the last time; where that is not known, nothing, and it is connected soon."""
+        """Return what it offers, or offered last time; if that is not known, nothing, and it is connected soon."""
         found = self.memory.recall()
         if found is None:
             self.connect_soon()
@@ -77,7 +77,7 @@ class ProxiedServer:
 
     @property
     def state(self) -> State:
-        """True at this moment, as far as anybody can know."""
+        """The state at this moment, as far as anybody can know."""
         if not self.settings.enabled:
             return "disabled"
         if self._connection is not None and self._connection.usable:
@@ -86,19 +86,19 @@ class ProxiedServer:
 
     @property
     def error(self) -> str:
-        """What went wrong the last time, while nothing has gone right since."""
+        """The last failure, as long as nothing has gone right since."""
         failure = self.last_failure
         return "" if failure is None or self.state == "connected" else f"it {failure.reason}"
 
     @property
     def due(self) -> bool:
-        """Whether it is being connected, or may be tried again soon enough for a call to wait."""
+        """True if it is connecting, or may be tried again soon enough for a call to wait."""
         return self.state == "connecting" or self._backoff.remaining() <= PATIENT
 
     # -- its connection
 
     def connect_soon(self) -> ConnectAttempt:
-        """Begin to connect, whatever the backoff says; gives the attempt that is going on."""
+        """Begin to connect, whatever the backoff says; returns the attempt that is under way."""
         if self._attempt is None or self._attempt.done:
             attempt = self._attempt = ConnectAttempt(self.name)
             if self.state == "connected":
@@ -111,7 +111,7 @@ class ProxiedServer:
         return self._attempt
 
     async def obtain(self, context: CallContext | None = None) -> Connection:
-        """A usable connection; raises ServerUnavailableError. The caller's clock stands still meanwhile."""
+        """Return a usable connection; raises ServerUnavailableError. The caller's clock stands still meanwhile."""
         for _ in range(ATTEMPTS):
             if self._connection is not None and self._connection.usable:
                 return self._connection
@@ -126,7 +126,7 @@ class ProxiedServer:
         raise self._unavailable("ends as soon as it is connected")
 
     async def probe(self, timeout: float) -> None:
-        """Find out within so many seconds whether it is there."""
+        """Spend at most `timeout` seconds on finding out if it is there."""
         with anyio.move_on_after(timeout):
             if self._connection is not None and self._connection.usable:
                 await self._connection.ping()
@@ -142,7 +142,7 @@ class ProxiedServer:
                     await anyio.sleep(seconds)
 
     async def _live(self, attempt: ConnectAttempt) -> None:
-        """Connect, keep the connection until it is lost or closed; all of it in this one task, as the SDK demands."""
+        """Connect, and keep the connection until it is lost or closed; all in this one task, as the SDK demands."""
         failure = ConnectFailedError("is being closed")
         try:
             with anyio.CancelScope() as self._scope:
@@ -161,7 +161,7 @@ class ProxiedServer:
     async def _try(
         self, attempt: ConnectAttempt, build: BuildConnection, plan: ConnectionPlan
     ) -> ConnectFailedError | None:
-        """One way to connect; None once it has been connected, and lost or closed again."""
+        """Try one way to connect; None after a connection that was lost or closed again."""
         limit = self.settings.start_timeout
         assert self._scope is not None
         connection: Connection | None = None
@@ -189,7 +189,7 @@ class ProxiedServer:
         return ConnectFailedError(f"was not ready after {limit:g} s (servers.{self.name}.start_timeout){stray}")
 
     def _ways(self) -> Iterator[tuple[Mode, bool]]:
-        """How to connect, the way that worked the last time first."""
+        """Yield the ways to connect, the one that worked last time first."""
         known = self.memory.recall()
         stdio = self.settings.command is not None
         if self._older:
@@ -234,7 +234,7 @@ class ProxiedServer:
         attempt.settle(None)
 
     def _on_changed(self, connection: Connection) -> None:
-        """Take over what a connection says of the tools."""
+        """Take over what a connection says about its tools."""
         if self.memory.note(connection.offer):
             self._tell_changed(self)
 
@@ -246,7 +246,7 @@ class ProxiedServer:
     # -- calls
 
     async def call(self, tool: str, arguments: JsonObject) -> JsonObject:
-        """Call a tool by its own name; raises CallError. Cancelled, the server has been told.
+        """Call a tool by its own name; raises CallError. If cancelled, it tells the server.
 
         A call that was lost is made again if it never began, or if that is harmless.
         """
@@ -285,7 +285,7 @@ class ProxiedServer:
                 raise ToolChangedError("", server=self.name, new=tool in changes.added)
 
     def unavailable(self) -> ServerUnavailableError:
-        """The error for whoever needs it while it is not there."""
+        """Return the error for whoever needs it while it is not there."""
         if not self.settings.enabled:
             remedy = f"A person can switch it on: servers.{self.name}.enabled in the configuration."
             return ServerUnavailableError("", server=self.name, reason="is switched off", remedy=remedy)
@@ -300,7 +300,7 @@ class ProxiedServer:
     def _last_reason(self) -> str:
         if self.last_failure is not None:
             return self.last_failure.reason
-        return "is still being connected" if self.state == "connecting" else "is not connected"
+        return "is still connecting" if self.state == "connecting" else "is not connected"
 
     # -- its end
 
@@ -315,7 +315,7 @@ class ProxiedServer:
         await self.close()
 
     async def close(self) -> None:
-        """End the connection, or the attempt at one; its own task sees to everything."""
+        """End the connection, or the attempt at one; its own task does the rest."""
         self._retired = True
         if self._connection is not None:
             self._connection.closing.set()

@@ -1,4 +1,4 @@
-"""Servers: every configured MCP server as a pack in the registry, connected when it is needed."""
+"""Every configured MCP server as a pack in the registry, connected when it is needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GOODBYE = 2.0  # seconds
 
 
 class Servers:
-    """Opened by `open_servers`; lent to the packs that look at servers."""
+    """All servers; opened by `open_servers`, and lent to packs that look at servers."""
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class Servers:
     # -- which there are
 
     def show(self, settings: Mapping[str, ServerSettings]) -> None:
-        """Take over the configured servers as far as something is known of them; none is connected."""
+        """Take over the configured servers with what is known about them; none is connected."""
         self._servers = {name: self._build(name, each) for name, each in settings.items()}
         self._offer()
 
     def begin(self, settings: Mapping[str, ServerSettings]) -> None:
-        """Take over the configured servers; those of which nothing is known are connected soon, and not waited for."""
+        """Take over the configured servers; unknown ones are connected in the background."""
         self.show(settings)
         for server in self._enabled():
             if not server.memory.known:
@@ -81,7 +81,7 @@ class Servers:
                 server.connect_soon()
 
     def choose(self, name: str = "") -> list[ProxiedServer]:
-        """The servers that may be used: all of them, or the one of this name or pack.
+        """Return the servers that may be used: all of them, or the one with this name or pack.
 
         Raises ToolError or, if it is switched off, ServerUnavailableError.
         """
@@ -111,7 +111,7 @@ class Servers:
             self._offer()
 
     def _offer(self) -> None:
-        """Put the servers of which something is known into the registry: their names, the rest when it is needed."""
+        """Put the servers that are known into the registry by name; the rest follows when it is needed."""
         layer = []
         absent = {}
         for server in sorted(self._servers.values(), key=lambda server: server.settings.enabled):
@@ -146,14 +146,14 @@ class Servers:
             self._registry.problems.remove(problem)
 
     def pack_name(self, name: str) -> str:
-        """The name by which code reaches a server; empty if it cannot."""
+        """Return the name by which code reaches a server; empty if it cannot."""
         pack = self._packs.get(name)
         return (self._places.name_of(pack) or "") if pack is not None else _absent_name(name)
 
     # -- waiting for them
 
     async def catch_up(self, code: str) -> None:
-        """Wait for servers that the code of a run names, if nothing is known of them yet."""
+        """Wait for servers that the code of a run names, if nothing is known about them yet."""
         named = [server for server in self._enabled() if self._is_unready(server) and _is_named(server, code)]
         await self._prepare(named)
         coming = [server for server in named if not server.memory.known and server.due]
@@ -162,7 +162,7 @@ class Servers:
             await self._prepare(coming)
 
     async def catch_up_listing(self, concerns: Callable[[str], bool]) -> list[str]:
-        """Have all definitions at hand, and wait a little for servers that a listing could show.
+        """Load all definitions, and wait a little for servers that a listing could show.
 
         `concerns` is asked with the name of each pack that is still unknown. Returns the names of the servers that are
         still connecting, whether they were waited for or not.
@@ -177,7 +177,7 @@ class Servers:
         return sorted(server.name for server in unready if _is_coming(server))
 
     def _is_awaited(self, server: ProxiedServer) -> bool:
-        """True if it is being connected, and no listing has waited for that in vain: one in a loop waits once."""
+        """True if it is connecting, and no listing has waited for that in vain: listings in a loop wait once."""
         return _is_coming(server) and self._outwaited.get(server.name) is not server.connect_soon()
 
     def _is_unready(self, server: ProxiedServer) -> bool:
@@ -188,7 +188,7 @@ class Servers:
         return self._registry.is_late(self._places.name_of(pack) or "")
 
     async def _prepare(self, servers: list[ProxiedServer]) -> None:
-        """Read what is remembered of servers on a thread: one may have hundreds of tools, and others are waiting."""
+        """Read what is remembered of servers, on a thread: one may have hundreds of tools, and others are waiting."""
         for server in servers:
             pack = self._packs.get(server.name)
             name = self._places.name_of(pack) if pack is not None else None
@@ -201,13 +201,13 @@ class Servers:
                     self._prepared[server.name] = (pack, built)
 
     async def probe(self, timeout: float = PROBE) -> None:
-        """Find out, at once and in parallel, about every server that is not connected or whose end nobody would see."""
+        """Try, in parallel, every server that is not connected or whose end nobody would notice."""
         async with anyio.create_task_group() as tasks:
             for server in self._enabled():
                 tasks.start_soon(server.probe, timeout)
 
     def status(self) -> list[ServerStatus]:
-        """Every server as it is now, by name."""
+        """Return the state of every server, by name."""
         return [self._status_of(self._servers[name]) for name in sorted(self._servers)]
 
     def _status_of(self, server: ProxiedServer) -> ServerStatus:
@@ -228,7 +228,7 @@ class Servers:
         )
 
     async def close(self) -> None:
-        """End every connection, all at once; what has not ended soon is left to whoever cancels it."""
+        """End all connections at once; those that take too long are left to whoever cancels them."""
         with anyio.move_on_after(_GOODBYE, shield=True):
             async with anyio.create_task_group() as tasks:
                 for server in self._servers.values():
@@ -240,7 +240,7 @@ def _is_coming(server: ProxiedServer) -> bool:
 
 
 def _absent_name(server: str) -> str:
-    """The name that a server's pack has for as long as nothing is known of it."""
+    """Return the name of a server's pack while nothing is known about it."""
     wanted = identifier(server, fallback="server")
     return f"{wanted}_" if is_of_python(wanted) else wanted
 
@@ -265,7 +265,7 @@ async def open_servers(
     host: ProxyHost,
     patience: float = PROBE,
 ) -> AsyncIterator[Servers]:
-    """Servers that wait for nobody, and of which nothing is left when this is closed."""
+    """Open servers without waiting for any; nothing of them is left when this is closed."""
     raised: Exception | None = None
     async with anyio.create_task_group() as tasks:
         servers = Servers(registry, places, host, tasks, patience=patience)

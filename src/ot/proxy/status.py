@@ -1,4 +1,4 @@
-"""What is known of a server's connection at this moment."""
+"""The state of a server's connection at one moment."""
 
 from __future__ import annotations
 

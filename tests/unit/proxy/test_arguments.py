@@ -44,7 +44,7 @@ def loop() -> list[Any]:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"a": b"x"}, "value['a'] is of type bytes, which JSON has no form for; give it as base64 text"),
+        ({"a": b"x"}, "value['a'] is of type bytes, which JSON cannot represent; give it as base64 text"),
         (Image(b"x"), "value is of type Image"),
         ([float("nan")], "value[0] is nan"),
         (Decimal("NaN"), "value is NaN"),

@@ -115,8 +115,8 @@ def test_text_that_only_looks_like_json_stays_text(broken: str) -> None:
     [
         ({"content": [text(" no such file "), text("a.txt")]}, "no such file\na.txt"),
         ({"content": [], "structuredContent": {"code": 7}}, '{"code": 7}'),
-        ({"content": [{"type": "image", "data": PNG}]}, "the tool reported an error and said nothing about it"),
-        ({}, "the tool reported an error and said nothing about it"),
+        ({"content": [{"type": "image", "data": PNG}]}, "the tool reported an error without saying why"),
+        ({}, "the tool reported an error without saying why"),
         ({"content": [{"type": "text"}, text("it")]}, "it"),
     ],
 )

@@ -267,4 +267,4 @@ async def test_a_login_that_is_declined_is_an_error(tmp_path: Path) -> None:
             with pytest.raises(ServerUnavailableError) as caught:
                 await connect_as(proxied, Browser(willing=False))
 
-    assert "who did not" in caught.value.reason
+    assert "they declined" in caught.value.reason

@@ -221,4 +221,4 @@ async def test_whoever_waits_for_a_server_is_told(tmp_path: Path) -> None:
         proxied.registry.register(define("test.look", timeout=0.5), look)
         await proxied.executor.call("test.look", {}, caller=Caller(progress=listen))
 
-    assert "connecting the server plain" in told
+    assert "connecting to the server plain" in told

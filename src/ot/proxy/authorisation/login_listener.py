@@ -1,4 +1,4 @@
-"""The web page of ours to which a person's browser comes back after a login: on this machine, for one visit."""
+"""The web page on this machine to which a person's browser returns after a login, for one visit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAGE = "<!doctype html><meta charset=utf-8><title>OneTool</title><p>{}</p><p>Yo
 
 
 class LoginListener:
-    """Listens from `open` on until `wait` has what it waits for."""
+    """A listener, from `open` until `wait` has its answer."""
 
     def __init__(self, port: int, *, patience: float) -> None:
         self.address = f"http://127.0.0.1:{port}{PATH}"
@@ -29,15 +29,15 @@ class LoginListener:
         self._arrived = anyio.Event()
 
     async def open(self) -> None:
-        """Begin to listen; raises OAuthFlowError where the port is taken."""
+        """Begin to listen; raises OAuthFlowError if the port is taken."""
         self._arrived, self._result, self._refusal = anyio.Event(), None, ""
         try:
             self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=_MAX_LINE)
         except OSError as error:
-            raise OAuthFlowError(f"port {self._port}, where a login comes back to, is taken: {error}") from error
+            raise OAuthFlowError(f"port {self._port}, to which a login returns, is taken: {error}") from error
 
     async def wait(self) -> AuthorizationCodeResult:
-        """What the browser brings; raises OAuthFlowError where it brings a refusal, or nothing in time."""
+        """Return what the browser brings; raises OAuthFlowError if that is a refusal, or nothing in time."""
         try:
             with anyio.move_on_after(self._patience):
                 await self._arrived.wait()
@@ -53,7 +53,7 @@ class LoginListener:
             self._server = None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        status, text = "400 Bad Request", "This is no answer to a login."
+        status, text = "400 Bad Request", "This page only receives the answer to a login."
         try:
             with anyio.move_on_after(_READ):
                 line = (await reader.readline()).decode("latin-1")
@@ -69,7 +69,7 @@ class LoginListener:
             writer.close()
 
     def _take(self, line: str) -> bool:
-        """Read a request's first line; whether it is what we wait for."""
+        """Read a request's first line; True if it answers the login."""
         method, _, rest = line.partition(" ")
         parts = urlsplit(rest.split(" ")[0])
         if method != "GET" or parts.path != PATH:

@@ -1,4 +1,4 @@
-"""OAuth for servers that want it: the SDK's own flow, with our file, our page, and a person who is sent there."""
+"""OAuth for servers that ask for it: the SDK's own flow, with our token file and our page for the browser."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Authorisation(OAuthClientProvider):
 
 
 def build_authorisation(plan: ConnectionPlan) -> httpx2.Auth | None:
-    """None where the settings bring an authorization of their own."""
+    """Build what authorises requests; None if the settings bring an Authorization header of their own."""
     settings = plan.settings
     if settings.url is None or any(name.lower() == "authorization" for name in settings.headers):
         return None

@@ -1,4 +1,4 @@
-"""Where the tokens of one server are kept: a file that only its owner may read, shared by all processes of theirs."""
+"""The file with the tokens of one server, which only its owner may read, shared by all of their processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Stored = TypeVar("Stored", bound=BaseModel)
 
 
 class TokenFile:
-    """What the SDK calls a token storage; every value in it is a secret, and is told to `learn`."""
+    """A token storage, as the SDK calls it; every value in it is a secret, and `learn` is told of it."""
 
     def __init__(self, file: Path, settings: OAuthSettings, learn: Callable[[str], None]) -> None:
         self._file = file
@@ -42,13 +42,13 @@ class TokenFile:
 
     @property
     def expires_at(self) -> float | None:
-        """When the access token ends, in seconds since 1970; None where its server did not say."""
+        """The time at which the access token ends, in seconds since 1970; None if its server did not say."""
         found = self._content.get("expires_at")
         return float(found) if isinstance(found, int | float) else None
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
-        """Keep other processes from renewing these tokens meanwhile; raises OAuthFlowError where one never ends."""
+        """Keep other processes from renewing these tokens meanwhile; raises OAuthFlowError if one never finishes."""
         with self._open_lock() as lock:
             with anyio.move_on_after(_PATIENCE) as scope:
                 while not _is_taken(lock):  # noqa: ASYNC110 - another process holds it
@@ -79,7 +79,7 @@ class TokenFile:
         self._write()
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """Who we are to its authorization server: as configured, else as registered the last time."""
+        """Return who we are to its authorization server: as configured, else as registered last time."""
         if self._settings.client_id is None:
             return self._parse("client", OAuthClientInformationFull)
         secret = self._settings.client_secret
@@ -115,7 +115,7 @@ class TokenFile:
                 self._learn(value)
 
     def _open_lock(self) -> IO[bytes]:
-        """Open the file beside ours that is locked; where none can be written, nobody can renew tokens for others."""
+        """Open the file to lock, beside that of the tokens; if none can be written, tokens cannot be shared either."""
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             return self._file.with_suffix(".lock").open("ab")
@@ -124,7 +124,7 @@ class TokenFile:
             return TemporaryFile()
 
     def _read(self) -> JsonObject | None:
-        """Return what the file holds, nothing where there is none; None where that cannot be told."""
+        """Return what the file holds, nothing if there is none; None if it cannot be read."""
         try:
             found = json.loads(self._file.read_bytes())
         except FileNotFoundError:
@@ -155,7 +155,7 @@ def _is_taken(lock: IO[bytes]) -> bool:
 
 
 def _find_free_port() -> int:
-    """A port that nobody uses now: our registration names it, and the listener takes it when somebody logs in."""
+    """Return a free port: our registration names it, and the listener takes it when somebody logs in."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         found: int = probe.getsockname()[1]

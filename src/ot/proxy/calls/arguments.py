@@ -1,4 +1,4 @@
-"""The arguments of a call as plain JSON, the only thing that another server can read."""
+"""Arguments of a call as plain JSON, the only thing that another server can read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 
 
 def plain_arguments(arguments: Mapping[str, Json]) -> JsonObject:
-    """Arguments in JSON's own types; raises ToolError that names the one which has no form there, and what to do.
+    """Convert arguments to JSON's own types; raises a ToolError that names one which has no form there, and what to do.
 
     Dates are written in ISO form, paths and UUIDs as text, sets and tuples as lists, durations in seconds.
     """
@@ -27,7 +27,7 @@ def plain_arguments(arguments: Mapping[str, Json]) -> JsonObject:
 
 def _plain(value: object, where: str, level: int) -> object:
     if level > _MAX_LEVELS:
-        raise ToolError(f"{where[:80]} is nested more than {_MAX_LEVELS} levels deep, or holds itself")
+        raise ToolError(f"{where[:80]} is nested more than {_MAX_LEVELS} levels deep, or contains itself")
     match value:
         case None | bool() | str() | int():
             return value
@@ -44,13 +44,13 @@ def _plain(value: object, where: str, level: int) -> object:
         case UUID() | PathLike():
             return str(value)
     advice = "; give it as base64 text" if isinstance(value, (bytes, bytearray)) else ""
-    raise ToolError(f"{where} is of type {type(value).__name__}, which JSON has no form for{advice}")
+    raise ToolError(f"{where} is of type {type(value).__name__}, which JSON cannot represent{advice}")
 
 
 def _number(value: float | Decimal | Fraction, where: str) -> float:
-    """Exact where it can be: a whole number stays one, however large."""
+    """Convert a number, exactly where possible: a whole number stays one, however large."""
     if not math.isfinite(value):
-        raise ToolError(f"{where} is {value}, which JSON has no form for")
+        raise ToolError(f"{where} is {value}, which JSON cannot represent")
     if isinstance(value, float):
         return value
     return int(value) if value == int(value) else float(value)
@@ -61,4 +61,4 @@ def _key(key: object, where: str) -> str:
         return key
     if isinstance(key, (int, UUID, date)):
         return str(key)
-    raise ToolError(f"a key of {where} is of type {type(key).__name__}; JSON has only text there")
+    raise ToolError(f"a key of {where} is of type {type(key).__name__}; JSON keys are text")

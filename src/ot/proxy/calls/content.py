@@ -1,4 +1,4 @@
-"""What a server answers to a call, as the value that code gets.
+"""The answer of a server as the value that code gets.
 
 Structured content is the value. Otherwise each block of the answer becomes one: text stays text, or what its JSON says
 where the server promises JSON; images, sounds and resources become values that a run hands on as such. One block is
@@ -20,12 +20,12 @@ from ot.registry.wrapped_results import KEY, is_wrapped
 from ot_kernel.values import Audio, Image, Resource
 
 MAX_MESSAGE = 20_000  # characters of an error's text
-_SILENT = "the tool reported an error and said nothing about it"
+_SILENT = "the tool reported an error without saying why"
 
 
 @dataclass(frozen=True, slots=True)
 class ResultForm:
-    """What is known ahead about the answers of a tool."""
+    """The form that a tool's answers are known to have."""
 
     wrapped: bool = False  # structured content is `{"result": value}`, made by the server's library
     json_text: bool = False  # text is JSON
@@ -35,13 +35,13 @@ UNKNOWN_FORM = ResultForm()
 
 
 def result_form(tool: Mapping[str, Json], *, json_text: bool = False) -> ResultForm:
-    """The form of a tool's answers, by the schema that its server lists; `json_text` is the server's setting."""
+    """Return the form of a tool's answers, going by its output schema; `json_text` is the server's setting."""
     schema = tool.get("outputSchema")
     return ResultForm(wrapped=is_wrapped(schema), json_text=json_text or isinstance(schema, dict))
 
 
 def read_result(result: object, form: ResultForm = UNKNOWN_FORM) -> object:
-    """The value of a `tools/call` result, given as plain JSON; raises ToolError where it says that the call failed.
+    """Return the value of a `tools/call` result, given as plain JSON; raises ToolError if it says that the call failed.
 
     Takes time with the size of the answer: what is large should be read on a thread.
     """
@@ -85,7 +85,7 @@ def _read_message(blocks: list[object], structured: object) -> str:
 
 
 def _read_failure(structured: object) -> str:
-    """The words of a failure that came with its parts named, as our own servers send it (`mcp_core.Result`)."""
+    """Return the text of a failure whose parts are named, as our own servers send it (`mcp_core.Result`)."""
     if not isinstance(structured, dict) or structured.get("success") is not False:
         return ""
     parts = (structured.get(name) for name in ("error", "message", "instruction"))
@@ -144,7 +144,7 @@ _READERS: dict[str, Callable[[JsonObject, ResultForm], object]] = {
 
 
 def _decode(data: object) -> bytes:
-    """Base64, with nothing else in it but line breaks: a lenient decoder would make something of any text."""
+    """Decode base64 that holds nothing else but line breaks: a lenient decoder would accept any text."""
     try:
         return base64.b64decode(_text(data).translate(_BREAKS), validate=True)
     except binascii.Error as error:

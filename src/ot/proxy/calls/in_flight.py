@@ -1,4 +1,4 @@
-"""The calls that a server is carrying out, and through them the client at the front that it may turn to."""
+"""The calls that a server is working on, and through them the client that it may ask."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ot.front import Front
 
 
 class CallsInFlight:
-    """One for each connection."""
+    """The calls of one connection."""
 
     def __init__(self) -> None:
         self._contexts: list[CallContext | None] = []
@@ -20,7 +20,7 @@ class CallsInFlight:
 
     @contextmanager
     def add(self, context: CallContext | None) -> Iterator[None]:
-        """A call, for as long as it takes."""
+        """Count a call for as long as it takes."""
         self._contexts.append(context)
         try:
             yield
@@ -28,7 +28,7 @@ class CallsInFlight:
             self._contexts.remove(context)
 
     def fronts(self) -> list[tuple[CallContext, Front]]:
-        """The clients behind these calls, each once, the latest call first."""
+        """Return the clients behind these calls, each once, the latest call first."""
         found: dict[int, tuple[CallContext, Front]] = {}
         for context in reversed(self._contexts):
             front = front_of(context)
@@ -38,5 +38,5 @@ class CallsInFlight:
 
 
 def front_of(context: CallContext | None) -> Front | None:
-    """The client at the front of one call."""
+    """Return the client behind one call."""
     return context.caller.front if context is not None else None

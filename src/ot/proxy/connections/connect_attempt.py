@@ -14,35 +14,35 @@ from ot.proxy.failures import ConnectFailedError
 
 
 class ConnectAttempt(Attempt):
-    """Made by the server, which sets the outcome."""
+    """An attempt, made by the server, which sets its outcome."""
 
     def __init__(self, server: str) -> None:
-        super().__init__(f"connecting the server {server}")
+        super().__init__(f"connecting to the server {server}")
         self.failure: ConnectFailedError | None = None
         self._server = server
 
     def settle(self, failure: ConnectFailedError | None) -> None:
-        """Note whether the connection is there; only the first word counts."""
+        """Note the outcome; only the first one counts."""
         if not self.done:
             self.failure = failure
             self.finish()
 
     async def send_to(self, url: str, calls: CallsInFlight | None) -> None:
-        """Send the person behind one of those who wait, or call, to a web page; raises ConnectFailedError."""
+        """Send a person behind a waiting call to a web page; raises ConnectFailedError."""
         waiting = [(context, front_of(context)) for context in reversed(self.waiting)]
         for context, front in [*waiting, *(calls.fronts() if calls is not None else ())]:
             if front is not None and (front.can_open_urls or front.can_elicit):
-                self.tell(f"waiting until somebody has let OneTool use the server {self._server}")
+                self.tell(f"waiting for somebody to log in to the server {self._server}")
                 with context.held():
                     await self._ask(front, url)
                 return
         raise ConnectFailedError(
-            "wants a person to log in, and nobody can be asked here",
+            "needs a person to log in, and nobody can be asked here",
             remedy=f"A person can do that with `onetool login {self._server}`.",
         )
 
     async def _ask(self, front: Front, url: str) -> None:
-        message = f"The server {self._server} wants you to log in, so that OneTool may use it."
+        message = f"The server {self._server} wants you to log in so that OneTool may use it."
         asked: JsonObject
         if front.can_open_urls:
             asked = {"mode": "url", "message": message, "url": url, "elicitationId": secrets.token_hex(8)}
@@ -56,6 +56,6 @@ class ConnectAttempt(Attempt):
             answer = {}
         if answer.get("action") != "accept":
             raise ConnectFailedError(
-                "wants a person to log in, who did not",
-                remedy=f"It can be done later with `onetool login {self._server}`.",
+                "needs a person to log in, and they declined",
+                remedy=f"A person can do that later with `onetool login {self._server}`.",
             )

@@ -1,4 +1,4 @@
-"""One conversation with one server: connecting, listing, calling, and what became of it.
+"""One connection to one server: connecting, listing, calling, and how it ended.
 
 This module loads the SDK's client, so it is itself loaded only when the first server is connected.
 """
@@ -70,18 +70,18 @@ class Connection:
 
     @property
     def usable(self) -> bool:
-        """Whether it takes calls."""
+        """True while it takes calls."""
         return not self.closing.is_set()
 
     @property
     def client(self) -> Client:
-        """The SDK's own, for what is asked rarely."""
+        """The SDK's client, for what is asked rarely."""
         return self._client
 
     # -- its life, in its owner's task
 
     async def hold(self, ready: Callable[[Connection], None], changed: Callable[[Connection], None]) -> None:
-        """Connect, tell that it is ready, and stay until it is lost or closed; raises ConnectFailedError."""
+        """Connect, report that it is ready, and stay until it is lost or closed; raises ConnectFailedError."""
         connected = False
         try:
             async with self._client:
@@ -122,7 +122,7 @@ class Connection:
         self.closing.set()
 
     async def _follow_changes(self, changed: Callable[[Connection], None]) -> None:
-        """Read the list anew whenever the server says that it has changed; several words at once count as one."""
+        """Read the list again whenever the server says that it has changed; several notices at once count as one."""
         while True:
             await self._changed.wait()
             self._changed = anyio.Event()
@@ -135,7 +135,7 @@ class Connection:
             await anyio.sleep(_BETWEEN_REFRESHES)
 
     async def _listen(self) -> None:
-        """The sessionless protocol tells of changes only to who subscribes."""
+        """Subscribe to changes, which the sessionless protocol announces only to subscribers."""
         try:
             async with self._client.listen(tools_list_changed=True) as subscription:
                 async for _ in subscription:
@@ -161,7 +161,7 @@ class Connection:
         )
 
     async def _list_tools(self) -> tuple[JsonObject, ...]:
-        """Its tools; many servers that have some forget to say so, and those that have none refuse."""
+        """List its tools; many servers that have some forget to say so, and those that have none refuse."""
         try:
             return await list_tools(self._client)
         except MCPError as error:
@@ -176,11 +176,11 @@ class Connection:
             write_log(logging.WARNING, "proxy.transport", server=self._plan.server, reason=str(message))
 
     def describe_silence(self) -> str:
-        """What there is to say of a server that did not get ready in time."""
+        """Say what is known about a server that was not ready in time."""
         return self._transport.describe_silence()
 
     def _describe(self, error: Exception, *, connected: bool) -> str:
-        """What happened, going on from "the server NAME"."""
+        """Say what happened, as the rest of a sentence that begins "the server NAME"."""
         cause = innermost(error)
         if isinstance(cause, ConnectFailedError):
             return cause.reason
@@ -189,9 +189,9 @@ class Connection:
     # -- calls, each in its own task
 
     async def call(self, tool: str, arguments: JsonObject, context: CallContext | None) -> JsonObject:
-        """Call a tool by its own name, for its plain result; cancelled, the server has been told.
+        """Call a tool by its own name and return its plain result; if cancelled, it tells the server.
 
-        Raises LostError, and ToolError where the server answers that it cannot.
+        Raises LostError, and ToolError if the server answers with an error.
         """
         given = self._transport.given
         progress = None
@@ -209,7 +209,7 @@ class Connection:
                 raise ToolError(f"its server's answer does not follow the protocol: {_first_problem(error)}") from error
 
     async def _judge(self, error: MCPError, given: int) -> Exception:
-        """What an error of the SDK means to the call."""
+        """Return what an error of the SDK means for the call."""
         if error.code == CONNECTION_CLOSED:
             with anyio.move_on_after(_VERDICT if self._transport.ends else 0.2):
                 await self.ended.wait()
@@ -217,13 +217,13 @@ class Connection:
             return LostError(reason, begun=self._transport.took_after(given), tail=self._transport.tail)
         if self._transport.forgotten and self.offer.era == "handshake":
             self.closing.set()
-            return LostError(f"has forgotten our session: {error.error.message}", begun=False)
+            return LostError(f"has forgotten the session: {error.error.message}", begun=False)
         return ToolError(error.error.message or f"its server answered with the error {error.code}")
 
     # -- what is asked rarely, in its plain form
 
     async def resources(self) -> list[JsonObject]:
-        """Resources, and patterns of them under `uriTemplate`; raises LostError or ToolError."""
+        """List resources, and patterns of them under `uriTemplate`; raises LostError or ToolError."""
         if self._client.server_capabilities.resources is None:
             return []
         listed = await self._ask(list_resources(self._client))
@@ -233,18 +233,18 @@ class Connection:
             return listed  # many servers know no patterns, and do not say so beforehand
 
     async def read(self, uri: str) -> list[JsonObject]:
-        """The contents of a resource; raises LostError or ToolError."""
+        """Read the contents of a resource; raises LostError or ToolError."""
         result = await self._ask(self._client.read_resource(uri))
         return [plain(item) for item in result.contents]
 
     async def prompts(self) -> list[JsonObject]:
-        """Prompts; raises LostError or ToolError."""
+        """List prompts; raises LostError or ToolError."""
         if self._client.server_capabilities.prompts is None:
             return []
         return await self._ask(list_prompts(self._client))
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> JsonObject:
-        """One prompt, filled in; raises LostError or ToolError."""
+        """Fill in one prompt; raises LostError or ToolError."""
         return plain(await self._ask(self._client.get_prompt(name, arguments)))
 
     async def _ask(self, asking: Awaitable[Answer]) -> Answer:
@@ -257,7 +257,7 @@ class Connection:
             raise ToolError(f"its server's answer does not follow the protocol: {_first_problem(error)}") from error
 
     async def ping(self) -> None:
-        """Find out whether it is still there, where only asking can tell; it is closed if not."""
+        """Find out if it is still there, where only asking can tell, and close it if not."""
         if self._transport.ends or not self.usable:
             return
         try:
@@ -271,7 +271,7 @@ class Connection:
 
 
 async def _accept(name: str, result: object) -> None:
-    """Any answer will do."""
+    """Accept every answer."""
 
 
 def _progress_of(context: CallContext) -> ProgressFnT:
@@ -287,5 +287,5 @@ def _first_problem(error: ValidationError) -> str:
 
 
 def build_connection(plan: ConnectionPlan) -> Connection:
-    """A connection that is not open yet; raises ConnectFailedError."""
+    """Build a connection that is not open yet; raises ConnectFailedError."""
     return Connection(plan, build_transport(plan))

@@ -17,28 +17,28 @@ Page = PaginatedResult
 
 
 async def list_tools(client: Client) -> tuple[JsonObject, ...]:
-    """The tools; raises MCPError."""
+    """List the tools; raises MCPError."""
     return tuple(map(plain, await _all(lambda cursor: client.list_tools(cursor=cursor), "tools")))
 
 
 async def list_resources(client: Client) -> list[JsonObject]:
-    """The resources; raises MCPError."""
+    """List the resources; raises MCPError."""
     return [plain(item) for item in await _all(lambda cursor: client.list_resources(cursor=cursor), "resources")]
 
 
 async def list_templates(client: Client) -> list[JsonObject]:
-    """The resources that are named by a pattern; raises MCPError."""
+    """List the resources that are named by a pattern; raises MCPError."""
     found = await _all(lambda cursor: client.list_resource_templates(cursor=cursor), "resource_templates")
     return [plain(item) for item in found]
 
 
 async def list_prompts(client: Client) -> list[JsonObject]:
-    """The prompts; raises MCPError."""
+    """List the prompts; raises MCPError."""
     return [plain(item) for item in await _all(lambda cursor: client.list_prompts(cursor=cursor), "prompts")]
 
 
 def plain(item: BaseModel) -> JsonObject:
-    """An item in the protocol's own words."""
+    """Return an item with the protocol's own names."""
     return item.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 

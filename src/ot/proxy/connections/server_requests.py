@@ -1,4 +1,4 @@
-"""What a proxied server asks of us: sampling, elicitation, roots, logging; passed on to the client at the front.
+"""The requests of a proxied server (sampling, elicitation, roots, logging), passed on to the client.
 
 Over a pipe a server does not say which of its calls it asks for. Where all calls in flight come from one client the
 question is that client's; where they come from several it is refused, for it might reach the wrong person.
@@ -46,7 +46,7 @@ class ServerRequests:
         """Ask the client's model."""
         kind = types.CreateMessageResultWithTools if params.tools else types.CreateMessageResult
         answer = await self._ask(
-            "sampling (an answer of the client's model)",
+            "sampling (an answer from the client's model)",
             lambda front: front.can_sample,
             lambda front: front.sample(_plain(params)),
         )
@@ -60,14 +60,14 @@ class ServerRequests:
         asked["message"] = f"[{self._server}] {asked.get('message', '')}"
         by_url = asked.get("mode") == "url"
         answer = await self._ask(
-            "an answer of the person",
+            "an answer from the person",
             lambda front: front.can_open_urls if by_url else front.can_elicit,
             lambda front: front.elicit(asked),
         )
         return answer if isinstance(answer, types.ErrorData) else _read(types.ElicitResult, answer)
 
     async def list_roots(self, context: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
-        """The client's folders. None where it names none: a server then keeps to those of its own arguments."""
+        """List the client's folders; if it names none, a server keeps to those in its own arguments."""
         found = self._find(lambda front: front.can_list_roots)
         if found is not None:
             try:
@@ -77,7 +77,7 @@ class ServerRequests:
         return types.ListRootsResult(roots=[])
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
-        """Into our log, and to the clients whose calls are being carried out."""
+        """Write to our log, and to the clients whose calls are being carried out."""
         if not self._may_log():
             return
         level = _LEVELS.get(params.level, logging.INFO)
@@ -87,14 +87,17 @@ class ServerRequests:
             await front.log(params.level, logger, params.data)
 
     def _may_log(self) -> bool:
-        """Whether one more line of this server is bearable; past that they are left out, which is logged once."""
+        """True if this server may log one more line; past the limit they are left out, which is logged once."""
         minute = int(time.monotonic() // 60)
         if minute != self._minute:
             self._minute, self._logged = minute, 0
         self._logged += 1
         if self._logged == _MOST_LOGGED:
             write_log(
-                logging.WARNING, "proxy.log", server=self._server, reason="too much; the rest of a minute is left out"
+                logging.WARNING,
+                "proxy.log",
+                server=self._server,
+                reason="too many lines; the rest of this minute is left out",
             )
         return self._logged < _MOST_LOGGED
 
@@ -110,7 +113,7 @@ class ServerRequests:
             return self._decline(f"{what} was asked for, and the client refused: {error}")
 
     def _find(self, can: Callable[[Front], bool]) -> tuple[CallContext, Front] | None:
-        """The call that this is about, and its client, if that can do it."""
+        """Return the call that this is about, and its client, if that is able to answer."""
         context = current_or_none()  # set where the question came within the call itself
         front = front_of(context)
         fronts = [(context, front)] if context is not None and front is not None else self._calls.fronts()
@@ -118,8 +121,8 @@ class ServerRequests:
 
     def _why_nobody(self) -> str:
         if len(self._calls.fronts()) > 1:
-            return "several clients are calling this server, so it is not known whom to ask"
-        return "nobody here can give it: the client that called does not offer that, or no client waits"
+            return "several clients are calling this server, so OneTool cannot tell whom to ask"
+        return "nobody can give it: the calling client does not offer that, or no client is waiting"
 
     def _decline(self, reason: str) -> types.ErrorData:
         write_log(logging.WARNING, "proxy.declined", server=self._server, reason=reason)

@@ -1,1 +1,1 @@
-"""What servers offer, as it was seen last and as a person accepted it."""
+"""The tools that servers offer, as last seen and as accepted by a person."""

@@ -1,4 +1,4 @@
-"""What a person looks at before they accept a server's tools: every definition that is not as it was accepted."""
+"""The differences that a person sees before they accept a server's tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ot.proxy.definitions.records import Records
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One tool; `lines` are those of a diff, in plain ASCII, so that nothing in them can move a terminal's cursor."""
+    """One tool that differs; `lines` are a diff in plain ASCII, so that nothing in them can control a terminal."""
 
     tool: str
     new: bool
@@ -25,7 +25,7 @@ class Difference:
 
 
 class Acceptance:
-    """One server, as it was seen the last time, against what was accepted. Only a person's command uses this."""
+    """One server as last seen, compared with what was accepted; used only by a person's command."""
 
     def __init__(self, name: str, settings: ServerSettings, records: Records) -> None:
         digest = digest_of_configuration(name, settings, project=records.project)
@@ -35,11 +35,11 @@ class Acceptance:
 
     @property
     def seen(self) -> bool:
-        """Whether this server has ever told its tools."""
+        """True if this server has ever listed its tools."""
         return self._offer is not None
 
     def differences(self) -> list[Difference]:
-        """What would be accepted, by the tools' names."""
+        """List what would be accepted, by tool name."""
         if self._offer is None:
             return []
         tools = self._offer.tools
@@ -50,7 +50,7 @@ class Acceptance:
         return [_compare(name, accepted.get(name), offered[name]) for name in names]
 
     def accept(self) -> None:
-        """Accept exactly what `differences` tells of; raises OSError."""
+        """Accept exactly what `differences` lists; raises OSError."""
         if self._offer is not None:
             self._pins.accept(self._place, self._offer.tools)
 
@@ -62,6 +62,6 @@ def _compare(name: str, accepted: Mapping[str, Json] | None, offered: Mapping[st
 
 
 def _lines(definition: Mapping[str, Json]) -> list[str]:
-    """A definition as text, a line for each sentence of its description too."""
+    """Write a definition as lines, with the lines of its description apart."""
     text = json.dumps(definition, indent=2, sort_keys=True, ensure_ascii=True)
     return [part for line in text.splitlines() for part in line.replace("\\n", "\\n\n").splitlines()]

@@ -1,4 +1,4 @@
-"""What servers said of themselves the last time, on disk: a server need not be there for its tools to be known."""
+"""The cache of what servers said about themselves: a server need not be running for its tools to be known."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a server offers: its tools as `tools/list` gave them, and what it says about their use."""
+    """A server's offer: its tools as `tools/list` gave them, and its instructions for their use."""
 
     tools: tuple[JsonObject, ...] = ()
     instructions: str = ""
@@ -33,16 +33,16 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionCache:
-    """One file a server, named by the digest of its configuration."""
+    """One file per server, named by the digest of its configuration."""
 
     folder: Path
 
     def holds(self, server: str, digest: str) -> bool:
-        """Whether there is something to read; a `stat`, for the start of the server."""
+        """True if there is a file to read; a mere `stat`, to keep the start short."""
         return self._place(server, digest).is_file()
 
     def read(self, server: str, digest: str) -> Offer | None:
-        """What was written last; None where there is nothing usable."""
+        """Read what was written last; None if there is nothing usable."""
         file = self._place(server, digest)
         try:
             if file.stat().st_size > _MOST_BYTES:
@@ -55,7 +55,7 @@ class DefinitionCache:
             return None
 
     def write(self, server: str, digest: str, offer: Offer) -> None:
-        """Remember; where that is not possible, the server is asked again at the next start."""
+        """Remember an offer; if that fails, the server is asked again at the next start."""
         file = self._place(server, digest)
         try:
             write_private(file, json.dumps({"form": _FORM, **asdict(offer)}, separators=(",", ":")))
@@ -70,7 +70,7 @@ class DefinitionCache:
 
 
 def _is_stale(older: Path, newer: Path) -> bool:
-    """Whether nobody has started with that configuration for a month: other projects have files of their own."""
+    """True if that configuration has not been used for a month; other projects have files of their own."""
     return newer.stat().st_mtime - older.stat().st_mtime > _STALE
 
 
@@ -80,9 +80,9 @@ def _plain(server: str) -> str:
 
 def _read_offer(found: object) -> Offer:
     if not isinstance(found, dict) or found.get("form") != _FORM:
-        raise ValueError("it has another form")
+        raise ValueError("it has an unknown format")
     tools = found["tools"]
     if not isinstance(tools, list) or not all(isinstance(t, dict) and isinstance(t.get("name"), str) for t in tools):
-        raise ValueError("its tools are none")
+        raise ValueError("its tools are malformed")
     era: Era = "sessionless" if found["era"] == "sessionless" else "handshake"
     return Offer(tuple(tools), str(found["instructions"]), str(found["title"]), era)

@@ -1,4 +1,4 @@
-"""Which server is meant: a digest of how it is reached, under which we remember things about it."""
+"""The identity of a server: a digest of how it is reached, under which things are remembered about it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ot.config.models import ServerSettings
 
 
 def digest_of_configuration(name: str, settings: ServerSettings, *, project: Path) -> str:
-    """Differs with everything that may change what the server offers; secrets are in it only as part of the digest."""
+    """Return a digest of everything that may change what the server offers; secrets are in it only as a digest."""
     described = settings.model_dump(mode="json", include={"command", "args", "env", "url", "headers"})
     return _digest([name, described, _folder(settings, project)])
 
 
 def digest_of_place(name: str, settings: ServerSettings, *, project: Path) -> str:
-    """Differs where another server is meant: a new token, or other variables, make none of it."""
+    """Return a digest of where the server is; a new token or other variables do not change it."""
     return _digest([name, settings.command, settings.args, settings.url, _folder(settings, project)])
 
 
 def working_folder(settings: ServerSettings, project: Path) -> Path:
-    """Where a server's process runs."""
+    """Return the folder in which a server's process runs."""
     return settings.cwd or project
 
 

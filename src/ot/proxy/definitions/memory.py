@@ -1,4 +1,4 @@
-"""What is remembered of one server: what it offers, and which of it a person has accepted."""
+"""The memory of one server: the tools it offers, and those that a person has accepted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ot.proxy.definitions.records import Records
 
 
 class ServerMemory:
-    """Read from disk when somebody looks, and written when the server says something new."""
+    """One server's memory, read from disk on first use and written when the server says something new."""
 
     def __init__(self, name: str, settings: ServerSettings, records: Records) -> None:
         self.place = digest_of_place(name, settings, project=records.project)
@@ -30,25 +30,25 @@ class ServerMemory:
 
     @property
     def known(self) -> bool:
-        """Whether something is known of its tools, without looking further than for a file."""
+        """True if its tools are known, or there is a file that should say; nothing is read."""
         if self._offer is not None:
             return True
         return not self._unreadable and self._cache.holds(self._name, self._digest)
 
     @property
     def unreadable(self) -> bool:
-        """Whether what was remembered is of no use, and the server has said nothing since."""
+        """True if what was remembered cannot be used, and the server has said nothing since."""
         return self._offer is None and self._unreadable
 
     def recall(self) -> Offer | None:
-        """What it offers, or offered the last time; None where that is not known. May be called on a thread."""
+        """Return what it offers, or offered last time; None if that is not known. May be called on a thread."""
         if self._offer is None and not self._unreadable:
             self._offer = self._cache.read(self._name, self._digest)
             self._unreadable = self._offer is None
         return self._offer
 
     def note(self, offer: Offer) -> bool:
-        """Take over what the server says now; whether that is anything new."""
+        """Take over what the server says now; True if any of it is new."""
         if offer == self._offer:
             return False
         if self._cache.read(self._name, self._digest) != offer:
@@ -59,7 +59,7 @@ class ServerMemory:
         return True
 
     def changes(self) -> Changes:
-        """What differs from what a person has accepted; looked up anew, for they may have accepted it since."""
+        """Return what nobody has accepted; looked up each time, as a person may have accepted it since."""
         offer = self.recall()
         if offer is None:
             return Changes()  # nothing is known of it, so there is nothing to accept either
@@ -68,7 +68,7 @@ class ServerMemory:
         return self._changes
 
     def shown_tools(self) -> list[Mapping[str, Json]]:
-        """Its tools as a model may see them."""
+        """Return its tools as a model may see them."""
         offer = self.recall() or Offer()
         if not self._pin_tools or not (changes := self.changes()):
             return list(offer.tools)

@@ -1,4 +1,4 @@
-"""Definitions that a person has accepted, on disk: a server cannot change unseen what its tools say they do.
+"""Definitions that a person has accepted, on disk: a server cannot quietly change what its tools say they do.
 
 What a server says of a tool is read by a model, so a definition that changes later can mislead it. What is seen first
 is accepted; what has changed since is reported, and with `security.pin_tools` it is refused until a person accepts it.
@@ -19,12 +19,12 @@ from ot.logs import write_log
 _PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 
 Definitions = Mapping[str, Mapping[str, Json]]
-"""What is pinned of each tool, by its own name."""
+"""The pinned part of each definition, by the tool's own name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is not as it was accepted, by the tools' own names."""
+    """Tools that differ from what was accepted, by their own names."""
 
     changed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -38,12 +38,12 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """One file a server, named by the digest of where it is reached."""
+    """One file per server, named by the digest of where it is reached."""
 
     folder: Path
 
     def compare(self, digest: str, tools: Sequence[Mapping[str, Json]]) -> Changes:
-        """What differs from what was accepted; a server that is seen for the first time is accepted as it is."""
+        """Compare with what was accepted; a server that is seen for the first time is accepted as it is."""
         accepted = self.read(digest)
         if accepted is None:
             self._accept_first(digest, tools)
@@ -55,11 +55,11 @@ class Pins:
         )
 
     def accept(self, digest: str, tools: Sequence[Mapping[str, Json]]) -> None:
-        """Accept the tools as they are; one that is not among them stays accepted as it was. Raises OSError."""
+        """Accept these tools as they are, and leave others as they were accepted; raises OSError."""
         write_private(self._place(digest), _as_text({**(self.read(digest) or {}), **definitions_of(tools)}))
 
     def read(self, digest: str) -> Definitions | None:
-        """What was accepted; None if nothing ever was.
+        """Read what was accepted; None if nothing ever was.
 
         A file that cannot be read counts as accepting nothing: damage must not open the door.
         """
@@ -67,7 +67,7 @@ class Pins:
         try:
             found = json.loads(file.read_bytes())
             if not isinstance(found, dict):
-                raise TypeError("it is no mapping")
+                raise TypeError("it is not a mapping")
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError, TypeError) as error:
@@ -88,16 +88,16 @@ class Pins:
 
 
 def definitions_of(tools: Sequence[Mapping[str, Json]]) -> dict[str, JsonObject]:
-    """What is pinned of these tools."""
+    """Return the parts of these tools that are pinned."""
     return {tool["name"]: {key: tool[key] for key in _PINNED if key in tool} for tool in tools}
 
 
 def hide_unaccepted(
     tools: Iterable[Mapping[str, Json]], changes: Changes, accepted: Definitions
 ) -> Iterable[Mapping[str, Json]]:
-    """Tools as a model may see them where nothing counts that nobody has accepted.
+    """Yield tools as a model may see them before a person has accepted the changes.
 
-    One that has changed is shown as it was; of a new one only the name is.
+    A tool that has changed is shown as it was; of a new one only the name is shown.
     """
     for tool in tools:
         if tool["name"] in changes.changed:

@@ -1,4 +1,4 @@
-"""Where what is remembered of servers is kept."""
+"""The folders that hold what is remembered of servers."""
 
 from __future__ import annotations
 

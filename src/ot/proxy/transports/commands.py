@@ -1,4 +1,4 @@
-"""How the process of a server is started: its command, its folder, and the few variables that it gets of ours."""
+"""The command that starts a server's process: its words, its folder, and the few variables it gets from us."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def build_command(settings: ServerSettings, *, environ: Mapping[str, str], proje
 
 
 def find_mistake(settings: ServerSettings, *, environ: Mapping[str, str], project: Path) -> str:
-    """Why this server cannot be started, as far as that can be told without trying; empty if nothing is known."""
+    """Say why this server cannot be started, as far as that shows without trying; empty if nothing is wrong."""
     if settings.command is None:
         return ""
     folder = working_folder(settings, project)
     if not folder.is_dir():
-        return f"its folder {folder} is not there"
+        return f"its folder {folder} does not exist"
     path = settings.env.get("PATH", environ.get("PATH", ""))
     command = settings.command
     found = shutil.which(str(folder / command)) if "/" in command else shutil.which(command, path=path)

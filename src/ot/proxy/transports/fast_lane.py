@@ -1,4 +1,4 @@
-"""Calls of tools beside the SDK's session, on the same pipe: a call then costs a third of what it costs by way of it.
+"""Tool calls that bypass the SDK's session on the same pipe, at a third of its cost.
 
 The SDK builds and checks half a dozen models for a call, in several tasks. Here a line is written, and the line with
 its number is the answer. Everything else of the protocol stays the session's. Only for servers with a handshake: the
@@ -30,7 +30,7 @@ Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 class FastLane:
-    """Used by any number of calls at once; the transport hands every line to `take` first."""
+    """A lane for any number of calls at once; the transport hands every line to `take` first."""
 
     def __init__(self, write: Callable[[bytes], Awaitable[None]], give_back: Callable[[bytes], None]) -> None:
         self._write = write  # waits for room in the pipe; raises BrokenResourceError where nobody reads any more
@@ -40,7 +40,7 @@ class FastLane:
         self._ended = False
 
     def take(self, line: bytes) -> bool:
-        """Whether a line belongs to one of our calls; it is only looked at, and read by the call itself."""
+        """True if a line belongs to a call in this lane; the call itself parses it."""
         if not self._flights:
             return False
         found = _NUMBER.search(line, 0, _EDGE) or _NUMBER.search(line, max(0, len(line) - _EDGE))
@@ -53,13 +53,13 @@ class FastLane:
         return True
 
     def end(self) -> None:
-        """Nothing will be answered any more."""
+        """Fail the calls that wait: no more answers will come."""
         self._ended = True
         for flight in self._flights.values():
             flight.put_nowait(None)
 
     async def call(self, tool: str, arguments: JsonObject, progress: Progress | None) -> JsonObject:
-        """The plain result of `tools/call`; raises MCPError. Cancelled, the server has been told."""
+        """Return the plain result of `tools/call`; raises MCPError. If cancelled, it tells the server."""
         if self._ended:
             raise _closed()
         number = next(self._numbers)
@@ -95,7 +95,7 @@ class FastLane:
                 self._give_back(line)
 
     async def _tell_cancelled(self, number: int) -> None:
-        params = {"requestId": number, "reason": "the caller does not wait any more"}
+        params = {"requestId": number, "reason": "the caller is no longer waiting"}
         with anyio.move_on_after(1, shield=True):
             try:
                 await self._write(_line({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
@@ -104,7 +104,7 @@ class FastLane:
 
 
 async def _tell(message: JsonObject, number: int, progress: Progress | None) -> bool:
-    """Pass on how far the call is; False where the message is about something else."""
+    """Report progress; False if the message is about something else."""
     params = message.get("params")
     if message.get("method") != "notifications/progress" or not isinstance(params, dict):
         return False
@@ -132,7 +132,7 @@ def _result_of(message: JsonObject) -> JsonObject:
 
 
 async def _read(line: bytes) -> JsonObject:
-    """A line as a message; an empty one where it is none."""
+    """Parse a line; an empty message if it is not one."""
     try:
         found = json.loads(line) if len(line) < _LARGE else await anyio.to_thread.run_sync(json.loads, line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""MCP over HTTP: the SDK's streamable transport, or the older one with two endpoints, on a client that we set up."""
+"""MCP over HTTP: the SDK's streamable transport, or the older one with two endpoints, on our own HTTP client."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_EVENT = 256 * 1024 * 1024  # bytes
 
 
 class HttpTransport:
-    """One client and its streams; use it with `async with`, which gives the streams."""
+    """An HTTP client and its streams, which `async with` gives."""
 
     ends = False
     given = 0
@@ -54,7 +54,7 @@ class HttpTransport:
         return await self._stack.__aexit__(kind, error, traceback)
 
     def _build_client(self) -> httpx2.AsyncClient:
-        """How long an answer may take is decided by whoever waits for it."""
+        """Build a client without a read timeout: whoever waits for an answer decides how long it may take."""
         return httpx2.AsyncClient(
             headers=self._plan.settings.headers,
             timeout=httpx2.Timeout(_CONNECT, read=None),
@@ -69,19 +69,19 @@ class HttpTransport:
                 self.forgotten = True
 
     def took_after(self, given: int) -> bool:
-        """Not known; so it may have."""
+        """True, because over HTTP nobody can tell."""
         return True
 
     def describe_end(self) -> str:
-        """It has no end of its own."""
+        """Say how it ended; over HTTP a server has no end of its own."""
         return "was closed"
 
     def describe_silence(self) -> str:
-        """What is known of a server that did not get ready in time."""
+        """Say what is known about a server that was not ready in time."""
         return f"; its last answer had the HTTP status {self._refused}" if self._refused is not None else ""
 
     def describe_failure(self, cause: BaseException, message: str, *, connected: bool) -> str:
-        """What went wrong, going on from "the server NAME"."""
+        """Say what went wrong, as the rest of a sentence that begins "the server NAME"."""
         if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
             return f"cannot be reached at its address: {message}"
         if isinstance(cause, httpx2.HTTPError):

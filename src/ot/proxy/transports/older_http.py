@@ -1,4 +1,4 @@
-"""The HTTP transport of 2024: one stream of events from the server, and an address to post to that it names there.
+"""The HTTP transport of 2024: a stream of events from the server, which names the address to post to.
 
 The SDK has one too, which refuses events of more than a megabyte and lets a request wait forever whose post has failed.
 """
@@ -28,14 +28,14 @@ Incoming = SessionMessage | Exception
 
 
 class EndpointError(Exception):
-    """The server named an address to post to that is not its own, or none."""
+    """The server named no address to post to, or one that is not its own."""
 
 
 @asynccontextmanager
 async def open_older_http(
     url: str, client: httpx2.AsyncClient, *, server: str, max_event: int
 ) -> AsyncIterator[TransportStreams]:
-    """Streams over a client that whoever calls this closes; raises HTTPError or EndpointError."""
+    """Open streams over a client, which stays the caller's to close; raises HTTPError or EndpointError."""
     incoming, read = anyio.create_memory_object_stream[Incoming]()
     write, outgoing = anyio.create_memory_object_stream[SessionMessage]()
     async with client.stream("GET", url, headers=_HEADERS) as response:
@@ -58,7 +58,7 @@ async def _read(
     *,
     task_status: TaskStatus[str],
 ) -> None:
-    """Pass on every message; whoever waits for the end of them sees it when the stream ends."""
+    """Pass on every message until the stream ends."""
     named = False
     async with incoming:
         async for event in events:
@@ -80,7 +80,7 @@ async def _read(
 
 
 def _own_address(url: str, named: str) -> str:
-    """Where to post; another machine would get what is meant for this one, headers included."""
+    """Return the address to post to; another machine would receive what is meant for this one, headers included."""
     address = urljoin(url, named)
     if urlsplit(address)[:2] != urlsplit(url)[:2]:
         raise EndpointError("it named an address to post to that is not its own")

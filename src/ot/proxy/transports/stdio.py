@@ -1,4 +1,4 @@
-"""MCP over the pipes of a process of ours: one message a line, read in linear time.
+"""MCP over the pipes of a child process: one message per line, read in linear time.
 
 The SDK's own reader takes quadratic time for a long line, lets a server's stderr through to ours, and ends nothing that
 the server started. A line that is no message is logged with its content, and reading goes on.
@@ -35,7 +35,7 @@ _MOST_LOGGED = 100  # such lines; the rest of them is only counted
 
 
 class StdioTransport:
-    """One process and its two streams; use it with `async with`, which gives the streams."""
+    """A process and its two streams, which `async with` gives."""
 
     ends = True
     forgotten = False
@@ -77,20 +77,20 @@ class StdioTransport:
 
     @property
     def given(self) -> int:
-        """Bytes that were sent so far."""
+        """The number of bytes sent so far."""
         return self._process.given if self._process is not None else 0
 
     def took_after(self, given: int) -> bool:
-        """Whether it has read anything of what was sent after the first `given` bytes."""
+        """True if it has read anything that was sent after the first `given` bytes."""
         return self._process is None or self._process.taken > given
 
     @property
     def tail(self) -> str:
-        """The end of what it wrote to stderr."""
+        """The last part of what it wrote to stderr."""
         return self._process.tail if self._process is not None else ""
 
     def note_stray(self, line: bytes, reason: str, number: int) -> None:
-        """Tell of a line that is no message."""
+        """Log a line that is not a message."""
         self.stray = line[: 4 * _SHOWN].decode(errors="replace").strip()[:_SHOWN]
         if number <= _MOST_LOGGED:
             write_log(
@@ -99,7 +99,7 @@ class StdioTransport:
             )  # fmt: skip
 
     def describe_end(self) -> str:
-        """How its process ended, in words."""
+        """Say how its process ended."""
         status = self._status
         if status is None:
             return "ended"
@@ -110,22 +110,22 @@ class StdioTransport:
         return f"exited with status {os.WEXITSTATUS(status)}"
 
     def describe_silence(self) -> str:
-        """What is known of a server that did not get ready in time."""
-        return f"; it wrote this, which is no message: {self.stray!r}" if self.stray else ""
+        """Say what is known about a server that was not ready in time."""
+        return f"; it wrote this, which is not a message: {self.stray!r}" if self.stray else ""
 
     def describe_failure(self, cause: BaseException, message: str, *, connected: bool) -> str:
-        """What went wrong, going on from "the server NAME"."""
+        """Say what went wrong, as the rest of a sentence that begins "the server NAME"."""
         if isinstance(cause, OSError) and self._process is None:
             return f"cannot be started: {message}"
         stray = "" if connected else self.describe_silence()
         when = "" if connected else " before it was ready"
         if self.ended.is_set():
             return f"{self.describe_end()}{when}{stray}"
-        return f"did not speak as expected: {message}{stray}"
+        return f"did not answer as expected: {message}{stray}"
 
 
 class MessageReader:
-    """What the server sends, as the session wants to read it."""
+    """The stream of what the server sends, as the SDK reads it."""
 
     def __init__(self, transport: StdioTransport, process: GuardedProcess) -> None:
         self._transport = transport
@@ -157,7 +157,7 @@ class MessageReader:
                 self.put(line)
 
     def put(self, line: bytes, *, certain: bool = False) -> None:
-        """A line for the session; unless that is certain, it is offered once more to whoever else might want it."""
+        """Hand a line to the SDK; unless it is `certain`, the fast lane is offered it first."""
         self._waiting.append((line, certain))
         self._size += len(line)
         if self._size > _MOST_UNREAD and not self._paused:
@@ -166,13 +166,13 @@ class MessageReader:
         self._arrived.set()
 
     def end(self) -> None:
-        """Nothing will come any more; what has come can still be read."""
+        """End the stream; what has already come can still be read."""
         self._ended = True
         self._waiting = deque((line, True) for line, certain in self._waiting if certain or not self.take(line))
         self._arrived.set()
 
     async def receive(self) -> SessionMessage:
-        """Give the next message; raises EndOfStream when the process has ended."""
+        """Return the next message; raises EndOfStream when the process has ended."""
         while True:
             line = await self._next_line()
             try:
@@ -199,7 +199,7 @@ class MessageReader:
                 return line
 
     async def aclose(self) -> None:
-        """Nothing is read any more; the process is ended by the transport."""
+        """Stop reading; the transport ends the process."""
         self._ended = True
         self._waiting.clear()
         self._arrived.set()
@@ -223,7 +223,7 @@ class MessageReader:
 
 
 class MessageWriter:
-    """What we send to the server; it waits where the server does not read."""
+    """The stream of what is sent to the server; it waits while the server does not read."""
 
     def __init__(self, process: GuardedProcess) -> None:
         self._process = process
@@ -231,15 +231,15 @@ class MessageWriter:
         process.on_room = self.wake
 
     def wake(self) -> None:
-        """There is room, or there never will be any more."""
+        """Wake whoever waits to write: there is room again, or there never will be."""
         self._room.set()
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Write one message; raises BrokenResourceError where the process has ended."""
+        """Write one message; raises BrokenResourceError if the process has ended."""
         await self.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
 
     async def write(self, line: bytes) -> None:
-        """Write one line, when there is room; raises BrokenResourceError where the process has ended."""
+        """Write one line when there is room; raises BrokenResourceError if the process has ended."""
         while self._process.waiting:
             self._room.clear()
             await self._room.wait()
@@ -248,7 +248,7 @@ class MessageWriter:
         self._process.write(line)
 
     async def aclose(self) -> None:
-        """The process is told by its transport."""
+        """Do nothing: the transport ends the process."""
 
     async def __aenter__(self) -> Self:
         return self

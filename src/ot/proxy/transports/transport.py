@@ -1,4 +1,4 @@
-"""The two ways to reach a server, seen alike by a session."""
+"""The two ways to reach a server, behind one protocol."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from ot.proxy.transports.stdio import StdioTransport
 
 
 class Transport(Protocol):
-    """Gives the streams when entered, and can tell afterwards what happened."""
+    """A way to reach a server: gives the streams when entered, and can say afterwards what happened."""
 
     ended: anyio.Event  # it has ended by itself
     forgotten: bool  # the server does not know our session any more
 
     @property
     def lane(self) -> FastLane | None:
-        """A shorter way for calls, where there is one."""
+        """A shorter way for calls, if there is one."""
 
     @property
     def ends(self) -> bool:
-        """Whether the end of the server is seen at once; over HTTP only the next request sees it."""
+        """True if the end of the server is noticed at once; over HTTP only the next request notices it."""
 
     @property
     def given(self) -> int:
-        """A mark on what was sent so far."""
+        """A mark behind what was sent so far."""
 
     @property
     def tail(self) -> str:
-        """The end of what the server wrote to stderr."""
+        """The last part of what the server wrote to stderr."""
 
     def took_after(self, given: int) -> bool:
-        """Whether the server may have seen what was sent after the mark."""
+        """True if the server may have seen what was sent after the mark."""
 
     def describe_end(self) -> str:
-        """How it ended, going on from "the server NAME"."""
+        """Say how it ended, as the rest of a sentence that begins "the server NAME"."""
 
     def describe_failure(self, cause: BaseException, message: str, *, connected: bool) -> str:
-        """What went wrong, going on from "the server NAME"."""
+        """Say what went wrong, as the rest of a sentence that begins "the server NAME"."""
 
     def describe_silence(self) -> str:
-        """What is known of a server that did not get ready in time; goes on from a sentence."""
+        """Say what is known about a server that was not ready in time, to be appended to a sentence."""
 
     async def __aenter__(self) -> TransportStreams: ...
     async def __aexit__(
@@ -57,7 +57,7 @@ class Transport(Protocol):
 
 
 def build_transport(plan: ConnectionPlan) -> Transport:
-    """The transport that the settings ask for; raises ConnectFailedError."""
+    """Build the transport that the settings ask for; raises ConnectFailedError."""
     if plan.settings.command is None:
         return HttpTransport(plan)
     try:
