@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+
+from ot_kernel.values import Value
 
 MAX_KEY = 100  # characters: a longer key cannot stand in front of its colon
 MAX_DEPTH = 20
@@ -29,15 +30,15 @@ class FlowText:
     def __init__(self, room: float) -> None:
         self._room = room
 
-    def item(self, value: Any) -> str:
-        """`- value` on one line; raises NotOrdinaryError."""
+    def item(self, value: object) -> str:
+        """Write `- value` on one line; raises NotOrdinaryError."""
         return f"- {self._write(value, 0)}"
 
-    def pair(self, key: Any, value: Any) -> str:
-        """`key: value` on one line; raises NotOrdinaryError."""
+    def pair(self, key: object, value: object) -> str:
+        """Write `key: value` on one line; raises NotOrdinaryError."""
         return f"{self._key(key)}: {self._write(value, 0)}"
 
-    def _write(self, value: Any, depth: int) -> str:
+    def _write(self, value: Value, depth: int) -> str:
         kind = type(value)
         if kind is str:
             return self._text(value)
@@ -57,7 +58,7 @@ class FlowText:
             return f"[{', '.join([self._write(item, depth + 1) for item in value])}]"
         raise NotOrdinaryError
 
-    def _key(self, key: Any) -> str:
+    def _key(self, key: object) -> str:
         if type(key) is not str or len(key) > MAX_KEY:
             raise NotOrdinaryError
         return self._text(key)
@@ -76,8 +77,8 @@ class FlowText:
             raise NotOrdinaryError
 
 
-def flow_lines(items: Iterable[Any], *, pairs: bool, room: float) -> list[str] | None:
-    """A line for each item, or for each pair of a mapping; None where one of them is not ordinary."""
+def flow_lines(items: Iterable[Value], *, pairs: bool, room: float) -> list[str] | None:
+    """Write a line for each item, or for each pair of a mapping; None if one of them is not ordinary."""
     writer = FlowText(room)
     try:
         return [writer.pair(*item) for item in items] if pairs else [writer.item(item) for item in items]

@@ -11,16 +11,16 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ot.flow_text import flow_lines
-from ot_kernel.values import Audio, Image, Resource
+from ot_kernel.values import Audio, Image, Resource, Value
 
 if TYPE_CHECKING:
-    from yaml.events import Event
+    from yaml.events import Event, ScalarEvent
 
 ONE_LINE = 100  # characters up to which a whole container stays on one line
 
@@ -34,6 +34,7 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 Attached = Image | Audio | Resource
+Container = Mapping[Value, Value] | Collection[Value]
 
 _SCALARS = (str, bytes, int, float, type(None), Image, Audio, Resource)
 
@@ -53,7 +54,7 @@ class Rendered:
     attachments: tuple[Attached, ...] = ()
 
 
-def render(value: Any, *, limit: int | None = None) -> Rendered:
+def render(value: object, *, limit: int | None = None) -> Rendered:
     """Write a value as text of at most `limit` characters."""
     attachments: list[Attached] = []
     text = _scalar_text(value)
@@ -67,7 +68,7 @@ def render(value: Any, *, limit: int | None = None) -> Rendered:
     return _cut(text, limit, attachments)
 
 
-def render_lines(value: Any, *, limit: int | None = None) -> Iterator[str]:
+def render_lines(value: object, *, limit: int | None = None) -> Iterator[str]:
     """Write a value line by line: a text has its own lines, a container one for each item, however deep it is.
 
     With a limit of characters, what lies beyond it is not even looked at, and the last line may be half of one.
@@ -89,7 +90,7 @@ def render_lines(value: Any, *, limit: int | None = None) -> Iterator[str]:
 
 
 def escape_surrogates(text: str) -> str:
-    """Text that can be sent as UTF-8: halves of surrogate pairs, which cannot, become `\\udXXX`."""
+    """Make text that can be sent as UTF-8: halves of surrogate pairs, which cannot, become `\\udXXX`."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -104,8 +105,8 @@ def _cut(text: str, limit: int | None, attachments: list[Attached]) -> Rendered:
     return Rendered(escape_surrogates(text[:limit])[:limit], len(text), cut=True, attachments=tuple(attachments))
 
 
-def _scalar_text(value: Any) -> str | None:
-    """Text, a number, a truth value or None as Python's own str() has them; None for anything else."""
+def _scalar_text(value: object) -> str | None:
+    """Write text, a number, a truth value or None as str() does; None for anything else."""
     if isinstance(value, str):
         return str.__str__(value)
     if value is None or isinstance(value, bool):
@@ -114,7 +115,7 @@ def _scalar_text(value: Any) -> str | None:
 
 
 def _number(value: float) -> str:
-    """A number as both YAML and Python read it."""
+    """Write a number as both YAML and Python read it."""
     if isinstance(value, int):
         return int.__repr__(value) if -_PLAIN_INT < value < _PLAIN_INT else hex(value)
     text = float.__repr__(value)
@@ -124,8 +125,8 @@ def _number(value: float) -> str:
     return text.replace("e", ".0e") if "e" in text and "." not in text else text
 
 
-def _leaf_text(value: Any, limit: int | None, attachments: list[Attached]) -> str | None:
-    """The text of bytes and attachments; None for anything else."""
+def _leaf_text(value: object, limit: int | None, attachments: list[Attached]) -> str | None:
+    """Write bytes and attachments; None for anything else."""
     match value:
         case bytes() | bytearray() | memoryview():
             data = bytes(value)
@@ -141,8 +142,8 @@ def _leaf_text(value: Any, limit: int | None, attachments: list[Attached]) -> st
     return None
 
 
-def _as_container(value: Any) -> Mapping[Any, Any] | Collection[Any] | None:
-    """The value as a mapping or a sequence if it holds other values; records are mappings of their fields."""
+def _as_container(value: object) -> Container | None:
+    """Return a value that holds others as a mapping or a sequence; records are mappings of their fields."""
     if isinstance(value, dict | list):
         return value
     if isinstance(value, type):
@@ -151,15 +152,16 @@ def _as_container(value: Any) -> Mapping[Any, Any] | Collection[Any] | None:
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return dict(zip(value._fields, value, strict=True))
-    if hasattr(type(value), "model_fields"):
-        return {name: getattr(value, name) for name in type(value).model_fields}
+    fields = getattr(type(value), "model_fields", None)
+    if fields is not None:
+        return {name: getattr(value, name) for name in fields}
     if isinstance(value, AbstractSet):
         return _in_order(value)
     return value if isinstance(value, Mapping | Sequence | ValuesView) else None
 
 
-def _in_order(items: AbstractSet[Any]) -> list[Any]:
-    """The items of a set, sorted where they can be, so that equal sets have equal texts."""
+def _in_order(items: AbstractSet[Value]) -> list[Value]:
+    """List the items of a set, sorted if possible, so that equal sets have equal texts."""
     try:
         return sorted(items)
     except TypeError:
@@ -177,14 +179,14 @@ class _Rendering:
         import yaml  # noqa: PLC0415 - it takes longer than most runs, and most answers are a string or a number
 
         self._yaml = yaml
-        self._resolve: Callable[..., Any] = yaml.resolver.Resolver().resolve
+        self._resolve: Callable[..., object] = yaml.resolver.Resolver().resolve
         self._emitter = getattr(yaml, "CDumper", yaml.Dumper)
         self._limit = limit
         self._attachments = attachments
         self._budget = 0
         self._parents: list[int] = []
 
-    def container(self, value: Any) -> Rendered:
+    def container(self, value: Container) -> Rendered:
         if self._is_flow(value) and (line := self._one_line(value)) is not None:
             return Rendered(line, len(line), shown=len(value), items=len(value), attachments=tuple(self._attachments))
         self._attachments.clear()
@@ -200,17 +202,17 @@ class _Rendering:
             room -= len(line) + 1
         return self._rendered(lines, value, shown=len(lines))
 
-    def items_in_flow(self, value: Any) -> list[str]:
-        """The items of a container, each on one line in flow style."""
+    def items_in_flow(self, value: Container) -> list[str]:
+        """Write the items of a container, each on one line in flow style."""
         return [line.replace("\n", " ") for line in self._item_lines(value, flow=True)]
 
-    def _rendered(self, lines: list[str], value: Collection[Any], *, shown: int) -> Rendered:
+    def _rendered(self, lines: list[str], value: Container, *, shown: int) -> Rendered:
         text, cut = "\n".join(lines), shown < len(value)
         total = None if cut else len(text)
         return Rendered(text, total, cut, shown, len(value), tuple(self._attachments))
 
-    def _one_line(self, value: Collection[Any]) -> str | None:
-        """The whole container in flow style if that is short."""
+    def _one_line(self, value: Container) -> str | None:
+        """Write the whole container in flow style if that is short."""
         most = ONE_LINE if self._limit is None else min(ONE_LINE, max(self._limit, len("[]")))
         if len(value) > most:
             return None
@@ -220,8 +222,8 @@ class _Rendering:
         text = self._emit(events)
         return text if len(text) <= most else None
 
-    def _item_lines(self, value: Any, *, flow: bool = False) -> Iterator[str]:
-        """The items one after the other, emitted a chunk at a time."""
+    def _item_lines(self, value: Container, *, flow: bool = False) -> Iterator[str]:
+        """Write the items one after the other, a chunk at a time."""
         start, end = self._around(value, flow=False)
         items = iter(value.items() if isinstance(value, Mapping) else value)
         while chunk := list(itertools.islice(items, _CHUNK)):
@@ -230,19 +232,19 @@ class _Rendering:
             self._add_items(chunk, events, pairs=isinstance(value, Mapping), flow=flow)
             yield from _split_items(self._emit([*events, end]), sequence=not isinstance(value, Mapping))
 
-    def _around(self, value: Any, *, flow: bool) -> tuple[Event, Event]:
-        """The events before and after the items of a container."""
+    def _around(self, value: object, *, flow: bool) -> tuple[Event, Event]:
+        """Return the events before and after the items of a container."""
         events = self._yaml.events
         if isinstance(value, Mapping):
             return events.MappingStartEvent(None, None, True, flow_style=flow), events.MappingEndEvent()
         return events.SequenceStartEvent(None, None, True, flow_style=flow), events.SequenceEndEvent()
 
-    def _is_flow(self, value: Any) -> bool:
-        """Whether a container is written in flow style: it is shallow, and no list of objects."""
+    def _is_flow(self, value: Container) -> bool:
+        """True if a container is written in flow style: it is shallow, and not a list of objects."""
         return not _holds_objects(value) and self._is_shallow(value, _FLOW_LEVELS)
 
-    def _is_shallow(self, value: Any, levels: int) -> bool:
-        """Whether a container holds containers in so many levels at most; of a huge one, as far as it can be shown."""
+    def _is_shallow(self, value: Container, levels: int) -> bool:
+        """True if containers are nested in it at most so deeply; of a huge one, only what can be shown is looked at."""
         inside = value.values() if isinstance(value, Mapping) else value
         shown = inside if self._limit is None else itertools.islice(inside, self._limit + 1)
         for item in shown:
@@ -263,7 +265,7 @@ class _Rendering:
             text = yaml.emit(document, Dumper=yaml.Dumper, width=_UNLIMITED, allow_unicode=True)
         return str(text).translate(back).removesuffix("\n")
 
-    def _add(self, value: Any, into: list[Event], *, flow: bool = True) -> None:
+    def _add(self, value: object, into: list[Event], *, flow: bool = True) -> None:
         """Append the events of a value; past the budget, of as much of it as makes a document."""
         if value is None or isinstance(value, bool):
             self._add_plain("null" if value is None else str(value).lower(), into)
@@ -280,15 +282,15 @@ class _Rendering:
         else:
             self._add_text(str(value), into)
 
-    def _add_container(self, value: Any, into: list[Event], *, flow: bool) -> None:
+    def _add_container(self, value: Container, into: list[Event], *, flow: bool) -> None:
         start, end = self._around(value, flow=flow)
         into.append(start)
-        pairs = isinstance(value, Mapping)
+        items = value.items() if isinstance(value, Mapping) else value
         self._budget -= len("[]")
-        self._add_items(value.items() if pairs else value, into, pairs=pairs, flow=flow)
+        self._add_items(items, into, pairs=isinstance(value, Mapping), flow=flow)
         into.append(end)
 
-    def _add_items(self, items: Any, into: list[Event], *, pairs: bool, flow: bool) -> None:
+    def _add_items(self, items: Iterable[Value], into: list[Event], *, pairs: bool, flow: bool) -> None:
         for item in items:
             if self._budget <= 0:
                 break
@@ -298,7 +300,7 @@ class _Rendering:
                 self._add_key(item[0], into)
             self._add(item[1] if pairs else item, into, flow=flow)
 
-    def _add_key(self, key: Any, into: list[Event]) -> None:
+    def _add_key(self, key: object, into: list[Event]) -> None:
         self._add(key if key is None or isinstance(key, str | bool | int | float) else str(key), into)
 
     def _add_text(self, text: str, into: list[Event]) -> None:
@@ -314,14 +316,14 @@ class _Rendering:
         into.append(self._yaml.events.ScalarEvent(None, None, (True, False), text))
 
 
-def _holds_objects(value: Collection[Any]) -> bool:
-    """Whether this is a list of objects: it has one object a line, however short."""
+def _holds_objects(value: Container) -> bool:
+    """True for a list of objects, which has one object on each line, however short."""
     first = next(iter(value), None)
     return not isinstance(value, Mapping) and isinstance(_as_container(first), Mapping)
 
 
 def _split_items(block: str, *, sequence: bool) -> Iterator[str]:
-    """The items of a block collection: each begins at the margin, and what belongs to it is indented.
+    """Split a block collection into its items: each begins at the margin, and what belongs to it is indented.
 
     In a mapping a list stands at the margin too, below its key, and so does the value of a key that is too long to
     stand in front of its colon.
@@ -336,8 +338,8 @@ def _split_items(block: str, *, sequence: bool) -> Iterator[str]:
     yield "\n".join(item)
 
 
-def _hide_astral(scalars: list[Any]) -> dict[int, str]:
-    """Put stand-ins for characters that the emitter would escape; gives the table that brings them back."""
+def _hide_astral(scalars: list[ScalarEvent]) -> dict[int, str]:
+    """Replace characters that the emitter would escape; returns the table that brings them back."""
     astral = {char for scalar in scalars for char in _ASTRAL.findall(scalar.value)}
     if not astral:
         return {}

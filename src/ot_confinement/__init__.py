@@ -1,4 +1,4 @@
-"""What a process may touch, and the one place that decides how a system holds it to that.
+"""Confinement: holds a process to what it may touch.
 
 A confinement is built by a process that forks others: it takes on what all of them share, and each of them the rest
 after its fork. Nothing is loaded here that a fork would have to pay for.

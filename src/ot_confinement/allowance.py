@@ -1,4 +1,4 @@
-"""What a process may touch, as a value."""
+"""The allowance of a process, as a value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Allowance(NamedTuple):
-    """What a process may touch; a folder stands for everything in it. Sizes are bytes."""
+    """Everything that a process may touch; a folder stands for all that is in it. Sizes are bytes."""
 
     readable: tuple[str, ...]
     writable: tuple[str, ...]

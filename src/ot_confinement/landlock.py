@@ -40,7 +40,7 @@ def version(libc: ctypes.CDLL) -> int:
 
 
 class PathRules:
-    """What may be touched, opened once so that a ruleset is quickly made for each process."""
+    """Rules for an allowance, prepared once so that each process quickly gets its ruleset."""
 
     def __init__(self, libc: ctypes.CDLL, allowance: Allowance) -> None:
         self._libc = libc

@@ -12,7 +12,7 @@ class AliasCycle(Exception):  # noqa: N818 - worded by the server, whose error t
 
 
 def resolve(name: str, aliases: dict[str, str]) -> str:
-    """The `pack.tool` that an alias stands for in the end; raises AliasCycle."""
+    """Return the `pack.tool` that an alias finally stands for; raises AliasCycle."""
     seen = [name]
     target = aliases[name]
     while target in aliases:

@@ -28,7 +28,7 @@ _REHEARSAL = {"code": "1", "aliases": {}, "values": {}, "packs": ["ot"]}
 
 
 class Descriptors(NamedTuple):
-    """What a kernel inherits, wherever the zygote happens to have it."""
+    """The descriptors that a kernel inherits, wherever the zygote happens to have them."""
 
     server: int
     output: int
@@ -47,7 +47,7 @@ class Descriptors(NamedTuple):
 
 
 def prepare_process() -> None:
-    """What all kernels have in common, done once before they are forked."""
+    """Set up what all kernels have in common, once, before they are forked."""
     os.environ.update(PATH="", LANG="C.UTF-8")
     site.sethelper()
     site.setquit()  # builtins that are missing because the zygote starts without site-packages
@@ -64,13 +64,13 @@ def prepare_process() -> None:
 
 
 def enter_scratch(scratch: str) -> None:
-    """Make the folder the place of the next kernel; done by the zygote, which has no place of its own."""
+    """Make the folder the home of the next kernel; the zygote does this, as it has no home of its own."""
     os.chdir(scratch)
     os.environ.update(HOME=scratch, TMPDIR=scratch)
 
 
 def run_kernel(descriptors: Descriptors, scratch: str, confinement: Confinement, parent: int) -> NoReturn:
-    """The whole life of a forked kernel; it ends by SIGKILL, or here if the server goes away."""
+    """Live the whole life of a forked kernel; it ends by SIGKILL, or here if the server goes away."""
     descriptors.place()
     confinement.apply(descriptors.ruleset, parent)
     os.closerange(SERVER_FD + 1, OPEN_FILES_LIMIT)
@@ -99,7 +99,7 @@ def _rehearse(channel: Channel) -> None:
 
 
 def _rehearse_calls(count: int) -> None:
-    """Call a tool that is not there: each question finds an answer that was written before it."""
+    """Call a tool that does not exist: the answer to each question was written before it."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         tools = Tools(Channel(ours.fileno(), ""))
@@ -110,7 +110,7 @@ def _rehearse_calls(count: int) -> None:
 
 
 def _flush(stream: TextIO | None) -> None:
-    """The code may have closed it, or put it there: what cannot be flushed is lost, as in any program, and no more."""
+    """Flush a stream that the code may have closed or replaced; if it cannot be flushed, only its text is lost."""
     try:
         if stream is not None:
             stream.flush()

@@ -58,7 +58,7 @@ def _compile(tree: ast.Module | ast.Expression, mode: str) -> CodeType:
 
 
 def _resolve_used(aliases: dict[str, str], survey: Survey) -> dict[str, str]:
-    """The aliases that this program may use: not those whose name it defines itself."""
+    """Return the aliases that this program may use: not those whose names it defines itself."""
     resolved = {}
     for name in aliases:
         if name in survey.used and name not in survey.bound:

@@ -1,15 +1,15 @@
-"""A result too large to show goes into a file as a whole; its head crosses, and how much there was.
+"""Results too large to show: the whole goes into a file; its head and its size cross to the server.
 
-What a client shows by itself, such as an image, counts for nothing here and crosses with the head.
+Attachments, such as images, count for nothing here and cross with the head.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from ot_kernel.stored_form import kind_of, write_form
+from ot_kernel.values import Encoded
 from ot_kernel.wire import Message
 
 MAX_RESULT = 1024 * 1024  # of text: more than that never crosses in a message, whatever an answer may show
@@ -21,8 +21,8 @@ _ATTACHMENTS = frozenset({"image", "audio", "resource"})
 _COLLECTIONS = frozenset({"tuple", "set", "frozenset", "dict"})
 
 
-def set_apart(encoded: Any, *, limit: int, write_file: Callable[[Iterable[bytes]], str]) -> Message | None:
-    """None for a result that an answer of `limit` characters may show; else the message about the file it is in.
+def set_apart(encoded: Encoded, *, limit: int, write_file: Callable[[Iterable[bytes]], str]) -> Message | None:
+    """Return None if an answer of `limit` characters may show the result; else the message about its file.
 
     Where the file cannot be written (it is larger than a run's file may be, there is no room) the head crosses alone.
     """
@@ -36,8 +36,8 @@ def set_apart(encoded: Any, *, limit: int, write_file: Callable[[Iterable[bytes]
     return {"op": "large", "name": name, "kind": kind_of(encoded), "head": head, "total": total}
 
 
-def _fits(encoded: Any, size: int) -> bool:
-    """Whether a value is small; looks at no more of it than that takes."""
+def _fits(encoded: Encoded, size: int) -> bool:
+    """True if a value is small; looks at no more of it than it takes to tell."""
     left, waiting = size, [encoded]
     while waiting and left >= 0:
         item = waiting.pop()
@@ -52,12 +52,12 @@ def _fits(encoded: Any, size: int) -> bool:
     return left >= 0
 
 
-def _size_of(item: Any) -> int:
+def _size_of(item: object) -> int:
     return len(item) + _QUOTES if isinstance(item, str) else _NUMBER
 
 
-def _count(encoded: Any) -> int:
-    """How many items, or characters, the whole has."""
+def _count(encoded: Encoded) -> int:
+    """Count the items, or the characters, of the whole."""
     match encoded:
         case {"$": "record", "v": [_, fields]}:
             return len(fields)
@@ -74,8 +74,8 @@ class _Head:
     def __init__(self) -> None:
         self._left = HEAD
 
-    def take(self, encoded: Any) -> Any:
-        """As much of it as there is room for."""
+    def take(self, encoded: Encoded) -> Encoded:
+        """Return as much of it as there is room for."""
         if isinstance(encoded, str):
             return self._take_text(encoded)
         self._left -= _NUMBER
@@ -87,15 +87,15 @@ class _Head:
             return self._take_tagged(encoded["$"], encoded["v"])
         return self._take_fields(encoded)
 
-    def _take_fields(self, fields: dict[str, Any]) -> dict[str, Any]:
-        head: dict[str, Any] = {}
+    def _take_fields(self, fields: dict[str, Encoded]) -> dict[str, Encoded]:
+        head: dict[str, Encoded] = {}
         for key, item in self._while_room(fields.items()):
             self._left -= _size_of(key)
             if self._left >= 0:
                 head[key] = self.take(item)
         return head
 
-    def _take_tagged(self, tag: str, content: Any) -> Any:
+    def _take_tagged(self, tag: str, content: Encoded) -> Encoded:
         if tag == "dict":
             return {"$": tag, "v": [[key, self.take(item)] for key, item in self._while_room(content)]}
         if tag in _COLLECTIONS:
@@ -117,7 +117,7 @@ class _Head:
         self._left -= _size_of(head)
         return head
 
-    def _while_room(self, items: Iterable[Any]) -> Iterator[Any]:
+    def _while_room(self, items: Iterable[Encoded]) -> Iterator[Encoded]:
         for item in items:
             if self._left <= 0:
                 return

@@ -7,11 +7,11 @@ import importlib.machinery
 import sys
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from ot_kernel.parallel import parallel
 from ot_kernel.stored_form import read_form
-from ot_kernel.values import UnsupportedValueError, decode, encode
+from ot_kernel.values import UnsupportedValueError, Value, decode, encode
 from ot_kernel.wire import Channel, Message
 
 
@@ -27,7 +27,7 @@ class ToolError(Exception):
 
 
 def build_error(kind: str, message: str) -> ToolError:
-    """The exception for a failed call: `kind` names a builtin, and any other word is a plain ToolError."""
+    """Build the exception for a failed call: `kind` names a builtin; any other word gives a plain ToolError."""
     builtin = getattr(builtins, kind, None)
     if not (isinstance(builtin, type) and issubclass(builtin, Exception)):
         return ToolError(message)
@@ -39,13 +39,13 @@ def build_error(kind: str, message: str) -> ToolError:
 
 
 class Tools:
-    """The kernel's side of every question about tools."""
+    """Asks the server everything about tools."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
 
-    def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Carry out one call and give its value; raises ToolError."""
+    def call(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        """Make one call and return its value; raises ToolError."""
         message: Message = {"op": "call", "tool": name, "args": [], "kwargs": {}}
         try:
             for value in args:
@@ -58,16 +58,16 @@ class Tools:
             raise UnsupportedValueError(error.reason, f"argument {which} of {name}(){error.where}") from None
         return self._value(message)
 
-    def attribute(self, pack: str, name: str) -> Any:
-        """What stands behind `pack.name`: None for a tool, else a value; raises AttributeError."""
+    def attribute(self, pack: str, name: str) -> Value:
+        """Look up `pack.name`: None for a tool, otherwise a value; raises AttributeError."""
         return self._value({"op": "attribute", "pack": pack, "name": name})
 
-    def describe(self, name: str) -> dict[str, Any]:
+    def describe(self, name: str) -> dict[str, Value]:
         """Documentation of a pack (`doc`, `names`) or of a tool (`doc`, `signature`)."""
-        description: dict[str, Any] = self._value({"op": "describe", "name": name})
+        description: dict[str, Value] = self._value({"op": "describe", "name": name})
         return description
 
-    def _value(self, message: Message) -> Any:
+    def _value(self, message: Message) -> Value:
         answer = self._channel.ask(message)
         error = answer.get("error")
         if error is not None:
@@ -76,8 +76,8 @@ class Tools:
             return self._stored(answer)
         return decode(answer.get("value"))
 
-    def _stored(self, answer: Message) -> Any:
-        """A value that came as a file, which another run has written."""
+    def _stored(self, answer: Message) -> Value:
+        """Read a value that came as a file, written by another run."""
         try:
             return read_form(self._channel.read_file(answer["file"]), answer["kind"])
         except (OSError, ValueError) as error:
@@ -94,20 +94,20 @@ class ToolProxy:
         self.__qualname__ = name
         self.__module__ = name.partition(".")[0]
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Value, **kwargs: Value) -> Value:
         return self._tools.call(self.__qualname__, args, kwargs)
 
     @property
-    def __signature__(self) -> Any:
+    def __signature__(self) -> object:
         import inspect  # noqa: PLC0415 - only for code that looks: what is loaded ahead makes every fork dearer
 
         text = self._tools.describe(self.__qualname__)["signature"].partition(".")[2]
-        scope: dict[str, Any] = {}
+        scope: dict[str, Value] = {}
         exec(f"from __future__ import annotations\ndef {text}: ...", scope)
-        # Not by our own name: that may be the one that a server uses, which is no identifier.
+        # Not by the proxy's name: that may be the name that a server uses, which is not an identifier.
         return inspect.signature(scope[text.partition("(")[0]])
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"{self.__qualname__} is a tool and has no attribute {name!r}; call it")
 
     def __repr__(self) -> str:
@@ -123,7 +123,7 @@ class PackProxy(ModuleType):
         self.__dict__.pop("__doc__")
         self.__tools__ = tools  # a name that no tool can have
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         if name == "__all__":
             return self.__dir__()  # for `from pack import *`
         if name.startswith("__") and name.endswith("__"):
@@ -139,9 +139,10 @@ class PackProxy(ModuleType):
         return f"<pack {self.__name__}>"
 
 
-def know_tool(pack: PackProxy, tool: str) -> Any:
-    """Remember that a pack has this tool. No method, whose name a tool could have."""
-    return pack.__dict__.setdefault(tool, ToolProxy(f"{pack.__name__}.{tool}", pack.__dict__["__tools__"]))
+def know_tool(pack: PackProxy, tool: str) -> ToolProxy:
+    """Remember that a pack has this tool. A function, because a tool could have the name of a method."""
+    proxy: ToolProxy = pack.__dict__.setdefault(tool, ToolProxy(f"{pack.__name__}.{tool}", pack.__dict__["__tools__"]))
+    return proxy
 
 
 class PackFinder:
@@ -165,17 +166,17 @@ class PackFinder:
         return self._packs[spec.name]
 
     def exec_module(self, module: ModuleType) -> None:
-        """A pack has nothing to execute here."""
+        """Do nothing: a pack has no code here."""
 
 
-def build_namespace(channel: Channel, pack_names: Iterable[str], aliases: dict[str, str]) -> dict[str, Any]:
-    """Packs by name and aliases by theirs; also makes packs importable."""
+def build_namespace(channel: Channel, pack_names: Iterable[str], aliases: dict[str, str]) -> dict[str, Value]:
+    """Return packs and aliases by name, and make packs importable."""
     tools = Tools(channel)
     packs = {name: PackProxy(name, tools) for name in pack_names}
     if "ot" in packs:
         packs["ot"].__dict__["parallel"] = parallel
     sys.meta_path.insert(0, PackFinder(packs))
-    names: dict[str, Any] = {**packs, "ToolError": ToolError}
+    names: dict[str, Value] = {**packs, "ToolError": ToolError}
     for alias, target in aliases.items():
         pack, _, tool = target.partition(".")
         if pack in packs:

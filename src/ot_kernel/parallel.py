@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+
+from ot_kernel.values import Value
 
 MAX_PARALLEL = 16
 
-Step = Callable[[], Any]
+Step = Callable[[], Value]
 
 
-def parallel(*calls: Step | Iterable[Step]) -> list[Any]:
-    """Make several calls at once and give their values in order; the first failure is raised when all have ended.
+def parallel(*calls: Step | Iterable[Step]) -> list[Value]:
+    """Make several calls at once and return their values in order; the first failure is raised when all have ended.
 
     Example:
         ot.parallel(lambda: demo.upper(text="a"), lambda: demo.upper(text="b"))
@@ -36,10 +37,10 @@ def _collect(calls: tuple[Step | Iterable[Step], ...]) -> list[Step]:
     return steps
 
 
-def _run_all(steps: list[Step]) -> list[tuple[Any, BaseException | None]]:
+def _run_all(steps: list[Step]) -> list[tuple[Value, BaseException | None]]:
     import threading  # noqa: PLC0415 - loaded ahead, it would cost every fork half a millisecond
 
-    outcomes: list[tuple[Any, BaseException | None]] = [(None, None)] * len(steps)
+    outcomes: list[tuple[Value, BaseException | None]] = [(None, None)] * len(steps)
     waiting = iter(range(len(steps)))
     taking = threading.Lock()
 
@@ -60,7 +61,7 @@ def _run_all(steps: list[Step]) -> list[tuple[Any, BaseException | None]]:
         try:
             thread.start()
         except RuntimeError:
-            break  # no memory for more: those there are do it all, and if there are none, we do
+            break  # no memory for more: the threads that exist do everything, or this one if there are none
         threads.append(thread)
     if not threads:
         work()

@@ -10,9 +10,8 @@ import itertools
 import linecache
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import CodeType, FrameType, ModuleType, TracebackType
-from typing import Any
 
 from ot_kernel.aliases import AliasCycle
 from ot_kernel.compiler import AWAIT, Program, compile_program
@@ -20,7 +19,7 @@ from ot_kernel.indentation import FILENAME
 from ot_kernel.large_results import ORDINARY, set_apart
 from ot_kernel.pack_proxy import PackProxy, ToolError, build_namespace, know_tool
 from ot_kernel.top_level_return import ENTRY, IMPORT_STAR
-from ot_kernel.values import UnsupportedValueError, encode
+from ot_kernel.values import UnsupportedValueError, Value, encode
 from ot_kernel.wire import Channel, Message
 
 INTERRUPT = signal.SIGUSR1
@@ -30,9 +29,12 @@ MAX_NOTES = 20
 _NOTHING = object()
 _INSPECT_COROUTINE = 0x80  # inspect.CO_COROUTINE
 
+_Scope = dict[str, Value]  # the globals of the code
+_Frame = tuple[int, str, str]  # line, function, source
+
 
 class RunInterrupted(BaseException):
-    """The server's clock ran out. No Exception: it must pass every `except Exception` of the code."""
+    """The time limit is over. Not an Exception: it must pass every `except Exception` of the code."""
 
     waiting: list[tuple[int, str]] | None = (
         None  # where coroutines waited, if it reached an event loop with nothing to do
@@ -46,7 +48,7 @@ def interrupt(_signum: int, _frame: FrameType | None) -> None:
 
 
 class ProgramRun:
-    """A request of the server, and what came of it as a message."""
+    """Runs the program of one request, and puts its outcome into a message."""
 
     def __init__(self, channel: Channel, request: Message) -> None:
         self._channel = channel
@@ -63,7 +65,7 @@ class ProgramRun:
             except BaseException as inner:  # noqa: BLE001 - it is made of the code's own objects
                 return _describe_indescribable(error, inner)
 
-    def _run(self) -> Any:
+    def _run(self) -> object:
         lines = io.StringIO(self._source, newline=None).readlines()  # split as Python does, and not at every \u2028
         linecache.cache[FILENAME] = (len(self._source), None, lines, FILENAME)
         request = self._request
@@ -75,8 +77,8 @@ class ProgramRun:
             self._channel.receive()  # "go on"; a program that may not is killed instead
         return self._execute(program, self._build_module(program))
 
-    def _build_module(self, program: Program) -> dict[str, Any]:
-        """The globals of a plain `__main__`, with the packs in it."""
+    def _build_module(self, program: Program) -> _Scope:
+        """Build the globals of a plain `__main__`, with the packs in them."""
         module = ModuleType("__main__")
         sys.modules["__main__"] = module
         scope = module.__dict__
@@ -92,15 +94,14 @@ class ProgramRun:
         scope[IMPORT_STAR] = lambda name: exec(f"from {name} import *", scope)
         return scope
 
-    def _execute(self, program: Program, scope: dict[str, Any]) -> Any:
+    def _execute(self, program: Program, scope: _Scope) -> object:
         if "asyncio" in self._source:
             _accept_plain_values()
         codes = [program.body, program.last] if program.last is not None else [program.body]
         if program.entry:
             exec(program.body, scope)
-            function = scope.pop(ENTRY)
-            codes = [function.__code__]
-        value = _NOTHING
+            codes = [scope.pop(ENTRY).__code__]
+        value: object = _NOTHING
         if any(code.co_flags & _INSPECT_COROUTINE for code in codes):
             waiting = _run_each(codes, scope)
             value = _run_in_loop(waiting) if "import" in self._source else _run_without_loop(waiting)
@@ -109,7 +110,7 @@ class ProgramRun:
                 value = eval(code, scope)
         return value if program.last is not None or program.entry else _NOTHING
 
-    def _reply_to(self, value: Any) -> Message:
+    def _reply_to(self, value: object) -> Message:
         if value is _NOTHING:
             return {"op": "nothing"}
         gc.disable()  # this process is about to end, and looking through a large result would take half of its time
@@ -140,7 +141,7 @@ class ProgramRun:
             "notes": _notes_of(error),
         }
 
-    def _frames(self, traceback: TracebackType | None) -> list[Any]:
+    def _frames(self, traceback: TracebackType | None) -> list[_Frame]:
         frames = []
         while traceback is not None:
             code = traceback.tb_frame.f_code
@@ -150,21 +151,21 @@ class ProgramRun:
             traceback = traceback.tb_next
         return frames
 
-    def _frame(self, line: int, function: str) -> list[Any]:
-        return [line, function, linecache.getline(FILENAME, line).strip()[:200]]
+    def _frame(self, line: int, function: str) -> _Frame:
+        return (line, function, linecache.getline(FILENAME, line).strip()[:200])
 
 
-async def _await_value(value: Any) -> Any:
-    """`await` on anything: what can be awaited is, and a plain value comes back as it is."""
+async def _await_value(value: Value) -> Value:
+    """Await anything: a plain value comes back as it is."""
     return await value if hasattr(type(value), "__await__") or _is_awaitable_generator(value) else value
 
 
-def _is_awaitable_generator(value: Any) -> bool:
+def _is_awaitable_generator(value: object) -> bool:
     return bool(getattr(getattr(value, "gi_code", None), "co_flags", 0) & 0x100)  # inspect.CO_ITERABLE_COROUTINE
 
 
-async def _run_each(codes: list[CodeType], scope: dict[str, Any]) -> Any:
-    value: Any = _NOTHING
+async def _run_each(codes: list[CodeType], scope: _Scope) -> object:
+    value: Value = _NOTHING
     for code in codes:
         value = eval(code, scope)
         if code.co_flags & _INSPECT_COROUTINE:
@@ -172,8 +173,8 @@ async def _run_each(codes: list[CodeType], scope: dict[str, Any]) -> Any:
     return value
 
 
-def _run_without_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Code that imports nothing has nothing to wait for but tools, and those answer at once."""
+def _run_without_loop(coroutine: Coroutine[object, None, object]) -> object:
+    """Run code that imports nothing: it can wait only for tools, and those answer at once."""
     try:
         coroutine.send(None)
     except StopIteration as end:
@@ -181,7 +182,7 @@ def _run_without_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
     raise RuntimeError("the code waits for something that needs an event loop: import asyncio")
 
 
-def _run_in_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
+def _run_in_loop(coroutine: Coroutine[object, None, object]) -> object:
     import asyncio  # noqa: PLC0415 - large, and most programs never wait
 
     with asyncio.Runner() as runner:
@@ -192,8 +193,8 @@ def _run_in_loop(coroutine: Coroutine[Any, Any, Any]) -> Any:
             raise
 
 
-def _suspended_at(coroutine: Any) -> list[tuple[int, str]]:
-    """The author's lines at which coroutines wait for each other, outermost first."""
+def _suspended_at(coroutine: object) -> list[tuple[int, str]]:
+    """Find the author's lines at which coroutines wait for each other, outermost first."""
     places = []
     while coroutine is not None:
         frame = getattr(coroutine, "cr_frame", None)
@@ -205,17 +206,17 @@ def _suspended_at(coroutine: Any) -> list[tuple[int, str]]:
 
 
 def _accept_plain_values() -> None:
-    """Let asyncio's functions take what a tool gave at once as if it were still to come."""
+    """Let asyncio's functions accept the value of a tool, which is already there, in place of an awaitable."""
     import asyncio  # noqa: PLC0415 - only for a program that names it
 
-    async def ready(value: Any) -> Any:
+    async def ready(value: object) -> object:
         return value
 
-    def wrap(value: Any) -> Any:
+    def wrap(value: object) -> object:
         return value if asyncio.isfuture(value) or hasattr(type(value), "__await__") else ready(value)
 
-    def accepting(function: Any, *, several: bool) -> Any:
-        def call(*args: Any, **kwargs: Any) -> Any:
+    def accepting(function: Callable[..., object], *, several: bool) -> Callable[..., object]:
+        def call(*args: object, **kwargs: object) -> object:
             values = [wrap(value) for value in args] if several else [wrap(args[0]), *args[1:]]
             return function(*values, **kwargs)
 
@@ -226,7 +227,7 @@ def _accept_plain_values() -> None:
 
 
 def _describe_indescribable(error: BaseException, inner: BaseException) -> Message:
-    """An error whose parts cannot be read, or that the clock overtook while they were."""
+    """Describe an error whose parts cannot be read, or were being read when the time ran out."""
     if isinstance(inner, RunInterrupted):
         return {"op": "interrupted", "frames": []}
     message = f"(its text could not be read: {type(inner).__name__})"
@@ -234,7 +235,7 @@ def _describe_indescribable(error: BaseException, inner: BaseException) -> Messa
 
 
 def _message_of(error: BaseException) -> str:
-    """What the exception says of itself; its own code may fail at that."""
+    """Return what the exception says about itself; its own code may fail at that."""
     try:
         if isinstance(error, SyntaxError):
             text = str(error.msg)
@@ -256,7 +257,7 @@ def _type_name(error: BaseException) -> str:
 
 
 def _ran(traceback: TracebackType) -> bool:
-    """Whether it came from running code; the parser says MemoryError for what is nested too deeply."""
+    """True if running code raised it; the parser says MemoryError where code is nested too deeply."""
     last = traceback
     while last.tb_next is not None:
         last = last.tb_next
@@ -266,7 +267,7 @@ def _ran(traceback: TracebackType) -> bool:
 def _notes_of(error: BaseException) -> list[str]:
     notes = [_cut(str(note)) for note in itertools.islice(getattr(error, "__notes__", ()), MAX_NOTES)]
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
-        notes.append("A file of a run, and what it prints, may be 64 MB at most.")
+        notes.append("A run may write at most 64 MB to a file, or to its output.")
     elif isinstance(error, PermissionError) and not isinstance(error, ToolError):
         notes.append(_REFUSED)
     elif isinstance(error, EOFError):
@@ -280,6 +281,6 @@ def _notes_of(error: BaseException) -> list[str]:
 
 
 _REFUSED = (
-    "A run can only touch its own scratch folder, and starts no processes and opens no connections; "
-    "files, commands and the network are reached through packs: ot.packs() lists them."
+    "A run can only touch its own scratch folder; it cannot start processes or open connections. "
+    "Files, commands and the network are reached through packs: ot.packs() lists them."
 )

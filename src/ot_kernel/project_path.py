@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any
+
+from ot_kernel.values import Value
 
 
 class ProjectPath:
@@ -17,7 +18,7 @@ class ProjectPath:
 
     __slots__ = ("attrs", "path", "project")
 
-    def __init__(self, project: str, path: str | PurePath, attrs: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, project: str, path: str | PurePath, attrs: Mapping[str, Value] | None = None) -> None:
         self.project = project
         self.path = PurePath(path)
         self.attrs = dict(attrs or {})
@@ -28,7 +29,7 @@ class ProjectPath:
     def __truediv__(self, other: str | PurePath | ProjectPath) -> ProjectPath:
         return self._same_project(self.path / str(other))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in self.attrs:
@@ -41,7 +42,7 @@ class ProjectPath:
             return lambda *args, **kwargs: self._wrap(value(*args, **kwargs))
         return self._wrap(value)
 
-    def _wrap(self, value: Any) -> Any:
+    def _wrap(self, value: Value) -> Value:
         return self._same_project(value) if isinstance(value, PurePath) else value
 
     def __fspath__(self) -> str:

@@ -1,17 +1,29 @@
-"""What a program refers to: the names it binds itself, and the tools it is certain to call."""
+"""The names that a program binds itself, and the tools that it is certain to call."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 from collections.abc import Collection
-from typing import Any
-
-Reference = dict[str, Any]
+from typing import TypedDict
 
 _GIVEN = {*dir(builtins), "__annotations__", "__builtins__", "__file__", "ToolError"}
 # Whoever uses one of these can bind a name without writing it down.
 _BINDERS = {"exec", "eval", "globals", "locals", "vars", "setattr", "builtins", "__builtins__", "__import__"}
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_Capture = ast.MatchAs | ast.MatchStar | ast.MatchMapping
+
+
+class Reference(TypedDict):
+    """A call of `pack.tool` that is certain to be made; `open` if it unpacks arguments, so that more may come."""
+
+    pack: str
+    tool: str
+    keywords: list[str]
+    positional: int
+    open: bool
+    line: int
 
 
 class Survey(ast.NodeVisitor):
@@ -28,7 +40,7 @@ class Survey(ast.NodeVisitor):
             self.visit(statement)
 
     def references(self, packs: Collection[str], aliases: dict[str, str]) -> list[Reference]:
-        """Calls of `name.tool(...)`, or of an alias, where neither the program nor Python defines the name."""
+        """Find calls of `name.tool(...)`, or of an alias, where neither the program nor Python defines the name."""
         if self.has_star_import or self.used & _BINDERS:
             return []
         defined = self.bound | (_GIVEN - set(packs))
@@ -47,7 +59,7 @@ class Survey(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         (self.used if isinstance(node.ctx, ast.Load) else self.bound).add(node.id)
 
-    def _visit_definition(self, node: Any) -> None:
+    def _visit_definition(self, node: _Definition) -> None:
         self.bound.add(node.name)
         self.generic_visit(node)
 
@@ -69,7 +81,7 @@ class Survey(ast.NodeVisitor):
             self.bound.add(node.name)
         self.generic_visit(node)
 
-    def _visit_capture(self, node: Any) -> None:
+    def _visit_capture(self, node: _Capture) -> None:
         name = node.rest if isinstance(node, ast.MatchMapping) else node.name
         if name:
             self.bound.add(name)
@@ -84,21 +96,20 @@ class Survey(ast.NodeVisitor):
         self.has_await = True
         self.generic_visit(node)
 
-    def _visit_try(self, node: Any) -> None:
-        """Inside the guarded part a call may be meant to fail; handlers and the rest are ordinary code."""
+    def _visit_try(self, node: ast.Try | ast.TryStar) -> None:
+        """Leave out the guarded part, where a call may be meant to fail; handlers and the rest are ordinary code."""
         self._tries += 1
         for statement in node.body:
             self.visit(statement)
         self._tries -= 1
-        for part in (node.handlers, node.orelse, node.finalbody):
-            for statement in part:
-                self.visit(statement)
+        for part in (*node.handlers, *node.orelse, *node.finalbody):
+            self.visit(part)
 
     visit_Try = visit_TryStar = _visit_try
 
 
 def _target(function: ast.expr, defined: set[str], aliases: dict[str, str]) -> tuple[str, str] | None:
-    """Pack and tool that a call names, if it names them outright."""
+    """Return the pack and the tool of a call that names them outright."""
     match function:
         case ast.Attribute(value=ast.Name(id=pack), attr=tool) if pack not in defined:
             return pack, tool

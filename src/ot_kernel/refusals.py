@@ -6,7 +6,6 @@ The barrier is seccomp; this only replaces a bare "Operation not permitted" by t
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 _PROCESSES = frozenset(
     {"subprocess.Popen", "os.fork", "os.forkpty", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"}
@@ -15,11 +14,11 @@ _UNIX_FAMILY = 1
 
 
 def explain_refusals() -> None:
-    """Raise PermissionError with a sentence; for good, as audit hooks cannot be removed."""
+    """Raise PermissionError with a sentence from now on; audit hooks cannot be removed."""
     sys.addaudithook(_refuse)
 
 
-def _refuse(event: str, args: tuple[Any, ...]) -> None:
+def _refuse(event: str, args: tuple[object, ...]) -> None:
     if event in _PROCESSES:
         raise PermissionError("a run cannot start processes")
     if (event == "socket.__new__" and args[1] != _UNIX_FAMILY) or event == "socket.getaddrinfo":

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
 
-from ot_kernel.values import loads
+from ot_kernel.values import Encoded, Value, loads
 
 TEXT, VALUE = "text", "value"
 _CHUNK = 1000  # items written at once
@@ -25,13 +24,13 @@ _to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _to_lines = json.JSONEncoder(separators=(_BREAK, ":"), check_circular=False).encode  # only of what holds no container
 
 
-def kind_of(encoded: Any) -> str:
-    """Which of the two forms an encoded value has."""
+def kind_of(encoded: Encoded) -> str:
+    """Name the form of an encoded value: TEXT or VALUE."""
     return TEXT if _text_of(encoded) is not None else VALUE
 
 
-def write_form(encoded: Any) -> Iterator[bytes]:
-    """The stored form of a value that `values.encode` has made ready, piece by piece."""
+def write_form(encoded: Encoded) -> Iterator[bytes]:
+    """Write the stored form of an encoded value, piece by piece."""
     text = _text_of(encoded)
     if text is not None:
         for start in range(0, len(text), _SLICE):
@@ -50,8 +49,8 @@ def write_form(encoded: Any) -> Iterator[bytes]:
             yield _to_json(encoded).encode("ascii")
 
 
-def read_form(data: bytes, kind: str) -> Any:
-    """The value again; raises ValueError where the form is broken."""
+def read_form(data: bytes, kind: str) -> Value:
+    """Read the value back; raises ValueError where the form is broken."""
     if kind != TEXT:
         return loads(data)
     try:
@@ -60,7 +59,7 @@ def read_form(data: bytes, kind: str) -> Any:
         return data.decode("utf-8", "replace")
 
 
-def _text_of(encoded: Any) -> str | None:
+def _text_of(encoded: Encoded) -> str | None:
     if isinstance(encoded, str):
         return encoded
     match encoded:
@@ -69,8 +68,8 @@ def _text_of(encoded: Any) -> str | None:
     return None
 
 
-def _item_lines(items: list[Any]) -> Iterator[str]:
-    """The lines of a list, a chunk at a time."""
+def _item_lines(items: list[Encoded]) -> Iterator[str]:
+    """Write the lines of a list, a chunk at a time."""
     for start in range(0, len(items), _CHUNK):
         chunk = items[start : start + _CHUNK]
         if _SCALARS.issuperset(map(type, chunk)):
@@ -79,8 +78,8 @@ def _item_lines(items: list[Any]) -> Iterator[str]:
             yield _BREAK.join(map(_to_json, chunk))
 
 
-def _field_lines(fields: dict[str, Any]) -> Iterator[str]:
-    """The lines of a mapping, a chunk at a time."""
+def _field_lines(fields: dict[str, Encoded]) -> Iterator[str]:
+    """Write the lines of a mapping, a chunk at a time."""
     waiting = iter(fields.items())
     while chunk := dict(islice(waiting, _CHUNK)):
         if _SCALARS.issuperset(map(type, chunk.values())):

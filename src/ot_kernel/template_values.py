@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-from typing import Any
 
 
 class TemplateValueError(ValueError):
@@ -21,8 +20,8 @@ def insert_values(tree: ast.Module, values: dict[str, str]) -> None:
     _Insertion(values).visit(tree)
 
 
-def as_literal(text: str) -> Any:
-    """A number, true, false or null if the text is one; else the text itself."""
+def as_literal(text: str) -> str | float | None:
+    """Return a number, true, false or null if the text is one; otherwise the text itself."""
     try:
         value = json.loads(text, parse_constant=_refuse_word)
     except (ValueError, RecursionError):
@@ -31,7 +30,7 @@ def as_literal(text: str) -> Any:
 
 
 def _refuse_word(word: str) -> None:
-    """JSON as Python reads it knows NaN and Infinity; here they are words like any other."""
+    """Refuse NaN and Infinity, which Python's JSON knows; here they are words like any other."""
     raise ValueError(word)
 
 
@@ -41,7 +40,7 @@ class _Insertion(ast.NodeTransformer):
         self._places = re.compile("|".join(map(re.escape, values)))
         self._places_in_bytes = re.compile(self._places.pattern.encode())
 
-    def visit(self, node: ast.AST) -> Any:
+    def visit(self, node: ast.AST) -> ast.AST:
         match node:
             case ast.Name(id=name) if name in self._values and isinstance(node.ctx, ast.Load):
                 return ast.copy_location(ast.Constant(as_literal(self._values[name])), node)

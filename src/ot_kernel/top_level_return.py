@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeVar
 
 from ot_kernel.indentation import FILENAME
 
@@ -13,15 +13,19 @@ ENTRY = "__run__"
 IMPORT_STAR = "__import_star__"
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_Capture = ast.MatchAs | ast.MatchStar | ast.MatchMapping
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 def has_top_level_return(tree: ast.Module) -> bool:
-    """Whether a `return` stands outside every function and class."""
+    """True if a `return` stands outside every function and class."""
     return any(True for _ in _in_module_scope(tree.body, ast.Return))
 
 
 def wrap_in_function(tree: ast.Module) -> ast.Module:
-    """A module that defines the function ENTRY, which does what the tree does and gives its value."""
+    """Return a module that defines the function ENTRY, which does what the tree does and returns its value."""
     for node in _in_module_scope(tree.body, (ast.Yield, ast.YieldFrom)):
         raise SyntaxError("'yield' outside function", (FILENAME, node.lineno, node.col_offset + 1, None))
     bound = _GlobalNames(tree).names
@@ -32,7 +36,7 @@ def wrap_in_function(tree: ast.Module) -> ast.Module:
         body[-1] = ast.copy_location(ast.Return(last.value), last)
     if bound:
         body.insert(0, ast.Global(sorted(bound)))
-    make: Any = ast.AsyncFunctionDef if _waits(tree) else ast.FunctionDef
+    make: type[ast.AsyncFunctionDef | ast.FunctionDef] = ast.AsyncFunctionDef if _waits(tree) else ast.FunctionDef
     no_arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     function = make(name=ENTRY, args=no_arguments, body=body, decorator_list=[], returns=None)
     if sys.version_info >= (3, 12):
@@ -41,7 +45,7 @@ def wrap_in_function(tree: ast.Module) -> ast.Module:
 
 
 def _count_opening_statements(tree: ast.Module) -> int:
-    """How many statements only a module can open with: its docstring, and imports from `__future__` right after it."""
+    """Count the statements that only a module can open with: its docstring, then imports from `__future__`."""
     count = int(ast.get_docstring(tree, clean=False) is not None)
     while isinstance(statement := tree.body[count], ast.ImportFrom) and statement.module == "__future__":
         count += 1
@@ -53,8 +57,8 @@ def _waits(tree: ast.Module) -> bool:
     return any(getattr(node, "is_async", True) for node in _in_module_scope(tree.body, kinds))
 
 
-def _in_module_scope(body: list[ast.stmt], kind: type[ast.AST] | tuple[type[ast.AST], ...]) -> Iterator[Any]:
-    """Nodes of a kind that stand outside every function and class."""
+def _in_module_scope(body: list[ast.stmt], kind: type[_Node] | tuple[type[_Node], ...]) -> Iterator[_Node]:
+    """Find the nodes of a kind that stand outside every function and class."""
     waiting: list[ast.AST] = list(body)
     while waiting:
         node = waiting.pop()
@@ -63,11 +67,11 @@ def _in_module_scope(body: list[ast.stmt], kind: type[ast.AST] | tuple[type[ast.
         waiting.extend(_outer_parts(node) if isinstance(node, _SCOPES) else ast.iter_child_nodes(node))
 
 
-def _outer_parts(scope: Any) -> list[ast.AST]:
-    """What a function or class evaluates where it is defined: decorators, defaults, annotations, bases."""
+def _outer_parts(scope: _Scope) -> list[ast.AST]:
+    """Return what a function or class evaluates where it is defined: decorators, defaults, annotations, bases."""
     if isinstance(scope, ast.ClassDef):
         return [*scope.decorator_list, *scope.bases, *scope.keywords]
-    parts = [*scope.args.defaults, *filter(None, scope.args.kw_defaults)]
+    parts: list[ast.AST] = [*scope.args.defaults, *filter(None, scope.args.kw_defaults)]
     if isinstance(scope, ast.Lambda):
         return parts
     annotated = [node for node in ast.walk(scope.args) if isinstance(node, ast.arg)]
@@ -86,7 +90,7 @@ class _GlobalNames(ast.NodeVisitor):
         if not isinstance(node.ctx, ast.Load):
             self.names.add(node.id)
 
-    def _visit_scope(self, node: Any) -> None:
+    def _visit_scope(self, node: _Scope) -> None:
         if not isinstance(node, ast.Lambda):
             self.names.add(node.name)
         for part in _outer_parts(node):
@@ -94,8 +98,8 @@ class _GlobalNames(ast.NodeVisitor):
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _visit_scope
 
-    def _visit_comprehension(self, node: Any) -> None:
-        """Its loop names stay inside; only `:=` reaches out."""
+    def _visit_comprehension(self, node: _Comprehension) -> None:
+        """Visit only what `:=` binds: the loop names of a comprehension stay inside it."""
         for child in ast.walk(node):
             if isinstance(child, ast.NamedExpr):
                 self.visit(child.target)
@@ -111,7 +115,7 @@ class _GlobalNames(ast.NodeVisitor):
             self.names.add(node.name)
         self.generic_visit(node)
 
-    def _visit_capture(self, node: Any) -> None:
+    def _visit_capture(self, node: _Capture) -> None:
         name = node.rest if isinstance(node, ast.MatchMapping) else node.name
         if name:
             self.names.add(name)
@@ -123,7 +127,7 @@ class _GlobalNames(ast.NodeVisitor):
 class _ModuleOnly(ast.NodeTransformer):
     """Two statements that a function does not allow: an annotation on a global name, and a star import."""
 
-    def _keep(self, node: Any) -> Any:
+    def _keep(self, node: ast.AST) -> ast.AST:
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _keep

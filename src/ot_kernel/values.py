@@ -15,13 +15,22 @@ import importlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 MAX_DEPTH = 100
 MAX_DRAINED = 10_000
 MAX_COLLISIONS = 1_000
 # json refuses integers beyond sys.get_int_max_str_digits(); hexadecimal has no such limit.
 _PLAIN_INT = 10**18
+
+
+Value: TypeAlias = Any
+"""A value of the vocabulary, or one that code hopes is in it."""
+
+Encoded: TypeAlias = Any
+"""A value as JSON's types, tagged where it is not one of them; what comes from elsewhere is hostile until decoded."""
+
+_Tagged: TypeAlias = tuple[str, Value]
 
 
 class UnsupportedValueError(TypeError):
@@ -33,16 +42,16 @@ class UnsupportedValueError(TypeError):
         self.where = where
 
 
-class Record(dict[str, Any]):
-    """A dataclass, pydantic model or named tuple, on the other side: fields by attribute and by key."""
+class Record(dict[str, Value]):
+    """A dataclass, pydantic model or named tuple that has crossed: fields by attribute and by key."""
 
     __slots__ = ("record_name",)
 
-    def __init__(self, name: str, fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+    def __init__(self, name: str, fields: Mapping[str, Value] | Iterable[tuple[str, Value]]) -> None:
         super().__init__(fields)
         self.record_name = name
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         try:
             return self[name]
         except KeyError:
@@ -50,7 +59,7 @@ class Record(dict[str, Any]):
             raise AttributeError(f"{self.record_name} has no field {name!r}; it has {fields}") from None
 
     def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
-        """A named tuple or frozen dataclass may be a key or a member of a set, and so may what it becomes."""
+        """Hash by fields: what was a named tuple or frozen dataclass may be a key or a member of a set."""
         return hash(frozenset(self.items()))
 
     def __repr__(self) -> str:
@@ -94,7 +103,7 @@ class Audio(Attachment):
 
 
 class Resource:
-    """What an MCP server calls a resource: an address, and its text or bytes where they came along."""
+    """A resource of an MCP server: an address, and its text or bytes if they came along."""
 
     __slots__ = ("data", "mime_type", "name", "text", "uri")
 
@@ -117,12 +126,12 @@ class Resource:
         return f"Resource({self.uri!r})"
 
 
-def dumps(value: Any, *, where: str = "") -> str:
+def dumps(value: object, *, where: str = "") -> str:
     """Write a value as tagged JSON, in ASCII, so that lone surrogates survive as escapes."""
     return json.dumps(encode(value, where=where), separators=(",", ":"))
 
 
-def loads(text: str | bytes) -> Any:
+def loads(text: str | bytes) -> Value:
     """Read tagged JSON back; raises ValueError for anything else."""
     try:
         return decode(json.loads(text))
@@ -130,7 +139,7 @@ def loads(text: str | bytes) -> Any:
         raise ValueError("not a tagged value: nested too deeply") from error
 
 
-def encode(value: Any, *, where: str = "") -> Any:
+def encode(value: object, *, where: str = "") -> Encoded:
     """Turn a value into JSON's types; raises UnsupportedValueError at the place that has no form."""
     try:
         return _encode(value, ())
@@ -139,8 +148,8 @@ def encode(value: Any, *, where: str = "") -> Any:
         raise UnsupportedValueError(error.reason, place if len(place) <= 200 else f"{place[:80]}...") from None
 
 
-def _encode(value: Any, parents: tuple[int, ...]) -> Any:
-    """Where something has no form is put together on the way out, so that the way in does not pay for it."""
+def _encode(value: Value, parents: tuple[int, ...]) -> Encoded:
+    """Encode one level. The place of something without a form is put together on the way out, when it is needed."""
     kind = type(value)
     if (
         kind is str
@@ -170,8 +179,8 @@ def _encode(value: Any, parents: tuple[int, ...]) -> Any:
     return {"$": tag, "v": content}
 
 
-def _encode_items(items: Iterable[Any], parents: tuple[int, ...]) -> list[Any]:
-    encoded: list[Any] = []
+def _encode_items(items: Iterable[object], parents: tuple[int, ...]) -> list[Encoded]:
+    encoded: list[Encoded] = []
     try:
         for item in items:
             encoded.append(item if type(item) is str else _encode(item, parents))  # noqa: PERF401 - counts how far
@@ -181,11 +190,11 @@ def _encode_items(items: Iterable[Any], parents: tuple[int, ...]) -> list[Any]:
     return encoded
 
 
-def _encode_dict(value: Mapping[Any, Any], parents: tuple[int, ...]) -> Any:
-    key: Any = None
+def _encode_dict(value: Mapping[object, object], parents: tuple[int, ...]) -> Encoded:
+    key: object = None
     try:
         if "$" not in value and all(type(name) is str for name in value):
-            fields: dict[str, Any] = {}
+            fields: dict[object, Encoded] = {}
             for key, item in value.items():
                 fields[key] = item if type(item) is str else _encode(item, parents)
             return fields
@@ -204,16 +213,16 @@ class _UnsupportedKeyError(UnsupportedValueError):
     """The key of a mapping, not what it stands for."""
 
 
-def _encode_key(key: Any, parents: tuple[int, ...]) -> Any:
+def _encode_key(key: object, parents: tuple[int, ...]) -> Encoded:
     try:
         return _encode(key, parents)
     except UnsupportedValueError as error:
         raise _UnsupportedKeyError(error.reason, error.where) from None
 
 
-def _tag(value: Any) -> tuple[str, Any]:
-    """The kind of a value that is not JSON's own, and its content one level down."""
-    base: Any  # of any type at all: its own attributes tell what it is
+def _tag(value: Value) -> _Tagged:
+    """Return the kind of a value that JSON does not have, and its content one level down."""
+    base: Value  # of any type at all: its own attributes tell what it is
     for base in type(value).__mro__:
         encoder = _ENCODERS.get((base.__module__, base.__qualname__))
         if encoder is not None:
@@ -237,12 +246,12 @@ def _tag(value: Any) -> tuple[str, Any]:
     raise UnsupportedValueError(f"a value of type {type(value).__name__} cannot cross between code and tools", "")
 
 
-def _record(value: Any, fields: dict[str, Any]) -> tuple[str, Any]:
+def _record(value: object, fields: dict[str, Value]) -> _Tagged:
     return "record", [type(value).__qualname__, fields]
 
 
-def _drain(iterator: Iterator[Any]) -> list[Any]:
-    items: list[Any] = []
+def _drain(iterator: Iterator[Value]) -> list[Value]:
+    items: list[Value] = []
     for item in iterator:
         if len(items) == MAX_DRAINED:
             raise UnsupportedValueError(f"an iterator of more than {MAX_DRAINED:,} items; take a part of it", "")
@@ -254,16 +263,16 @@ def _text64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def _encode_int(value: int) -> tuple[str, Any]:
+def _encode_int(value: int) -> _Tagged:
     return "int", hex(value)
 
 
-def _encode_float(value: float) -> tuple[str, Any]:
+def _encode_float(value: float) -> _Tagged:
     return "float", repr(float(value))
 
 
 # Bases that are matched by identity, after records: subclasses such as enums and named tuples come by here.
-_PLAIN_BASES: dict[type, Callable[[Any], tuple[str, Any]]] = {
+_PLAIN_BASES: dict[type, Callable[[Value], _Tagged]] = {
     str: lambda v: ("str", str.__str__(v)),
     int: lambda v: _encode_int(int(v)),
     float: _encode_float,
@@ -285,7 +294,7 @@ _PLAIN_BASES: dict[type, Callable[[Any], tuple[str, Any]]] = {
     ),
 }
 
-_ENCODERS: dict[tuple[str, str], Callable[[Any], tuple[str, Any]]] = {
+_ENCODERS: dict[tuple[str, str], Callable[[Value], _Tagged]] = {
     ("datetime", "datetime"): lambda v: ("datetime", v.isoformat()),
     ("datetime", "date"): lambda v: ("date", v.isoformat()),
     ("datetime", "time"): lambda v: ("time", v.isoformat()),
@@ -302,7 +311,7 @@ _ENCODERS: dict[tuple[str, str], Callable[[Any], tuple[str, Any]]] = {
 _CONTAINERS = frozenset({"tuple", "set", "frozenset", "list", "record", "project_path"})
 
 
-def decode(value: Any) -> Any:
+def decode(value: Encoded) -> Value:
     """Build the value that its JSON form stands for; raises ValueError for a broken form, whatever is wrong with it."""
     try:
         return _decode(value)
@@ -310,7 +319,7 @@ def decode(value: Any) -> Any:
         raise ValueError(f"not a tagged value: {error}") from error
 
 
-def _decode(value: Any) -> Any:
+def _decode(value: Encoded) -> Value:
     kind = type(value)
     if kind is list:
         return [_decode(item) for item in value]
@@ -321,58 +330,58 @@ def _decode(value: Any) -> Any:
     return _DECODERS[value["$"]](value["v"])
 
 
-def _decode_members(content: Any) -> list[Any]:
-    """What is to be hashed. Numbers can be chosen to share one hash, and enough of those stop whoever collects them."""
+def _decode_members(content: Encoded) -> list[Value]:
+    """Decode what will be hashed. Enough numbers that share one hash, chosen on purpose, would stop the server."""
     members = [_decode(item) for item in content]
     if len(members) - len({hash(member) for member in members}) > MAX_COLLISIONS:
         raise ValueError("not a tagged value: too many members share a hash")
     return members
 
 
-def _decode_dict(pairs: Any) -> dict[Any, Any]:
+def _decode_dict(pairs: Encoded) -> dict[Value, Value]:
     keys = _decode_members(key for key, _ in pairs)
     return dict(zip(keys, (_decode(item) for _, item in pairs), strict=True))
 
 
-def _decode_record(content: Any) -> Record:
+def _decode_record(content: Encoded) -> Record:
     name, fields = content
     return Record(_text(name), _decode(fields).items())
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if type(value) is not str:
         raise TypeError(f"{type(value).__name__} where text should be")
     return value
 
 
-def _text_or_none(value: Any) -> str | None:
+def _text_or_none(value: object) -> str | None:
     return None if value is None else _text(value)
 
 
-def _library_type(module: str, name: str) -> Callable[[Any], Any]:
-    """A decoder that imports its type when the first such value arrives."""
+def _library_type(module: str, name: str) -> Callable[[Encoded], Value]:
+    """Return a decoder that imports its type when the first such value arrives."""
     return lambda text: getattr(importlib.import_module(module), name)(text)
 
 
-def _from_iso(name: str) -> Callable[[Any], Any]:
+def _from_iso(name: str) -> Callable[[Encoded], Value]:
     return lambda text: getattr(importlib.import_module("datetime"), name).fromisoformat(text)
 
 
-def _decode_fraction(content: Any) -> Any:
+def _decode_fraction(content: Encoded) -> Value:
     numerator, denominator = content
     return importlib.import_module("fractions").Fraction(int(numerator, 16), int(denominator, 16))
 
 
-def _decode_project_path(content: Any) -> Any:
+def _decode_project_path(content: Encoded) -> Value:
     project, path, attrs = _decode(content)
     return importlib.import_module("ot_kernel.project_path").ProjectPath(_text(project), _text(path), attrs)
 
 
-def _decode_attachment(kind: type[Attachment]) -> Callable[[Any], Attachment]:
+def _decode_attachment(kind: type[Attachment]) -> Callable[[Encoded], Attachment]:
     return lambda content: kind(base64.b64decode(content[0]), _text(content[1]))
 
 
-def _decode_resource(content: Any) -> Resource:
+def _decode_resource(content: Encoded) -> Resource:
     uri, text, data, mime_type, name = content
     return Resource(
         _text(uri),
@@ -383,7 +392,7 @@ def _decode_resource(content: Any) -> Resource:
     )
 
 
-_DECODERS: dict[str, Callable[[Any], Any]] = {
+_DECODERS: dict[str, Callable[[Encoded], Value]] = {
     "int": lambda v: int(v, 16),
     "float": float,
     "str": _text,

@@ -32,12 +32,12 @@ _to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode 
 
 
 def pack(message: Message) -> bytes:
-    """One message as JSON, without its length."""
+    """Write one message as JSON, without its length."""
     return _to_json(message).encode("ascii")
 
 
 def frame(payload: bytes) -> bytes:
-    """A payload with its length in front."""
+    """Put its length in front of a payload."""
     return HEADER.pack(len(payload)) + payload
 
 
@@ -55,7 +55,7 @@ def unpack(payload: bytes) -> Message:
 class Channel:
     """The kernel's end: blocking, and shared by all threads of the code.
 
-    Whoever waits for an answer and finds nobody reading reads for everyone, so that no thread of our own is needed.
+    Whoever waits for an answer and finds nobody reading reads for everyone, so that no extra thread is needed.
     """
 
     def __init__(self, fd: int, scratch: str) -> None:
@@ -82,7 +82,7 @@ class Channel:
         return pack({"op": "file", "name": self.write_file([payload])})
 
     def write_file(self, pieces: Iterable[bytes]) -> str:
-        """Put something into the scratch folder for the server to take; gives its name. Raises OSError."""
+        """Write a file into the scratch folder for the server to take, and return its name. Raises OSError."""
         self._spilled += 1
         name = f"{SPILL_PREFIX}{self._spilled}"
         with open(os.path.join(self._scratch, name), "xb") as file:
@@ -90,7 +90,7 @@ class Channel:
         return name
 
     def read_file(self, name: str) -> bytes:
-        """What the server has put into the scratch folder, which is then gone from there."""
+        """Read and remove a file that the server has put into the scratch folder."""
         path = os.path.join(self._scratch, os.path.basename(name))
         with open(path, "rb") as file:
             content = file.read()
@@ -106,7 +106,7 @@ class Channel:
                 os.sched_yield()
 
     def receive(self) -> Message:
-        """The next message; only for the time before code runs, when there is one thread."""
+        """Read the next message; only before code runs, while there is one thread."""
         size = HEADER.unpack(self._take(HEADER.size))[0]
         message = unpack(self._take(size))
         if message.get("op") == "file":
@@ -114,7 +114,7 @@ class Channel:
         return message
 
     def _take(self, size: int) -> bytes:
-        """The next bytes; header and payload of a short message come with one read."""
+        """Read the next bytes; header and payload of a short message come with one read."""
         while len(self._incoming) < size:
             part = os.read(self._fd, max(size - len(self._incoming), _READ_AHEAD))
             if not part:
@@ -156,7 +156,7 @@ class Channel:
             os.set_blocking(self._fd, True)
 
     def _hang_bell(self) -> LockType:
-        """A lock that is released when something has arrived."""
+        """Return a lock that is released when something has arrived."""
         bell = allocate_lock()
         bell.acquire()
         self._bells.append(bell)

@@ -16,10 +16,10 @@ import select
 import signal
 import socket
 import sys
-from typing import Any
 
 from ot_confinement import Allowance, Confinement, build_confinement
 from ot_kernel import child
+from ot_kernel.wire import Message
 
 MAX_REQUEST = 64 * 1024
 FIRST_FREE_FD = child.SERVER_FD + 1
@@ -93,11 +93,11 @@ class Zygote:
         status = os.waitpid(pid, 0)[1]
         self._tell({"ended": number, "status": status}, [])
 
-    def _tell(self, message: dict[str, Any], fds: list[int]) -> None:
+    def _tell(self, message: Message, fds: list[int]) -> None:
         socket.send_fds(self._control, [json.dumps(message).encode()], fds)
 
 
-def main(control_fd: int, settings: dict[str, Any]) -> None:
+def main(control_fd: int, settings: Message) -> None:
     """Run as the whole program of the zygote's process."""
     control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE_FD))
     _reserve_kernel_descriptors(control_fd)
@@ -121,7 +121,7 @@ def main(control_fd: int, settings: dict[str, Any]) -> None:
     try:
         zygote.serve()
     except (BrokenPipeError, ConnectionResetError):
-        pass  # the server died; its scratch folders are ours to clear
+        pass  # the server died; nobody else will clear its scratch folders
     zygote.end_kernels()
     import shutil  # noqa: PLC0415 - only now: it would be copied into every kernel
 
@@ -129,7 +129,7 @@ def main(control_fd: int, settings: dict[str, Any]) -> None:
 
 
 def _reserve_kernel_descriptors(control_fd: int) -> None:
-    """Keep the low numbers for what each kernel puts there, so that nothing of ours is overwritten in it."""
+    """Keep the low numbers for what each kernel puts there, so that a kernel overwrites nothing of the zygote's."""
     os.close(control_fd)
     while (fd := os.open(os.devnull, os.O_RDONLY)) < FIRST_FREE_FD:
         pass

@@ -22,7 +22,7 @@ _RUN_LINE = re.compile(r'File "<run>", line (\d{1,9})\b')  # code can write ther
 
 
 class Kernel:
-    """Handlers are set by whoever runs a program in it; what arrives is hostile until checked."""
+    """One kernel process. Whoever runs a program in it sets the handlers; what arrives is hostile until checked."""
 
     def __init__(self, number: int, pid: int, sock: socket.socket, fds: tuple[int, int, int], scratch: Path) -> None:
         self.number = number
@@ -48,13 +48,13 @@ class Kernel:
     # -- messages
 
     def send(self, message: Message) -> bytes:
-        """Send a message, and give it as it was sent; one too large for a frame goes through the scratch folder."""
+        """Send a message and return it as it was sent; one too large for a frame goes through the scratch folder."""
         payload = pack(message)
         self.send_payload(payload)
         return payload
 
     def send_payload(self, payload: bytes) -> None:
-        """Send what is already packed."""
+        """Send a message that is already packed."""
         if self._closed:
             return
         if self._lost is not None:
@@ -126,7 +126,7 @@ class Kernel:
         return payload
 
     def read_spilled(self, message: Message) -> tuple[Message, bytes]:
-        """A message that came as a file, and as it came. Blocking: call it on a thread. Raises RunRefusedError."""
+        """Read a message that came as a file: unpacked, and as it came. Blocks. Raises RunRefusedError."""
         name = message.get("name")
         with open(self.open_file(name), "rb") as file:
             if os.fstat(file.fileno()).st_size > MAX_SPILL:
@@ -139,20 +139,20 @@ class Kernel:
             raise RunRefusedError(f"a message of the kernel could not be read: {error}") from error
 
     def open_file(self, name: object) -> int:
-        """A descriptor of a file that the kernel has written for us, whatever it is by now. Raises RunRefusedError."""
+        """Open a file that the kernel has written for the server, whatever it is by now. Raises RunRefusedError."""
         if not isinstance(name, str) or not name.startswith(SPILL_PREFIX) or "/" in name:
-            raise RunRefusedError("the kernel named a file that is none of its messages")
+            raise RunRefusedError("the kernel named a file that is not one of its messages")
         try:
             descriptor = os.open(self.scratch / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             raise RunRefusedError(f"a message of the kernel could not be read: {error}") from error
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise RunRefusedError("the kernel named something that is no file")
+            raise RunRefusedError("the kernel named something that is not a file")
         return descriptor
 
     def reserve_file(self) -> str:
-        """The name of a new file that is to be put into the scratch folder for the kernel; on whatever thread."""
+        """Return the name of a new file for the kernel in the scratch folder; on any thread."""
         return f"{SPILL_PREFIX}s{next(self._file_numbers)}"
 
     # -- signals and what is left behind
@@ -166,7 +166,7 @@ class Kernel:
                 pass  # it has ended; the zygote will say how
 
     def printed(self) -> tuple[str, int]:
-        """What the code wrote, head and tail, and how many bytes between them were left out."""
+        """Return head and tail of what the code wrote, and how many bytes between them were left out."""
         size = os.fstat(self._output).st_size
         head = os.pread(self._output, PRINTED_HEAD, 0)
         if size <= PRINTED_HEAD + PRINTED_TAIL:
@@ -176,11 +176,11 @@ class Kernel:
         return text, size - len(head) - len(tail)
 
     def open_printed(self) -> int:
-        """A descriptor of all that the code wrote. Its position is the code's own: read by offset only."""
+        """Open all that the code wrote. The position is shared with the code: read by offset only."""
         return os.dup(self._output)
 
     def dumped_line(self) -> int | None:
-        """The author's line that the main thread was at, if the process could still be made to say."""
+        """Return the author's line that the main thread was at, if the process could still say so."""
         text = os.pread(self._dump, 64 * 1024, 0).decode("utf-8", "replace")
         main_thread = text.rpartition("most recent call first")[2]
         found = _RUN_LINE.search(main_thread)
@@ -198,7 +198,7 @@ class Kernel:
             os.close(fd)
 
     def _lose(self, reason: str) -> None:
-        """Nothing more will be read or written: the other side is gone or not to be trusted."""
+        """Stop reading and writing: the other side is gone or cannot be trusted."""
         if not self._closed and self._lost is None:
             self._lost = reason
             self._stop_listening()
@@ -210,4 +210,4 @@ class Kernel:
 
 
 def ignore(_: object) -> None:
-    """A handler for when nobody listens."""
+    """Ignore a message: nobody listens."""

@@ -11,7 +11,7 @@ MAX_ENTRIES = 20_000
 
 
 def measure_scratch(folder: Path, limit: int) -> int:
-    """Bytes in a folder; more than `limit` as soon as that is certain, also where there is too much to count."""
+    """Count the bytes in a folder; more than `limit` as soon as that is certain, or there is too much to count."""
     total, entries, waiting = 0, 0, [str(folder)]
     while waiting and total <= limit:
         try:

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -66,10 +65,10 @@ class KernelSupply:
 
     @asynccontextmanager
     async def take(self) -> AsyncIterator[Kernel]:
-        """A kernel that nobody has used; it is killed afterwards, whatever happened."""
+        """Hand out a kernel that nobody has used; it is killed afterwards, whatever happened."""
         async with self._slots:
             kernel = await self._next()
-            kernel.on_message = kernel.on_lost = ignore  # what it says from now on is not to be believed
+            kernel.on_message = kernel.on_lost = ignore  # what it says from now on may be the code's
             self._in_use.add(kernel)
             self._schedule_watch()
             try:
@@ -97,7 +96,7 @@ class KernelSupply:
             raise
 
     def _withdraw(self, future: asyncio.Future[Kernel]) -> None:
-        """Nobody waits any more; a kernel that arrived in that very moment is still warm."""
+        """Stop waiting for a kernel; one that arrived at that very moment is kept warm."""
         if future in self._waiting:
             self._waiting.remove(future)
         elif future.done() and not future.cancelled() and future.exception() is None:
@@ -127,7 +126,7 @@ class KernelSupply:
                 self._zygote_lost()
 
     def keep_warm(self, count: int) -> None:
-        """Hold so many kernels ready from now on; those there are too many of are used up first."""
+        """Keep this many kernels ready from now on; surplus ones are used up first."""
         self._settings = self._settings.model_copy(update={"warm": count})
         self._schedule_refill()
 
@@ -167,7 +166,7 @@ class KernelSupply:
                 return
             self._handle(json.loads(data), fds)
 
-    def _handle(self, message: dict[str, Any], fds: list[int]) -> None:
+    def _handle(self, message: Message, fds: list[int]) -> None:
         if "kernel" in message:
             self._asked = max(0, self._asked - 1)
             self.started += 1
@@ -227,7 +226,7 @@ class KernelSupply:
             self._loop.run_in_executor(None, clear_folder, kernel.scratch)
 
     def _discard(self, kernel: Kernel) -> None:
-        """A kernel that ended before it ran anything is replaced; what it said last is the only clue to why."""
+        """Replace a kernel that ended before it ran anything; what it said last is the only clue to why."""
         if kernel in self._ready:
             self._ready.remove(kernel)
         elif self._starting.pop(kernel.number, None) is None:
@@ -240,7 +239,7 @@ class KernelSupply:
         self._schedule_refill()
 
     def _zygote_lost(self) -> None:
-        """Its kernels die with it; runs in flight report their crash, and a new zygote takes over."""
+        """Start a new zygote: the kernels died with the old one, and runs in flight report their crash."""
         self._loop.remove_reader(self._zygote.control.fileno())
         self._zygote.control.close()
         if self._closing:
@@ -318,7 +317,7 @@ def _overrun(kernel: Kernel, what: str) -> None:
 
 
 def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
-    """One message of the zygote with the descriptors that came along; they are not inherited by our children."""
+    """Receive one message of the zygote and its descriptors, which child processes do not inherit."""
     space = socket.CMSG_SPACE(4 * array.array("i").itemsize)
     data, ancillary, _, _ = control.recvmsg(4096, space, socket.MSG_CMSG_CLOEXEC)
     fds = array.array("i")
@@ -330,7 +329,7 @@ def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
 
 @asynccontextmanager
 async def open_supply(zygote: ZygoteProcess) -> AsyncIterator[KernelSupply]:
-    """The supply on a zygote that is already starting; closing it leaves no process and no scratch folder behind."""
+    """Open the supply on a zygote that is already starting; closing it leaves no process and no scratch folder."""
     supply = KernelSupply(zygote)
     supply.start()
     try:

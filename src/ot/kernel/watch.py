@@ -1,4 +1,4 @@
-"""What a kernel really uses: the limit it was given counts promises, this counts pages."""
+"""The memory that a kernel really uses: its own limit counts promises, this counts pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def measure_memory(pid: int) -> int:
-    """Resident bytes of a process; 0 if it has ended."""
+    """Return the resident bytes of a process; 0 if it has ended."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             return int(file.read().split()[1]) * _PAGE

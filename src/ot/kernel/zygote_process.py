@@ -1,4 +1,4 @@
-"""The zygote as a process of the server's: started before anything heavy is imported, so that it is ready in time."""
+"""The zygote's process: started before the server imports anything heavy, so that it is ready in time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ END_LIMIT = 2.0  # seconds for a zygote whose control socket was closed
 
 @dataclass(slots=True)
 class ZygoteProcess:
-    """A started zygote: its process, our end of its control socket, and the folder of all scratch folders."""
+    """A started zygote: its process, the server's end of its control socket, and the folder of all scratch folders."""
 
     process: subprocess.Popen[bytes]
     control: socket.socket
@@ -100,7 +100,7 @@ def launch_zygote(settings: ExecutionSettings, *, system: str = sys.platform) ->
             pass_fds=[theirs.fileno()],
             env={},
             cwd="/",
-            start_new_session=True,  # a Ctrl-C in the terminal is for the server, which ends us in order
+            start_new_session=True,  # a Ctrl-C in the terminal is for the server, which ends the zygote in order
         )
     ours.setblocking(False)
     zygote = ZygoteProcess(process, ours, scratch_root, settings, asked=settings.warm)
@@ -121,7 +121,7 @@ def _require_means(settings: ExecutionSettings, system: str) -> None:
 
 
 def end_zygote(zygote: ZygoteProcess) -> None:
-    """End it with its kernels, and clear what they wrote; one that has ended already is no mistake."""
+    """End it with its kernels, and clear what they wrote; it may have ended already."""
     zygote.control.close()
     if zygote.process.stdout is not None:
         zygote.process.stdout.close()
@@ -134,7 +134,7 @@ def end_zygote(zygote: ZygoteProcess) -> None:
 
 
 def _readable(packages: list[str]) -> Iterator[str]:
-    """The interpreter and its libraries, and facts about the system that code expects to find."""
+    """List the interpreter, its libraries, and facts about the system that code expects to find."""
     yield from (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), *packages)
     yield str(Path(ot_kernel.__file__).parent)
     yield os.path.join(sys.base_prefix, "lib")
@@ -144,13 +144,13 @@ def _readable(packages: list[str]) -> Iterator[str]:
 
 
 def _without_nested(paths: Iterable[str]) -> tuple[str, ...]:
-    """Each place once, by its real name, and none that lies in another: a rule for each is made at every fork."""
+    """Keep each place once, by its real name, and none inside another: every fork makes a rule for each."""
     real = sorted({os.path.realpath(path) for path in paths})
     return tuple(path for path in real if not any(path.startswith(f"{other}/") for other in real))
 
 
 def _scratch_parent() -> str | None:
-    """Memory, where there is plenty: a folder is made and removed with every run, which costs a disk dearly."""
+    """Choose memory where there is plenty: every run makes and removes a folder, which is slow on a disk."""
     try:
         facts = os.statvfs(_MEMORY_FILES)
     except OSError:

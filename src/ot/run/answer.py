@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from ot.output import Attached
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the caller of run() gets: text, and images, audio or resources beside it; `cut` where it is not all."""
+    """The text of an answer, and images, audio or resources beside it; `cut` if something is left out."""
 
     text: str
     is_error: bool = False
-    attachments: tuple[Any, ...] = ()
+    attachments: tuple[Attached, ...] = ()
     cut: bool = False

@@ -19,19 +19,19 @@ class RunClock:
         self._scope = anyio.CancelScope()
 
     def remaining(self) -> float:
-        """Seconds left."""
+        """Return the seconds that are left."""
         return self._left if self._holds else self._left - (anyio.current_time() - self._since)
 
     @contextmanager
     def limit(self) -> Iterator[anyio.CancelScope]:
-        """Cancel what happens inside when the time is up; `cancelled_caught` tells whether it came to that."""
+        """Cancel what happens inside when the time is up; `cancelled_caught` says that this happened."""
         self._set_deadline()
         with self._scope:
             yield self._scope
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Stand still meanwhile: a person is asked, or an environment is being installed."""
+        """Stop the clock meanwhile: a person is asked, or an environment is being installed."""
         if not self._holds:
             self._left = self.remaining()
         self._holds += 1

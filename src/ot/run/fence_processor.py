@@ -58,7 +58,7 @@ class _Fence(NamedTuple):
 
 
 def read_command(command: str) -> str:
-    """The code (or `$snippet`) of a command; raises CommandTooLargeError or LegacyPrefixError."""
+    """Return the code (or `$snippet`) of a command; raises CommandTooLargeError or LegacyPrefixError."""
     if len(command) * 4 > MAX_COMMAND:
         size = len(command.encode("utf-8", "surrogatepass"))
         if size > MAX_COMMAND:
@@ -68,7 +68,7 @@ def read_command(command: str) -> str:
 
 
 def strip_fences(command: str) -> str:
-    """What stands inside the command's fences; a command without fences comes back unchanged."""
+    """Return the code inside the command's fences; a command without fences comes back unchanged."""
     if "```" in command or "~~~" in command:
         fences = list(itertools.islice(_find_fences(command), _MOST_FENCES + 1))
         code = _join(command, fences)
@@ -88,7 +88,7 @@ def _find_fences(text: str) -> Iterator[_Fence]:
 
 
 def _next_fence(text: str, position: int, marker: str = "") -> re.Match[str] | None:
-    """The next fence outside strings and comments; with a marker, the next one that closes it."""
+    """Find the next fence outside strings and comments; with a marker, the next one that closes it."""
     for token in _TOKEN.finditer(text, position):
         if token.lastgroup != "fence" or not token[0].lstrip().startswith(marker):
             continue
@@ -99,7 +99,7 @@ def _next_fence(text: str, position: int, marker: str = "") -> re.Match[str] | N
 
 
 def _is_bare(text: str, token: re.Match[str]) -> bool:
-    """Whether nothing stands behind a fence on its line."""
+    """True if nothing follows a fence on its line."""
     rest = _REST_OF_LINE.match(text, token.end())
     return rest is not None and not rest["word"] and rest["end"] is not None
 
@@ -124,7 +124,7 @@ def _read_fence(text: str, opening: re.Match[str]) -> _Fence | None:
 
 
 def _one_line_of_tildes(text: str, opening: re.Match[str], marker: str) -> _Fence | None:
-    """`~~~ code ~~~`: tildes inside a line are no fence of their own, for they are also an operator."""
+    """Read `~~~ code ~~~`: tildes inside a line do not open a fence, because they are also an operator."""
     newline = text.find("\n", opening.end())
     stop = len(text) if newline < 0 else newline
     line = text[opening.end() : stop].strip()
@@ -134,12 +134,12 @@ def _one_line_of_tildes(text: str, opening: re.Match[str], marker: str) -> _Fenc
 
 
 def _opens_by_itself(first: str, rest: str) -> bool:
-    """Whether tildes without an end are a fence: `~~~x` alone is an expression."""
+    """True if tildes without an end are a fence: `~~~x` alone is an expression."""
     return first.strip(_BLANK).lower() in ("", *_PYTHON) and bool(rest.strip())
 
 
 def _resume_after(text: str, closing: re.Match[str] | None) -> int:
-    """Where to look for the next fence; one that names Python where an end was due opens the next block."""
+    """Find where to look for the next fence; one that names Python where an end was due opens the next block."""
     if closing is None:
         return len(text)
     rest = _REST_OF_LINE.match(text, closing.end())
@@ -149,13 +149,13 @@ def _resume_after(text: str, closing: re.Match[str] | None) -> int:
 
 
 def _split_language(text: str) -> tuple[str, str]:
-    """The code of a one-line fence, and its language if that is Python."""
+    """Return the code of a one-line fence, and its language if that is Python."""
     word, _, code = text.partition(" ")
     return (code.strip(), "python") if word.lower() in _PYTHON else (text, "")
 
 
 def _read_opening_line(first: str, rest: str) -> tuple[str, str]:
-    """The language that the line of an opening fence names, and the code that already stands on it."""
+    """Return the language that an opening fence names, and the code that already stands on its line."""
     if _ATTRIBUTES.fullmatch(first) and rest.strip():
         words = first.strip("{} .").split()
         return (words[0].lower() if words else ""), ""
@@ -166,12 +166,12 @@ def _read_opening_line(first: str, rest: str) -> tuple[str, str]:
 
 
 def _trim(code: str) -> str:
-    """Without the line end in front of the closing fence."""
+    """Remove the line end in front of the closing fence."""
     return code.rstrip(" \t").removesuffix("\n").removesuffix("\r")
 
 
 def _dedent(code: str, margin: str) -> str:
-    """Every line without the indentation of the fence itself, and no more."""
+    """Remove the indentation of the fence itself from every line, and no more."""
     return re.sub(rf"^[ \t]{{1,{len(margin)}}}+", "", code, flags=re.MULTILINE) if margin else code
 
 
@@ -192,7 +192,7 @@ def _is_only_fence(command: str) -> bool:
 
 
 def _strip_inline(command: str) -> str:
-    """The code between single (or double) backticks that enclose the whole command."""
+    """Return the code between single (or double) backticks that enclose the whole command."""
     text = command.strip()
     marker = "``" if text.startswith("``") else "`"
     inner = text[len(marker) : -len(marker)]
@@ -202,7 +202,7 @@ def _strip_inline(command: str) -> str:
 
 
 def _repair_spaces(code: str) -> str:
-    """Odd spaces outside strings, where Python refuses them, become what they look like."""
+    """Replace odd spaces outside strings, where Python refuses them, by what they look like."""
     if code.isascii() or code.lstrip().startswith("$"):
         return code
     return _TOKEN.sub(lambda token: _ordinary(token[0]) if token.lastgroup == "odd" else token[0], code)

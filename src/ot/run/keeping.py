@@ -1,4 +1,4 @@
-"""What is too long for an answer goes into the store, while the kernel that has it still lives."""
+"""Puts what is too long for an answer into the store, while the kernel that has it still lives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Keeping:
         self._results = results
 
     async def keep(self, outcome: Outcome, kernel: Kernel, *, limit: int) -> Outcome:
-        """The outcome, with what it has too much of in the store."""
+        """Return the outcome, with what is too long for an answer in the store."""
         printed = outcome.printed
         if printed.dropped or len(printed.text) > limit:
             outcome = replace(outcome, printed=await self._keep_printed(printed, kernel))
@@ -31,7 +31,7 @@ class Keeping:
         return outcome
 
     async def keep_value(self, outcome: Value) -> Value:
-        """A value that has crossed whole."""
+        """Keep a value that has crossed whole."""
         try:
             return replace(outcome, stored=await self._results.keep_value(outcome.value))
         except ResultNotKeptError as error:

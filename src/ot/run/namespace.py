@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from ot.config.models import ProjectSettings
 from ot.errors import UnknownProjectError, UnknownToolError
@@ -16,7 +15,7 @@ PROJECTS = "proj"
 
 
 class Namespace:
-    """What a kernel may ask about packs. One for the whole server: it follows the registry."""
+    """Answers what a kernel asks about packs. One for the whole server: it follows the registry."""
 
     def __init__(
         self, registry: ToolRegistry, aliases: Mapping[str, str], projects: Mapping[str, ProjectSettings]
@@ -26,18 +25,18 @@ class Namespace:
         self._projects = projects
 
     def apply(self, aliases: Mapping[str, str], projects: Mapping[str, ProjectSettings]) -> None:
-        """Runs that begin from now on find these."""
+        """Use these in runs that begin from now on."""
         self._aliases = dict(aliases)
         self._projects = projects
 
     def request(self, code: str, values: Mapping[str, str], *, limit: int) -> bytes:
-        """The message that starts a run whose answer has room for `limit` characters."""
+        """Build the message that starts a run whose answer has room for `limit` characters."""
         packs = self.registry.pack_names()
         message = {"code": code, "values": values, "packs": packs, "aliases": self._aliases, "limit": limit}
         return json.dumps(message, separators=(",", ":")).encode("ascii")
 
-    def attribute(self, pack: str, name: str) -> Any:
-        """None where `pack.name` is a tool; a project's path; else raises UnknownToolError."""
+    def attribute(self, pack: str, name: str) -> ProjectPath | None:
+        """Return None if `pack.name` is a tool, or a project's path; raises UnknownToolError."""
         tools = self.registry.pack(pack).tools
         if name in tools or self.registry.has(f"{pack}.{name}"):
             return None
@@ -51,8 +50,8 @@ class Namespace:
             raise UnknownProjectError(name, functions=functions, projects=list(self._projects))
         return ProjectPath(name, project.path, project.attrs)
 
-    def describe(self, name: str) -> dict[str, Any]:
-        """Documentation for `help()`, `dir()` and `inspect`: of a pack, or of one of its tools."""
+    def describe(self, name: str) -> dict[str, str | list[str]]:
+        """Document a pack, or one of its tools, for `help()`, `dir()` and `inspect`."""
         pack_name, _, tool = name.partition(".")
         if tool:
             definition = self.registry.get(name)
@@ -63,7 +62,7 @@ class Namespace:
 
 
 def _document(tool: ToolDefinition) -> str:
-    """What `help(pack.tool)` shows: everything its author wrote."""
+    """Write what `help(pack.tool)` shows: everything its author wrote."""
     docs = tool.docs
     arguments = "\n".join(f"    {name}: {text}" for name, text in docs.arguments.items())
     example = "\n".join(f"    {line}" for line in docs.example.splitlines())

@@ -1,9 +1,8 @@
-"""What a run came to, before it is text."""
+"""The outcome of a run, before it is text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from ot.errors import OneToolError
 from ot.results.store import Stored
@@ -32,13 +31,13 @@ class CodeError:
 
     @property
     def line(self) -> int | None:
-        """Where the author should look first: the innermost of their own lines."""
+        """The line that the author should look at first: the innermost of their own."""
         return self.frames[-1].line if self.frames else None
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What the code wrote to stdout and stderr, in the order it wrote it; `dropped` bytes are not in the text.
+    """The output of the code, stdout and stderr in the order of writing; `dropped` bytes are not in the text.
 
     `stored` where all of it is too long for an answer and is kept.
     """
@@ -50,7 +49,7 @@ class Printed:
 
 @dataclass(frozen=True, slots=True)
 class LargeValue:
-    """Where a value is that is too large to cross: a file in the scratch folder, of a kind of stored form."""
+    """A value too large to cross: the name of its file in the scratch folder, and the kind of its stored form."""
 
     name: str
     kind: str
@@ -60,10 +59,10 @@ class LargeValue:
 class Value:
     """The run gave a value (None included); with `total`, `value` is only the first of so many items or characters.
 
-    The whole is then `large`, as long as the kernel lives, and `stored` afterwards; or it is not kept, and why.
+    The whole is then `large` while the kernel lives and `stored` afterwards, or `not_kept` says why it is not.
     """
 
-    value: Any
+    value: object
     printed: Printed = field(default_factory=Printed)
     total: int | None = None
     large: LargeValue | None = None
@@ -90,7 +89,7 @@ Outcome = Value | Nothing | Failure
 
 
 def error_kind(outcome: Outcome) -> str:
-    """The name of what went wrong; empty where nothing did."""
+    """Name what went wrong; empty if nothing did."""
     if not isinstance(outcome, Failure):
         return ""
     return outcome.error.type[:MAX_NAME] if isinstance(outcome.error, CodeError) else type(outcome.error).__name__

@@ -1,4 +1,4 @@
-"""What people and clients put in front of a command: a trigger word, or the prompt of a Python session."""
+"""The prefixes of a command: a trigger word, or the prompt of a Python session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PROMPT = re.compile(r"\s*+>>>")
 
 
 def strip_prefix(command: str) -> str:
-    """The command without its prefix, on the same lines as before; raises LegacyPrefixError for `!onetool`.
+    """Return the command without its prefix, on the same lines as before; raises LegacyPrefixError for `!onetool`.
 
     A session with prompts on several lines is read as doctest reads it: lines behind `>>>` and `...` are code, the
     others are what the session printed, and become empty lines.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from mcp_core.json_types import Schema
 from ot.errors import (
     CallError,
     PreflightError,
@@ -37,7 +37,7 @@ class Reference:
 
 def judge(references: Iterable[Reference], registry: ToolRegistry) -> None:
     """Raise PreflightError with everything that is certain to fail; the same mistake is named on its first line."""
-    problems: dict[tuple[Any, ...], tuple[int, CallError]] = {}
+    problems: dict[tuple[object, ...], tuple[int, CallError]] = {}
     for reference in references:
         problem = _find_problem(reference, registry)
         if problem is not None:
@@ -73,7 +73,7 @@ def _argument_problems(reference: Reference, definition: ToolDefinition) -> Iter
 
 
 def _binding_problems(reference: Reference, definition: ToolDefinition, names: list[str]) -> Iterator[str]:
-    """What is wrong with a call whose arguments are all written out."""
+    """Find what is wrong with a call whose arguments are all written out."""
     count = 0 if definition.variadic else reference.positional
     if count > len(names):
         yield f"{count} positional arguments given, it takes at most {len(names)}"
@@ -85,6 +85,6 @@ def _binding_problems(reference: Reference, definition: ToolDefinition, names: l
     yield from (f"{definition.shown_name(name)} is missing" for name in missing)
 
 
-def _is_closed(schema: dict[str, Any]) -> bool:
-    """Whether a name outside the properties is certain to be refused."""
+def _is_closed(schema: Schema) -> bool:
+    """True if a name outside the properties is certain to be refused."""
     return schema.get("additionalProperties") is False and "patternProperties" not in schema

@@ -62,7 +62,7 @@ def _render_value(outcome: Value, limit: int, registry: ToolRegistry) -> Answer:
 
 
 def _how_much(rendered: Rendered, outcome: Value) -> str:
-    """`total` of an outcome counts characters for text, and items for everything else."""
+    """Say how much is shown. An outcome's `total` counts characters for text, and items for everything else."""
     if rendered.shown:
         return f"{rendered.shown:,} of {outcome.total or rendered.items:,} items shown"
     start = f"The first {len(rendered.text):,}"
@@ -73,7 +73,7 @@ def _how_much(rendered: Rendered, outcome: Value) -> str:
 
 
 def _below(printed: Printed, text: str, limit: int) -> str:
-    """What the code printed, in the room that the rest of the answer leaves, and the rest on lines of its own."""
+    """Put what the code printed, in the room that is left for it, above the rest of the answer."""
     above = _excerpt(printed) if printed.stored else _shorten(printed, max(limit - len(text), limit // 2))
     if above and not above.endswith("\n"):
         above += "\n"
@@ -81,7 +81,7 @@ def _below(printed: Printed, text: str, limit: int) -> str:
 
 
 def _fit(text: str, room: int) -> str:
-    """Beginning and end of an error's text: its first line says what happened, its last what to do."""
+    """Keep beginning and end of an error's text: its first line says what happened, its last what to do."""
     text = escape_surrogates(text)
     if len(text) <= room:
         return text
@@ -91,7 +91,7 @@ def _fit(text: str, room: int) -> str:
 
 
 def _excerpt(printed: Printed) -> str:
-    """Beginning and end of what was printed and is stored, and where the rest can be read."""
+    """Show beginning and end of stored output, and say where the rest can be read."""
     assert printed.stored is not None
     facts, handle = printed.stored.facts, printed.stored.handle
     half = _MOST_STORED_PRINTED // 2
@@ -105,7 +105,7 @@ def _excerpt(printed: Printed) -> str:
 
 
 def _shorten(printed: Printed, room: int) -> str:
-    """Beginning and end of what was printed: a program says last what matters most."""
+    """Show beginning and end of the output: a program says last what matters most."""
     text = printed.text
     if len(text) > room:
         room = max(room - _FOR_NOTES, room // 2)
@@ -134,7 +134,7 @@ def _cut(text: str, most: int = _MOST_MESSAGE) -> str:
 
 
 def _places(frames: tuple[Frame, ...]) -> list[str]:
-    """The author's lines from the outermost to the one that failed; a recursion is one of them."""
+    """List the author's lines from the outermost to the one that failed; a recursion counts as one."""
     places = []
     for frame, same in itertools.groupby(frames):
         count = sum(1 for _ in same)

@@ -1,11 +1,11 @@
-"""A run in progress: what its kernel asks is answered, until it ends one way or another."""
+"""A run in progress: answers what its kernel asks, and finds out how it ended."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import anyio
 
@@ -46,17 +46,17 @@ _NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeE
 
 
 class _Call(NamedTuple):
-    """What the code asks of a tool."""
+    """One call that the code makes."""
 
     number: int
     tool: str
-    positional: list[Any]
-    keywords: dict[str, Any]
+    positional: list[object]
+    keywords: dict[str, object]
     payload: bytes  # as it was asked
 
 
 class RunInProgress:
-    """Answers what the kernel asks until it has an outcome. No call that it started outlives it."""
+    """Answers what the kernel asks until there is an outcome. No call outlives it."""
 
     def __init__(
         self, kernel: Kernel, executor: ToolExecutor, namespace: Namespace, *, limit: float, memory: int, caller: Caller
@@ -89,7 +89,7 @@ class RunInProgress:
         }
 
     def _asking(self, ask: Ask | None) -> Ask | None:
-        """The caller's way to ask a person; a run does not lose time while somebody thinks."""
+        """Wrap the caller's way to ask a person: a run loses no time while somebody thinks."""
         if ask is None:
             return None
 
@@ -144,7 +144,7 @@ class RunInProgress:
                 await anyio.sleep(0.01)
 
     async def _post_mortem(self) -> Outcome:
-        """The kernel is gone without an answer: say how it died, and where if it could tell."""
+        """Find out how a kernel died that left no answer, and at which line if it could tell."""
         with anyio.move_on_after(STATUS_WAIT):
             await self._kernel.ended.wait()
         line = self._kernel.dumped_line()
@@ -157,7 +157,7 @@ class RunInProgress:
     def _printed(self) -> Printed:
         return Printed(*self._kernel.printed())
 
-    def _value(self, value: Any, message: Message) -> Value:
+    def _value(self, value: object, message: Message) -> Value:
         total = message.get("total")
         if total is None:
             return Value(value, self._printed())
@@ -228,7 +228,7 @@ class RunInProgress:
     def _on_describe(self, message: Message) -> None:
         self._answer(message["id"], lambda: self._executor.redactor.value(self._namespace.describe(message["name"])))
 
-    def _answer(self, number: int, question: Callable[[], Any]) -> None:
+    def _answer(self, number: int, question: Callable[[], object]) -> None:
         try:
             self._kernel.send({"id": number, "value": encode(question())})
         except CallError as error:
@@ -258,7 +258,7 @@ class RunInProgress:
             self._kernel.send({"id": call.number, "error": {"kind": "TypeError", "message": reason}})
 
     async def _tell_progress(self, tool: str) -> None:
-        """One step for each call; who listens decides how often it wants to hear."""
+        """Report one step for each call; the listener decides how often it wants to hear."""
         self._made += 1
         if self._caller.progress is not None:
             await self._caller.progress(self._made, None, tool)
@@ -278,7 +278,7 @@ class _ToKernel:
         self._kernel = kernel
         self._number = number
 
-    def pack(self, value: Any) -> bytes:
+    def pack(self, value: object) -> bytes:
         if type(value) is StoredValue:  # it goes as the file it is; nothing of it is decoded here
             name = self._kernel.reserve_file()
             return pack({"id": self._number, "file": name, "kind": value.copy_to(self._kernel.scratch / name)})
@@ -289,7 +289,7 @@ class _ToKernel:
 
 
 def _decoded(message: Message) -> Message:
-    """The message, with the values in it read; takes time with their size, so a large one is read on a thread."""
+    """Decode the values in a message; this takes time by their size, so a large one is decoded on a thread."""
     match message["op"]:
         case "call":
             message["args"] = [decode(item) for item in message["args"]]

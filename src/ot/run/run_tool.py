@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from mcp_core.json_types import JsonObject
 from ot.caller import Caller
 from ot.config.values import RUN_TOOL
 from ot.context import current
@@ -41,7 +40,7 @@ def register_run(registry: ToolRegistry, runner: Runner) -> None:
         timeout=_DAY,
     )
 
-    async def run(arguments: dict[str, Any]) -> Any:
+    async def run(arguments: JsonObject) -> object:
         context = current()
         outer = context.caller
         if context.depth or outer.remaining is not None:

@@ -28,7 +28,7 @@ LONG_COMMAND = 50_000  # characters
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What the configuration says about runs."""
+    """The settings of runs."""
 
     timeout: float  # seconds
     memory: int  # bytes
@@ -59,11 +59,11 @@ class Runner:
         self._settings = settings
 
     def apply(self, settings: RunSettings) -> None:
-        """Runs that begin from now on go by these."""
+        """Use these settings for runs that begin from now on."""
         self._settings = settings
 
     async def run(self, command: str, *, caller: Caller = NOBODY) -> Answer:
-        """Run one command and word what came of it; only cancellation is raised."""
+        """Run one command and word its outcome; only cancellation is raised."""
         record = RunRecord(self._executor.recorder, command, caller.client)
         settings, notes = self._settings, Notes()
         with LogSpan("run.command", size=len(command)) as span, record:
@@ -102,7 +102,7 @@ class Runner:
 
 
 async def _read(command: str) -> str:
-    """The code in a command; looking for fences in a very long one takes a while, in which others are answered."""
+    """Read the code in a command; a very long one is searched for fences on a thread, while others are answered."""
     if len(command) < LONG_COMMAND:
         return read_command(command)
     return await anyio.to_thread.run_sync(read_command, command)

@@ -11,7 +11,6 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ot.config.models import SnippetParameter, SnippetSettings
 from ot.errors import SnippetError, UnknownSnippetError
@@ -59,7 +58,7 @@ class Snippets:
 
 
 def build_usage(name: str, snippet: SnippetSettings) -> str:
-    """How the snippet is called: `$wsq q1=<First> q2=<Second> [p=Compare]`."""
+    """Show how a snippet is called: `$wsq q1=<First> q2=<Second> [p=Compare]`."""
     return " ".join([f"${name}", *(_parameter_usage(key, param) for key, param in snippet.params.items())])
 
 
@@ -99,8 +98,8 @@ def _unreadable(text: str) -> str:
 
 def _complete(
     name: str, params: Mapping[str, SnippetParameter], arguments: dict[str, str], usage: str
-) -> dict[str, Any]:
-    """The arguments with the defaults of those that were not given."""
+) -> dict[str, object]:
+    """Return the arguments, with defaults for those that were not given."""
     unknown = [key for key in arguments if key not in params]
     if unknown:
         raise SnippetError(name, f"it has no parameter {', '.join(unknown)}", usage)
@@ -110,7 +109,7 @@ def _complete(
     return {key: arguments.get(key, param.default) for key, param in params.items()}
 
 
-def _render(name: str, body: str, arguments: dict[str, Any], usage: str) -> Expanded:
+def _render(name: str, body: str, arguments: dict[str, object], usage: str) -> Expanded:
     # Start-up path: the template library is loaded by the first command that needs it.
     from jinja2 import StrictUndefined, TemplateError, nodes  # noqa: PLC0415
     from jinja2.sandbox import SandboxedEnvironment  # noqa: PLC0415
@@ -133,14 +132,14 @@ def _render(name: str, body: str, arguments: dict[str, Any], usage: str) -> Expa
 
 
 class _Outputs:
-    """What the outputs of one rendering were; each is replaced by a placeholder."""
+    """Collects the outputs of one rendering; a placeholder stands for each."""
 
     def __init__(self) -> None:
         self._prefix = f"__ot_value_{secrets.token_hex(8)}_"
         self._placeholder = re.compile(rf"{self._prefix}\d+__")
         self.values: dict[str, str] = {}
 
-    def add(self, value: Any) -> str:
+    def add(self, value: object) -> str:
         # The text of a macro or block that is put out again may hold placeholders: all of it is data now.
         text = self._placeholder.sub(lambda found: self.values[found[0]], _as_text(value))
         placeholder = f"{self._prefix}{len(self.values)}__"
@@ -148,8 +147,8 @@ class _Outputs:
         return placeholder
 
 
-def _as_text(value: Any) -> str:
-    """A default of the configuration as the caller would have typed it."""
+def _as_text(value: object) -> str:
+    """Write a default of the configuration as the caller would have typed it."""
     if isinstance(value, str):
         return str(value)
     if value is None or isinstance(value, bool | int | float | list | tuple | dict):

@@ -1,8 +1,6 @@
-"""What an author who used a name that nobody defined probably meant."""
+"""Suggestions for an author who used a name that nobody defined."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from mcp_core.nearest_names import nearest
 from ot.execution.wording import STARTS_FRESH, is_module, is_near, list_names
@@ -12,7 +10,7 @@ _MOST = 3
 
 
 def suggest(name: str, registry: ToolRegistry) -> str:
-    """One sentence that leads from an undefined name to code that works."""
+    """Write one sentence that leads from an undefined name to code that works."""
     if is_module(name):
         return f"Add `import {name}`: modules of the standard library are imported as in any program."
     same = [definition for definition in registry.definitions() if definition.tool == name]
@@ -25,8 +23,8 @@ def suggest(name: str, registry: ToolRegistry) -> str:
     return f"{STARTS_FRESH} Packs: {packs}; ot.tools() lists their tools."
 
 
-def suggest_narrower(value: Any, registry: ToolRegistry) -> str:
-    """How to ask for less where a value is a listing of tools, which was too long to show; else nothing."""
+def suggest_narrower(value: object, registry: ToolRegistry) -> str:
+    """Say how to ask for less if the value is a listing of tools; empty for any other value."""
     first = value[0] if isinstance(value, list) and value else None
     name = first.get("name") if isinstance(first, dict) else first
     if not isinstance(name, str) or not registry.has(name):
@@ -35,7 +33,7 @@ def suggest_narrower(value: Any, registry: ToolRegistry) -> str:
 
 
 def _near_names(name: str, registry: ToolRegistry) -> list[str]:
-    """Packs, and tools with their pack, whose name is nearly this one."""
+    """Find packs, and tools with their packs, whose name is nearly this one."""
     meant = {pack.name: pack.name for pack in registry.packs()}
     for definition in registry.definitions():
         meant.setdefault(definition.tool, definition.name)

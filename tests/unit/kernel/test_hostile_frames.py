@@ -163,7 +163,7 @@ async def test_a_file_that_is_no_message_is_refused(supply: KernelSupply, plant:
 )
 async def test_a_file_outside_the_scratch_folder_is_no_message(supply: KernelSupply, name: Any) -> None:
     async with supply.take() as kernel:
-        with pytest.raises(RunRefusedError, match="none of its messages"):
+        with pytest.raises(RunRefusedError, match="not one of its messages"):
             kernel.read_spilled({"op": "file", "name": name})
 
 

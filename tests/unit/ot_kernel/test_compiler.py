@@ -182,7 +182,7 @@ def test_an_error_names_the_authors_lines_outermost_first(source: str, lines: li
 def test_an_error_shows_the_text_of_its_line(newline: str) -> None:
     source = newline.join(["x = '\u2028\x1c'", "\x0c", "  ", "y = 1/0  # here"])
 
-    assert reply_to(source)["frames"] == [[4, "<module>", "y = 1/0  # here"]]
+    assert reply_to(source)["frames"] == [(4, "<module>", "y = 1/0  # here")]
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_long_messages_and_long_ways_are_cut() -> None:
     frames = reply_to("def f(n):\n    return f(n - 1) if n else 1/0\nf(200)")["frames"]
 
     assert len(message) == MAX_TEXT + 1
-    assert (len(frames), frames[-1][:2]) == (MAX_FRAMES, [2, "f"])
+    assert (len(frames), frames[-1][:2]) == (MAX_FRAMES, (2, "f"))
 
 
 @pytest.mark.parametrize(
