@@ -90,15 +90,20 @@ async def test_several_rounds_of_tools(provider: str, server: ScriptedServer) ->
 async def test_calls_of_one_turn_are_made_at_once_and_answered_in_order(provider: str, server: ScriptedServer) -> None:
     server.answer(BEFORE, {"toolCalls": [call("sample_meet", name=name) for name in "abc"]})
     server.answer(AFTER, {"content": "done"})
-    met: list[str] = []
+    met = {name: anyio.Event() for name in "abc"}
+    after = {"c": "", "b": "c", "a": "b"}  # who ends before
+    ended = {name: anyio.Event() for name in "abc"}
 
     async def meet(arguments: dict[str, Any]) -> str:
-        met.append(arguments["name"])
-        with anyio.fail_after(5):
-            while len(met) < 3:
-                await anyio.sleep(0.001)
-        await anyio.sleep({"a": 0.05, "b": 0.02, "c": 0}[arguments["name"]])
-        return f"met {arguments['name']}"
+        name = arguments["name"]
+        met[name].set()
+        with anyio.fail_after(30):
+            for other in met.values():
+                await other.wait()
+            if after[name]:
+                await ended[after[name]].wait()
+        ended[name].set()
+        return f"met {name}"
 
     async with open_executor() as opened:
         add_tool(opened, "sample.meet", meet)
@@ -120,7 +125,7 @@ async def test_no_more_calls_at_once_than_are_allowed(provider: str, server: Scr
         nonlocal inside, most
         inside += 1
         most = max(most, inside)
-        await anyio.sleep(0.01)
+        await anyio.wait_all_tasks_blocked()  # whoever else may begin has begun
         inside -= 1
 
     async with open_executor() as opened:

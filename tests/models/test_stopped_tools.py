@@ -1,10 +1,11 @@
-"""A tool that was stopped has stopped: what it would have done does not arrive, whichever kind of tool it is."""
+"""A tool that was stopped has stopped, whichever kind of tool it is: its task has ended, or its process is gone."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 
@@ -16,49 +17,34 @@ from tests.engine import open_engine
 from tests.models.clients import assert_sound, open_client
 from tests.models.raw_provider import RawProvider, llama_end, llama_part
 
-WAIT = 3.5  # seconds until a tool does what it is asked for; a worker is killed two seconds after it was told to stop
-
-PACK = '''
-"""Tools that take a while."""
-from pathlib import Path
-import anyio
-pack = "late"
-
-async def write(*, begun: str, path: str, seconds: float) -> None:
-    """Write a file in a while.
+BODY = '''
+    """Take an hour.
 
     Args:
-        begun: A file that is written at once.
-        path: The file.
-        seconds: How long that takes.
+        begun: A file that is written at once, with the number of the process.
+        ended: A file that is written where the call ends early, and not at once with its process.
     """
-    Path(begun).touch()
-    await anyio.sleep(seconds)
-    Path(path).write_text("async")
+    Path(begun).write_text(str(os.getpid()))
+    try:
+        {wait}
+    finally:
+        Path(ended).touch()
 '''
-
-EXTENSION = '''
-"""The same in a worker."""
-from pathlib import Path
-import time
-pack = "slow"
-
-def write(*, begun: str, path: str, seconds: float) -> None:
-    """Write a file in a while.
-
-    Args:
-        begun: A file that is written at once.
-        path: The file.
-        seconds: How long that takes.
-    """
-    Path(begun).touch()
-    time.sleep(seconds)
-    Path(path).write_text("worker")
-'''
-KINDS = ("late", "slow", "demo")
+PACK = (
+    '"""Tools that take a while, on the event loop and in a helper process."""\n'
+    "from pathlib import Path\nimport os\nimport time\nimport anyio\nfrom ot.isolate import isolated\n"
+    'pack = "late"\n\n'
+    f"async def task(*, begun: str, ended: str) -> None:{BODY.format(wait='await anyio.sleep(3600)')}\n"
+    f"@isolated\ndef helper(*, begun: str, ended: str) -> None:{BODY.format(wait='time.sleep(3600)')}\n"
+)
+EXTENSION = (
+    '"""The same in a worker."""\nfrom pathlib import Path\nimport os\nimport time\npack = "slow"\n\n'
+    f"def worker(*, begun: str, ended: str) -> None:{BODY.format(wait='time.sleep(3600)')}\n"
+)
+TOOLS = {"late.task": "late_task", "late.helper": "late_helper", "slow.worker": "slow_worker"}
 
 
-async def test_nothing_arrives_from_calls_of_an_answer_that_was_stopped(tmp_path: Path, raw: RawProvider) -> None:
+async def test_nothing_goes_on_of_calls_of_an_answer_that_was_stopped(tmp_path: Path, raw: RawProvider) -> None:
     cancelled, timed_out = tmp_path / "cancelled", tmp_path / "timed_out"
     for folder in (cancelled, timed_out):
         folder.mkdir()
@@ -67,23 +53,21 @@ async def test_nothing_arrives_from_calls_of_an_answer_that_was_stopped(tmp_path
 
     async with open_engine(tmp_path / "engine", packs={"late": PACK}, extensions={"slow": EXTENSION}) as app:
         await _stop_when_begun(app, raw, cancelled)
-        await _let_time_run_out(app, raw)
-        await anyio.sleep(WAIT + 0.5)
-
-    begun = {folder.name: sorted(path.name for path in folder.iterdir()) for folder in (cancelled, timed_out)}
-    assert begun == {"cancelled": ["late.begun", "slow.begun"], "timed_out": ["late.begun", "slow.begun"]}
+        await _all_ended(cancelled)
+        await _let_time_run_out(app, raw, timed_out)
+        await _all_ended(timed_out)
 
 
 async def _stop_when_begun(app: App, raw: RawProvider, folder: Path) -> None:
     """Close the answer when its calls are being carried out."""
-    async with open_client("ollama", app.executor, raw.url, tools=["late.*", "slow.*", "demo.block"]) as client:
-        with anyio.fail_after(30):
+    async with open_client("ollama", app.executor, raw.url, tools=[*TOOLS]) as client:
+        with anyio.fail_after(60):
             started = 0
             reply = client.reply("go")
             async for event in reply:
                 started += isinstance(event, ToolStarted)
-                if started == len(KINDS):
-                    await _until(lambda: (folder / "slow.begun").exists() and (folder / "late.begun").exists())
+                if started == len(TOOLS):
+                    await _until(lambda: len(list(folder.glob("*.begun"))) == len(TOOLS))
                     await reply.aclose()
         assert_sound(client)
         message = client.memory.messages()[2]
@@ -91,21 +75,33 @@ async def _stop_when_begun(app: App, raw: RawProvider, folder: Path) -> None:
     assert not any(result.ok for result in message.results)
 
 
-async def _let_time_run_out(app: App, raw: RawProvider) -> None:
-    options = {"caller": Caller(timeout=0.5)}
-    patterns = ["late.*", "slow.*", "demo.block"]
-    async with open_client("ollama", app.executor, raw.url, options=options, tools=patterns) as client:
+async def _let_time_run_out(app: App, raw: RawProvider, folder: Path) -> None:
+    async with open_client(
+        "ollama", app.executor, raw.url, options={"caller": Caller(timeout=0.5)}, tools=[*TOOLS]
+    ) as client:
         ended = [event async for event in client.reply("go") if isinstance(event, ToolEnded)]
-    assert all("took longer than 0.5 s. It was stopped." in event.text for event in ended)
+    assert [event.text.partition(". ")[2] for event in ended] == ["It was stopped."] * len(TOOLS)
+    assert all("took longer than 0.5 s" in event.text for event in ended)
 
 
-def _calls(folder: Path) -> list[tuple[str, dict[str, Any]]]:
-    files = {pack: {"begun": f"{folder}/{pack}.begun", "path": f"{folder}/{pack}.done"} for pack in ("late", "slow")}
-    return [
-        ("late_write", {**files["late"], "seconds": WAIT}),
-        ("slow_write", {**files["slow"], "seconds": WAIT}),
-        ("demo_block", {"seconds": WAIT, "path": f"{folder}/demo.done"}),
-    ]
+async def _all_ended(folder: Path) -> None:
+    """Until nothing is left of the calls that had begun: a task has ended, a process is gone."""
+    for begun in folder.glob("*.begun"):
+        process = int(begun.read_text() or 0)
+        ended = begun.with_suffix(".ended")
+        with anyio.fail_after(30):
+            if process == os.getpid():
+                await _until(ended.exists)
+            elif process:
+                await _until(partial(_is_gone, process))
+
+
+def _is_gone(process: int) -> bool:
+    return not Path(f"/proc/{process}").exists()
+
+
+def _calls(folder: Path) -> list[tuple[str, dict[str, str]]]:
+    return [(name, {"begun": f"{folder}/{name}.begun", "ended": f"{folder}/{name}.ended"}) for name in TOOLS.values()]
 
 
 async def _until(condition: Callable[[], bool]) -> None:

@@ -27,6 +27,7 @@ parameters.warmup = False
 parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
 model = xllamacpp.Server(parameters)
 one_at_a_time = Lock()
+completions = {}  # the same conversation with the other provider is not thought through a second time
 
 
 def complete(turns, tools):
@@ -37,11 +38,14 @@ def complete(turns, tools):
         name, _, properties = tools[-1]
         head += f'\nExample: {BEGUN}{name}", "arguments": {json.dumps(dict.fromkeys(properties, "abc"))}}}</tool_call>'
     prompt = f"<|im_start|>system\n{head}<|im_end|>\n"
-    prompt += "".join(f"<|im_start|>{role}\n{text[:300]}<|im_end|>\n" for role, text in turns[-4:])
+    prompt += "".join(f"<|im_start|>{role}\n{text[:120]}<|im_end|>\n" for role, text in turns[-4:])
     calling = bool(tools) and turns[-1][0] == "user"
     prompt += "<|im_start|>assistant\n" + (BEGUN if calling else "")
     with one_at_a_time:
-        done = model.handle_completions({"prompt": prompt, "n_predict": TOKENS, "temperature": 0.8, "seed": 7})
+        if prompt not in completions:
+            asked = {"prompt": prompt, "n_predict": TOKENS, "temperature": 0.8, "seed": 7}
+            completions[prompt] = model.handle_completions(asked)
+        done = completions[prompt]
     text = done["choices"][0]["text"].partition("</tool_call>")[0]
     if not calling:
         return text, None, done["usage"]
@@ -65,7 +69,9 @@ def from_anthropic(request):
 def from_ollama(request):
     for message in request["messages"]:
         if message["role"] != "system":
-            yield message["role"], message.get("content") or BEGUN
+            calls = message.get("tool_calls") or [{"function": {"name": ""}}]
+            text = message.get("content") or f"{BEGUN}{calls[0]['function']['name']}"
+            yield message["role"], text.removeprefix("Error: ")
 
 
 def to_anthropic(text, call, usage):

@@ -298,8 +298,9 @@ def test_no_thread_is_left_when_the_event_loop_ends() -> None:
     before = set(threading.enumerate())
 
     async def listen_for_a_moment() -> None:
-        async with listen(Blocks(UTTERANCE), Words(forever), Replies(), Seen()):
-            await anyio.sleep(0.1)
+        seen = Seen()
+        async with listen(Blocks(UTTERANCE), Words(forever), Replies(), seen):
+            await seen.wait_for(SpeechBegan)
 
     asyncio.run(listen_for_a_moment())
 
