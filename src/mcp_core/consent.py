@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import Field, create_model
 
+from mcp_core.json_types import JsonObject
 from mcp_core.json_values import to_json_value, write_json
 from mcp_core.redaction import Redactor
 from mcp_core.tool_arguments import Terms, ToolArguments, ToolFunction, find_form, set_terms
@@ -67,7 +68,7 @@ def _word_notice(word: str, effect: str, argument: str) -> str:
     )
 
 
-def _word_question(tool: str, effect: str, arguments: dict[str, Any]) -> str:
+def _word_question(tool: str, effect: str, arguments: JsonObject) -> str:
     text = write_json(Redactor().value(to_json_value(arguments)))
     if len(text) > _SHOWN:
         text = f"{text[:_SHOWN]}... ({len(text)} characters)"

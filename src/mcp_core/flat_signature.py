@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from enum import Enum, auto
-from typing import Annotated, Any, get_origin
+from typing import Annotated, get_origin
 
 from pydantic import Discriminator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
+from mcp_core.json_types import JsonObject
 from mcp_core.result import Result
 from mcp_core.tool_arguments import ToolArguments, ToolForm, ToolFunction
 
@@ -49,7 +50,7 @@ def build_parameters(model: type[ToolArguments]) -> list[inspect.Parameter]:
     return [_build_parameter(name, field, properties) for name, field in model.model_fields.items()]
 
 
-def _build_parameter(name: str, field: FieldInfo, properties: dict[str, Any]) -> inspect.Parameter:
+def _build_parameter(name: str, field: FieldInfo, properties: JsonObject) -> inspect.Parameter:
     argument = str(field.validation_alias or field.alias or name)
     parts = field.asdict()
     annotation, metadata, attributes = parts["annotation"], parts["metadata"], parts["attributes"]
@@ -70,18 +71,16 @@ def _build_parameter(name: str, field: FieldInfo, properties: dict[str, Any]) ->
 class _Unchecked:
     """Lets every value of an argument through, also none, and keeps the JSON Schema that it has."""
 
-    def __init__(self, *, required: bool, default: Any) -> None:
+    def __init__(self, *, required: bool, default: object) -> None:
         self._required = required
         self._default = default
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         unchecked = core_schema.no_info_wrap_validator_function(lambda value, _: value, handler(source))
         absent = core_schema.with_default_schema(unchecked, default_factory=lambda: Absent.ABSENT)
         # A chain of one step works as the step does, and counts as required in the JSON Schema.
         return core_schema.chain_schema([absent]) if self._required else absent
 
-    def __get_pydantic_json_schema__(
-        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> JsonObject:
         shown = handler(schema)
         return shown if self._default is Absent.ABSENT else {**shown, "default": self._default}

@@ -1,4 +1,4 @@
-"""Names for JSON in type annotations; the one place where `Any` stands for it."""
+"""Names for JSON in type annotations."""
 
 from __future__ import annotations
 

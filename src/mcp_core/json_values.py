@@ -1,4 +1,4 @@
-"""Any Python value as plain JSON: whatever a tool returns, there is something valid to send."""
+"""Python values of every kind as plain JSON: whatever a tool returns, there is something valid to send."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from enum import Enum
 from itertools import islice
-from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-JsonValue = Any
+from mcp_core.json_types import Json
 
 MAX_DEPTH = 100  # common JSON parsers give up at 200
 MAX_ITERATED = 10_000  # items taken from an iterator, which may have no end
@@ -24,8 +23,8 @@ MAX_ITEMS = 1_000_000  # in all: lists that share their parts can be small in me
 _EXACT = range(-(2**63), 2**64)  # integers that JSON parsers of other languages can hold
 
 
-def to_json_value(value: Any) -> JsonValue:
-    """Give the nearest JSON value; never raises, whatever the value is or does.
+def to_json_value(value: object) -> Json:
+    """Return the nearest JSON value; never raises, whatever the value is or does.
 
     Values that JSON lacks become text: dates in ISO form, bytes in base64, `NaN` and `Infinity` by name, integers past
     64 bits by their digits, unknown objects by their own text. Named tuples, dataclasses and models are objects.
@@ -37,12 +36,12 @@ def to_json_value(value: Any) -> JsonValue:
         return f"<{type(value).__name__}: too deep>"
 
 
-def to_json_text(value: Any) -> str:
+def to_json_text(value: object) -> str:
     """Write any value as JSON."""
     return write_json(to_json_value(value))
 
 
-def write_json(plain: JsonValue) -> str:
+def write_json(plain: Json) -> str:
     """Write what `to_json_value` gave."""
     return json.dumps(plain, ensure_ascii=False, allow_nan=False)
 
@@ -54,7 +53,7 @@ class _Walk:
         self._path: set[int] = set()
         self._seen = 0
 
-    def visit(self, value: Any, depth: int) -> JsonValue:
+    def visit(self, value: object, depth: int) -> Json:
         self._seen += 1
         if value is None or value is True or value is False:
             return value
@@ -65,7 +64,7 @@ class _Walk:
         except Exception:  # noqa: BLE001 - a foreign class may raise anything while it is looked at
             return describe(value)
 
-    def _visit(self, value: Any, depth: int) -> JsonValue:
+    def _visit(self, value: object, depth: int) -> Json:
         match value:
             case Enum():
                 return self.visit(value.value, depth)
@@ -79,7 +78,7 @@ class _Walk:
                 return {"type": type(value).__name__, "message": describe(value)}
         return self._visit_container(value, depth)
 
-    def _visit_container(self, value: Any, depth: int) -> JsonValue:
+    def _visit_container(self, value: object, depth: int) -> Json:
         if id(value) in self._path:
             return f"<{type(value).__name__}: circular>"
         if depth >= MAX_DEPTH or self._seen > MAX_ITEMS:
@@ -90,7 +89,7 @@ class _Walk:
         finally:
             self._path.discard(id(value))
 
-    def _inside(self, value: Any, depth: int) -> JsonValue:
+    def _inside(self, value: object, depth: int) -> Json:
         fields = _fields_of(value)
         if fields is not None:
             return self._object(fields.items(), depth)
@@ -104,8 +103,8 @@ class _Walk:
             return self._array(value, depth)
         return _leaf(value)
 
-    def _object(self, items: Iterable[tuple[Any, Any]], depth: int) -> dict[str, JsonValue]:
-        found: dict[str, JsonValue] = {}
+    def _object(self, items: Iterable[tuple[object, object]], depth: int) -> dict[str, Json]:
+        found: dict[str, Json] = {}
         for key, item in items:
             name = self._key(key, depth)
             if name in found:  # 1 and "1" are two keys
@@ -117,7 +116,7 @@ class _Walk:
                 break
         return found
 
-    def _array(self, items: Iterable[Any], depth: int) -> list[JsonValue]:
+    def _array(self, items: Iterable[object], depth: int) -> list[Json]:
         found = []
         for item in items:
             found.append(self.visit(item, depth))
@@ -126,8 +125,8 @@ class _Walk:
                 break
         return found
 
-    def _drain(self, items: Iterator[Any], depth: int) -> list[JsonValue]:
-        found: list[JsonValue] = []
+    def _drain(self, items: Iterator[object], depth: int) -> list[Json]:
+        found: list[Json] = []
         try:
             found.extend(self.visit(item, depth) for item in islice(items, MAX_ITERATED))
         except RecursionError:
@@ -136,14 +135,14 @@ class _Walk:
             return [*found, f"<{type(error).__name__}: {describe(error)}>"]
         return [*found, f"<stopped after {MAX_ITERATED} items>"] if len(found) == MAX_ITERATED else found
 
-    def _key(self, key: Any, depth: int) -> str:
+    def _key(self, key: object, depth: int) -> str:
         plain = self.visit(key, depth)
         return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """Name an object in its own words where it has some; never raises."""
-    kind: Any = type(value)
+    kind = type(value)
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         return f"<{kind.__name__}>"  # the inherited form only adds an address
     try:
@@ -152,7 +151,7 @@ def describe(value: Any) -> str:
         return f"<{kind.__name__}>"
 
 
-def _fields_of(value: Any) -> dict[str, Any] | None:
+def _fields_of(value: object) -> dict[str, object] | None:
     if isinstance(value, BaseModel):
         return _dump(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -162,7 +161,7 @@ def _fields_of(value: Any) -> dict[str, Any] | None:
     return None
 
 
-def _dump(model: BaseModel) -> dict[str, Any]:
+def _dump(model: BaseModel) -> dict[str, object]:
     """The model's own idea of its fields, which may leave out or mask some; else the fields as they are."""
     try:
         dumped = model.model_dump(by_alias=True, warnings=False)
@@ -171,7 +170,7 @@ def _dump(model: BaseModel) -> dict[str, Any]:
     return dumped if isinstance(dumped, dict) else dict(model)
 
 
-def _leaf(value: Any) -> JsonValue:
+def _leaf(value: object) -> Json:
     if isinstance(value, numbers.Integral):
         return _number(int(value))
     if isinstance(value, numbers.Real) and hasattr(value, "__float__") and not hasattr(value, "numerator"):
@@ -185,7 +184,7 @@ def _leaf(value: Any) -> JsonValue:
     return encodable(plain) if isinstance(plain, str) else describe(value)
 
 
-def _number(value: float) -> JsonValue:
+def _number(value: float) -> Json:
     if isinstance(value, float):
         plain = float.__float__(value)
         if math.isnan(plain):

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from mcp_core.argument_problems import ArgumentProblemsError
 from mcp_core.flat_signature import Absent, present
@@ -44,8 +44,8 @@ class RegisteredTool:
         present(wrapper, self._function, self._form, self._context)
         return wrapper
 
-    def _build_async_wrapper(self, start: Callable[..., Awaitable[Any]], *, success_level: int) -> ToolFunction:
-        async def wrapper(**values: Any) -> Any:
+    def _build_async_wrapper(self, start: Callable[..., Awaitable[object]], *, success_level: int) -> ToolFunction:
+        async def wrapper(**values: object) -> object:
             with self._logged():
                 try:
                     arguments, context = self._bind(values)
@@ -57,7 +57,7 @@ class RegisteredTool:
         return wrapper
 
     def _build_sync_wrapper(self) -> ToolFunction:
-        def wrapper(**values: Any) -> Any:
+        def wrapper(**values: object) -> object:
             with self._logged():
                 try:
                     arguments, context = self._bind(values)
@@ -77,10 +77,10 @@ class RegisteredTool:
             name += "_"
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=self._library.context_type)
 
-    def _extra(self, context: Any) -> tuple[Any, ...]:
+    def _extra(self, context: object) -> tuple[object, ...]:
         return () if self._form.context is None else (context,)
 
-    def _bind(self, values: dict[str, Any]) -> tuple[ToolArguments, Any]:
+    def _bind(self, values: dict[str, object]) -> tuple[ToolArguments, object]:
         context = None if self._context is None else values.pop(self._context.name)
         given = {name: value for name, value in values.items() if value is not Absent.ABSENT}
         sent = self._library.find_arguments(context) if self._library is not None else None
@@ -91,7 +91,7 @@ class RegisteredTool:
                 raise
             self._answer(text_reply(str(problems), is_error=True), "; ".join(problems.problems))
 
-    def _parse(self, given: Mapping[str, Any], sent: Mapping[str, Any] | None) -> ToolArguments:
+    def _parse(self, given: Mapping[str, object], sent: Mapping[str, object] | None) -> ToolArguments:
         """Take the arguments as they were sent; a library may have read JSON out of texts, which some clients need."""
         if sent is None:
             return self._form.model.parse(given, tool=self._name)
@@ -102,7 +102,7 @@ class RegisteredTool:
                 raise
             return self._form.model.parse({**sent, **given}, tool=self._name)
 
-    async def _ask(self, arguments: ToolArguments, context: Any) -> None:
+    async def _ask(self, arguments: ToolArguments, context: object) -> None:
         """Ask the person before a tool that needs consent; where nobody can be asked, the consent word is enough."""
         if self._form.terms is None or self._library is None:
             return
@@ -122,7 +122,7 @@ class RegisteredTool:
         self._log_failure(logging.INFO, reason)
         raise _AnsweredError(self._library.build_reply(reply))
 
-    def _finish(self, result: Any, *, success_level: int) -> Any:
+    def _finish(self, result: object, *, success_level: int) -> object:
         if not isinstance(result, Result):
             tool_log.log(success_level, "Tool %s completed successfully", self._name)
             return result
@@ -150,6 +150,6 @@ class RegisteredTool:
 class _AnsweredError(Exception):
     """The call is answered before the tool runs."""
 
-    def __init__(self, reply: Any) -> None:
+    def __init__(self, reply: object) -> None:
         super().__init__()
         self.reply = reply

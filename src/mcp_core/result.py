@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypedDict, TypeVar
+from typing import Generic, Self, TypedDict, TypeVar
 
+from mcp_core.json_types import JsonObject
 from mcp_core.json_values import describe, encodable, to_json_value, write_json
 
 T = TypeVar("T")
@@ -21,7 +22,7 @@ class ToolReply(TypedDict, total=False):
     """The answer to a tool call, as the protocol writes it; server libraries read it into their own type."""
 
     content: list[TextBlock]
-    structuredContent: dict[str, Any]
+    structuredContent: JsonObject
     isError: bool
 
 
@@ -71,9 +72,9 @@ class Result(Generic[T]):
             instruction=instruction,
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Give the fields that are present, as plain JSON values; a success always has its value."""
-        plain: dict[str, Any] = {"success": self.success}
+        plain: JsonObject = {"success": self.success}
         if self.success:
             plain["value"] = to_json_value(self.value)
         for name in ("error", "error_type", "message", "instruction"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Protocol
 
+from mcp_core.json_types import Json
 from mcp_core.result import ToolReply
 
 
@@ -22,21 +23,21 @@ class Answer(Enum):
 class Unanswered:
     """The client must ask and then call again: `reply`, of the library's own kind, tells it so."""
 
-    reply: Any
+    reply: object
 
 
 class ServerLibrary(Protocol):
     """One server library; `mcp_official` has the one for the official SDK, and FastMCP reads the same types."""
 
     @property
-    def context_type(self) -> Any:
-        """The annotation by which a tool function asks for the context of its call."""
+    def context_type(self) -> object:
+        """Return the annotation by which a tool function asks for the context of its call."""
 
-    def find_arguments(self, context: Any) -> Mapping[str, Any] | None:
-        """The arguments as the client sent them, None where the library does not tell."""
+    def find_arguments(self, context: Any) -> Mapping[str, Json] | None:
+        """Return the arguments as the client sent them, None where the library does not tell."""
 
-    def build_reply(self, reply: ToolReply) -> Any:
-        """The library's own type for a finished answer."""
+    def build_reply(self, reply: ToolReply) -> object:
+        """Return a finished answer in the library's own type."""
 
     async def ask(self, context: Any, question: str) -> Answer | Unanswered:
         """Ask the person behind the client, yes or no."""

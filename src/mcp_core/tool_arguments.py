@@ -21,7 +21,7 @@ from mcp_core.schema_text import describe_arguments
 ToolFunction = Callable[..., Any]
 Function = TypeVar("Function", bound=ToolFunction)
 
-_EMPTY: dict[Any, Any] = {list: [], dict: {}}
+_EMPTY: dict[object, object] = {list: [], dict: {}}
 
 
 class ToolArguments(BaseModel):
@@ -89,7 +89,7 @@ class ToolArguments(BaseModel):
         return "\n".join(describe_arguments(cls.model_json_schema(), defaults=defaults))
 
     @classmethod
-    def parse(cls, arguments: Mapping[str, Any], *, tool: str) -> Self:
+    def parse(cls, arguments: Mapping[str, object], *, tool: str) -> Self:
         """Validate what a caller sent; raises ArgumentProblemsError with everything that is wrong."""
         try:
             return cls.model_validate(arguments)

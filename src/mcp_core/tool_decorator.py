@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from mcp_core.redaction import Redactor
 from mcp_core.registered_tool import RegisteredTool
@@ -19,7 +19,7 @@ PREFIX_VARIABLE = "MCP_TOOL_PREFIX"
 class ToolServer(Protocol):
     """What a server must offer: the official SDK's MCPServer and FastMCP both do."""
 
-    def tool(self, *, name: str, description: str) -> Callable[[ToolFunction], Any]: ...
+    def tool(self, *, name: str, description: str) -> Callable[[ToolFunction], object]: ...
 
 
 class ExtMcpToolDecorator:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mcp_guide.errors import NotFoundError, YamlError
 from mcp_guide.folder import Folder
@@ -93,7 +92,7 @@ def _read(root: Folder) -> dict[str, Collection]:
         raise YamlError(error.reason, line=error.line, where=COLLECTIONS_FILE) from None
 
 
-def _parse(name: str, value: Any) -> Collection:
+def _parse(name: str, value: object) -> Collection:
     """Read one entry: a list of categories, or a mapping with `categories` and perhaps a `description`."""
     settings = {"categories": value} if isinstance(value, list) else value
     if not isinstance(settings, dict) or not settings.keys() <= {"description", "categories"}:

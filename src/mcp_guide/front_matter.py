@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from mcp_core.json_types import Json
 from mcp_guide.errors import YamlError
 from mcp_guide.plain_yaml import one_line, read_mapping
 
@@ -45,7 +45,7 @@ def find_body(text: str) -> str:
     return text if block is None else text[block.end() :]
 
 
-def _pick(found: Mapping[str, Any]) -> FrontMatter:
+def _pick(found: Mapping[str, Json]) -> FrontMatter:
     return FrontMatter(
         title=one_line(found.get("title")),
         description=one_line(found.get("description")),
@@ -54,7 +54,7 @@ def _pick(found: Mapping[str, Any]) -> FrontMatter:
     )
 
 
-def _read_tags(value: Any) -> tuple[str, ...]:
+def _read_tags(value: object) -> tuple[str, ...]:
     """Read a list, or texts with commas between them."""
     tags = value if isinstance(value, list) else one_line(value).split(",")
     return tuple(tag for tag in map(one_line, tags) if tag)

@@ -6,20 +6,19 @@ and depth is counted on the parser's events before anything is built, because bu
 
 from __future__ import annotations
 
-from typing import Any
-
 import yaml
 
+from mcp_core.json_types import JsonObject
 from mcp_guide.errors import YamlError
 
 TEXT_LIMIT = 64 * 1024  # characters
 MAX_DEPTH = 16
 
-_Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_Loader: type[yaml.BaseLoader] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_Dumper: type[yaml.SafeDumper] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-def read_mapping(text: str) -> dict[str, Any]:
+def read_mapping(text: str) -> JsonObject:
     """Read one mapping, empty where there is no text; raises YamlError with the line, the first being 1."""
     if len(text) > TEXT_LIMIT:
         raise YamlError(f"is longer than {TEXT_LIMIT} characters")
@@ -39,13 +38,13 @@ def read_mapping(text: str) -> dict[str, Any]:
     return value
 
 
-def write_mapping(value: dict[str, Any]) -> str:
+def write_mapping(value: JsonObject) -> str:
     """Write a mapping of texts, lists and mappings, its keys in their order."""
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
     return text
 
 
-def one_line(value: Any) -> str:
+def one_line(value: object) -> str:
     """Put a text on one line, in characters that a file can hold; anything else than a text is none."""
     if not isinstance(value, str):
         return ""

@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
+from mcp_core.json_types import Json
 from mcp_guide.errors import GuideError
 from mcp_guide.folder import Folder, open_path
 
@@ -125,8 +125,8 @@ def _read_text(folder: Folder, name: str) -> str:
         return ""
 
 
-def _read_toml(section: str) -> Callable[[str], Mapping[str, Any]]:
-    def read(text: str) -> Mapping[str, Any]:
+def _read_toml(section: str) -> Callable[[str], Mapping[str, Json]]:
+    def read(text: str) -> Mapping[str, Json]:
         try:
             found = tomllib.loads(text).get(section)
         except (tomllib.TOMLDecodeError, RecursionError, ValueError):
@@ -136,7 +136,7 @@ def _read_toml(section: str) -> Callable[[str], Mapping[str, Any]]:
     return read
 
 
-def _read_json(text: str) -> Mapping[str, Any]:
+def _read_json(text: str) -> Mapping[str, Json]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -144,12 +144,12 @@ def _read_json(text: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _read_go_module(text: str) -> Mapping[str, Any]:
+def _read_go_module(text: str) -> Mapping[str, Json]:
     module = _MODULE.search(text)
     return {"name": module[1].rpartition("/")[2]} if module else {}
 
 
-_READERS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
+_READERS: Mapping[str, Callable[[str], Mapping[str, Json]]] = {
     "pyproject.toml": _read_toml("project"),
     "package.json": _read_json,
     "Cargo.toml": _read_toml("package"),

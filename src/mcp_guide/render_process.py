@@ -10,11 +10,11 @@ import resource
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, TemplateNotFound, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from mcp_core.json_types import Json, JsonObject
 from mcp_guide.documents import Documents
 from mcp_guide.errors import GuideError
 from mcp_guide.guide_folder import GuideFolder
@@ -43,7 +43,7 @@ class _GuideLoader(BaseLoader):
         self._head_lines[template] = document.text.count("\n") - document.body.count("\n")
         return document.body, f"{_SCHEME}{template}", None
 
-    def place(self, template: str, line: int) -> dict[str, Any]:
+    def place(self, template: str, line: int) -> JsonObject:
         """Say where a line of a body stands in its document."""
         return {"template": template, "line": line + self._head_lines.get(template, 0)}
 
@@ -63,7 +63,7 @@ def main() -> None:
     sys.stdout.write(json.dumps(answer))
 
 
-def render(documents: Documents, template: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+def render(documents: Documents, template: str, variables: Mapping[str, Json]) -> JsonObject:
     """Render a document; gives its `text`, or the `error` with `template` and `line` where these are known."""
     loader = _GuideLoader(documents)
     environment = ImmutableSandboxedEnvironment(
@@ -97,9 +97,9 @@ def _join(pieces: Iterable[str]) -> str:
     return "".join(text)
 
 
-def _find_place(error: BaseException, loader: _GuideLoader) -> dict[str, Any]:
+def _find_place(error: BaseException, loader: _GuideLoader) -> JsonObject:
     """Find the template and its line: Jinja puts them into the traceback."""
-    place: dict[str, Any] = {}
+    place: JsonObject = {}
     traceback = error.__traceback__
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename

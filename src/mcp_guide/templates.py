@@ -11,10 +11,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from subprocess import PIPE
-from typing import Any
 
 import anyio
 
+from mcp_core.json_types import Json
 from mcp_guide.errors import TemplateFailedError
 from mcp_guide.guide import Guide
 from mcp_guide.names import DocumentName
@@ -32,7 +32,7 @@ _PROGRAM = (sys.executable, "-P", "-m", "mcp_guide.render_process")
 async def render_document(
     guide: Guide,
     name: DocumentName,
-    variables: Mapping[str, Any],
+    variables: Mapping[str, Json],
     facts: ProjectFacts,
     *,
     limit: float = TIME_LIMIT,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TypeVar
 
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, InputRequiredResult
 
 from mcp_core import Answer, ToolReply, Unanswered
+from mcp_core.json_types import Json
 from mcp_official.questions import ask_within, build_request, can_ask, is_sessionless, read_response
+
+State = TypeVar("State")
 
 ANSWER_WITHIN = 600.0  # seconds
 _KEY = "consent"
@@ -32,7 +35,7 @@ class OfficialLibrary:
         self._clock = clock
         self._open: dict[str, tuple[str, float]] = {}  # by state: the question, and until when it may be answered
 
-    def find_arguments(self, context: Context[Any, Any]) -> Mapping[str, Any] | None:
+    def find_arguments(self, context: Context[State]) -> Mapping[str, Json] | None:
         try:
             params = context.request_context.params
         except ValueError:  # called by this process itself, outside of any request
@@ -43,7 +46,7 @@ class OfficialLibrary:
     def build_reply(self, reply: ToolReply) -> CallToolResult:
         return CallToolResult.model_validate(reply)
 
-    async def ask(self, context: Context[Any, Any], question: str) -> Answer | Unanswered:
+    async def ask(self, context: Context[State], question: str) -> Answer | Unanswered:
         if not can_ask(context):
             return Answer.NOBODY
         if not is_sessionless(context):

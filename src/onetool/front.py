@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context
@@ -36,6 +36,7 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
+from mcp_core.json_types import Json, JsonObject
 from ot.front import FrontError
 
 _LEVELS: tuple[LoggingLevel, ...] = (
@@ -43,6 +44,7 @@ _LEVELS: tuple[LoggingLevel, ...] = (
 )  # fmt: skip
 _MOST_CLIENTS = 256
 
+State = TypeVar("State")
 Result = TypeVar("Result", bound=BaseModel)
 
 
@@ -52,7 +54,7 @@ class LogLevels:
     def __init__(self) -> None:
         self._levels: OrderedDict[int, tuple[object, int]] = OrderedDict()
 
-    async def set_level(self, ctx: ServerRequestContext[Any, Any], params: SetLevelRequestParams) -> EmptyResult:
+    async def set_level(self, ctx: ServerRequestContext[State], params: SetLevelRequestParams) -> EmptyResult:
         """Answer `logging/setLevel`."""
         client = ctx.session.client_params
         self._levels[id(client)] = (client, _LEVELS.index(params.level))  # kept, so that its id stays its own
@@ -62,7 +64,7 @@ class LogLevels:
         return EmptyResult()
 
     def wants(self, session: ServerSession, level: str) -> bool:
-        """Whether this client wants to hear of something of this level."""
+        """True if this client wants to hear of something of this level."""
         asked = self._levels.get(id(session.client_params))
         return asked is not None and level in _LEVELS and _LEVELS.index(level) >= asked[1]
 
@@ -90,20 +92,20 @@ class _Asked:
     def can_list_roots(self) -> bool:
         return self._able.roots is not None
 
-    async def elicit(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def elicit(self, params: Mapping[str, Json]) -> JsonObject:
         kind = ElicitRequestURLParams if params.get("mode") == "url" else ElicitRequestFormParams
         return await self._ask(lambda: ElicitRequest(params=kind.model_validate(params)), ElicitResult)
 
-    async def sample(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def sample(self, params: Mapping[str, Json]) -> JsonObject:
         kind = CreateMessageResultWithTools if params.get("tools") else CreateMessageResult
         return await self._ask(
             lambda: CreateMessageRequest(params=CreateMessageRequestParams.model_validate(params)), kind
         )
 
-    async def list_roots(self) -> dict[str, Any]:
+    async def list_roots(self) -> JsonObject:
         return await self._ask(ListRootsRequest, ListRootsResult)
 
-    async def _ask(self, build: Callable[[], ServerRequest], kind: type[Result]) -> dict[str, Any]:
+    async def _ask(self, build: Callable[[], ServerRequest], kind: type[Result]) -> JsonObject:
         try:
             answer = await self._bring(build(), kind)
         except MCPError as error:
@@ -119,7 +121,7 @@ class _Asked:
 class ClientFront(_Asked):
     """One request's way back to its client, which has a session."""
 
-    def __init__(self, ctx: Context[Any, Any], levels: LogLevels) -> None:
+    def __init__(self, ctx: Context[State], levels: LogLevels) -> None:
         self._session: ServerSession = ctx.session
         super().__init__(ctx.client_capabilities if self._session.can_send_request else None)
         self._request = ctx.request_id
@@ -129,7 +131,7 @@ class ClientFront(_Asked):
     def session(self) -> object:
         return self._session.client_params
 
-    async def log(self, level: str, logger: str, data: Any) -> None:
+    async def log(self, level: str, logger: str, data: Json) -> None:
         if self._levels.wants(self._session, level):
             params = LoggingMessageNotificationParams.model_validate({"level": level, "logger": logger, "data": data})
             await self._session.send_notification(
@@ -144,12 +146,12 @@ class ClientFront(_Asked):
 class SuspendedFront(_Asked):
     """The way back to a sessionless client: `ask` gives its word on a question, when it has come."""
 
-    def __init__(self, ctx: Context[Any, Any], ask: Callable[[Any], Awaitable[Any]]) -> None:
+    def __init__(self, ctx: Context[State], ask: Callable[[ServerRequest], Awaitable[object]]) -> None:
         super().__init__(ctx.client_capabilities)
         self.session: object = ctx.session.client_params
         self._answer_of = ask
 
-    async def log(self, level: str, logger: str, data: Any) -> None:
+    async def log(self, level: str, logger: str, data: Json) -> None:
         """Such a client has no way to ask for a level, and hears of none."""
 
     async def _bring(self, request: ServerRequest, kind: type[Result]) -> Result:
@@ -160,6 +162,6 @@ class SuspendedFront(_Asked):
 
 
 def can_be_asked(capabilities: ClientCapabilities | None) -> bool:
-    """Whether a client offers anything that a run, or a proxied server, may want of it."""
+    """True if a client offers anything that a run, or a proxied server, may want of it."""
     able = capabilities or ClientCapabilities()
     return any(offered is not None for offered in (able.elicitation, able.sampling, able.roots))

@@ -8,12 +8,14 @@ from dataclasses import is_dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from mcp_core.known_secrets import KnownSecrets
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.values import MAX_DEPTH, MAX_DRAINED, Record, Resource
+
+Key = TypeVar("Key")
 
 _INERT = frozenset({int, float, bool, complex, type(None)})
 
@@ -21,7 +23,7 @@ _INERT = frozenset({int, float, bool, complex, type(None)})
 class Redactor(KnownSecrets):
     """Masks known secrets in whatever can cross to a kernel; it may learn more while calls are being made."""
 
-    def value(self, value: Any) -> Any:
+    def value(self, value: object) -> Any:
         """Return the value without secrets: itself where there are none in it, else a copy of what had to change."""
         return _Walk(self.text).visit(value, 0) if self.active else value
 
@@ -32,20 +34,19 @@ class _Walk:
 
     def __init__(self, redact: Callable[[str], str]) -> None:
         self._redact = redact
-        self._seen: dict[int, tuple[Any, Any]] = {}  # by id: the value, kept alive, and what became of it
+        self._seen: dict[int, tuple[object, object]] = {}  # by id: the value, kept alive, and what became of it
 
-    def visit(self, value: Any, depth: int) -> Any:
-        kind = type(value)
-        if kind is str:
+    def visit(self, value: object, depth: int) -> Any:
+        if type(value) is str:
             return self._redact(value)
-        if kind in _INERT or depth > MAX_DEPTH:
+        if type(value) in _INERT or depth > MAX_DEPTH:
             return value
         if id(value) not in self._seen:
             self._seen[id(value)] = (value, value)
             self._seen[id(value)] = (value, self._changed(value, depth + 1))
         return self._seen[id(value)][1]
 
-    def _changed(self, value: Any, depth: int) -> Any:
+    def _changed(self, value: object, depth: int) -> object:
         match value:
             case str():
                 return self._replaced(value, str.__str__(value), str)
@@ -69,22 +70,27 @@ class _Walk:
             return self._mapping(value, depth, dict)
         return self._items(value, depth)
 
-    def _replaced(self, value: Any, text: str, build: Callable[[str], Any]) -> Any:
+    def _replaced(self, value: object, text: str, build: Callable[[str], object]) -> object:
         new = self._redact(text)
         return value if new == text else build(new)
 
     def _mapping(
-        self, fields: Mapping[Any, Any], depth: int, build: Callable[[dict[Any, Any]], Any], *, original: Any = None
-    ) -> Any:
+        self,
+        fields: Mapping[Key, object],
+        depth: int,
+        build: Callable[[dict[Key, object]], object],
+        *,
+        original: object = None,
+    ) -> object:
         changed = False
-        new: dict[Any, Any] = {}
+        new: dict[Key, object] = {}
         for key, item in fields.items():
             new_key, new_item = self.visit(key, depth), self.visit(item, depth)
             changed = changed or new_key is not key or new_item is not item
             new[new_key] = new_item
         return build(new) if changed else fields if original is None else original
 
-    def _items(self, value: Any, depth: int) -> Any:
+    def _items(self, value: object, depth: int) -> object:
         """Lists and their like; an iterator is used up by looking at it, so it becomes a list."""
         for kind in (list, tuple, set, frozenset):
             if isinstance(value, kind):
@@ -95,11 +101,11 @@ class _Walk:
         return value
 
 
-def _record_parts(value: Any) -> tuple[str, Mapping[str, Any]]:
-    """Name and fields of a dataclass, pydantic model or named tuple; no name for anything else."""
+def _record_parts(value: object) -> tuple[str, Mapping[str, object]]:
+    """Return name and fields of a dataclass, pydantic model or named tuple; no name for anything else."""
     kind = type(value)
     if is_dataclass(kind):
-        return kind.__qualname__, {field.name: getattr(value, field.name) for field in fields_of(value)}
+        return kind.__qualname__, {field.name: getattr(value, field.name) for field in fields_of(kind)}
     if hasattr(kind, "__pydantic_fields__"):
         return kind.__qualname__, {name: getattr(value, name) for name in kind.__pydantic_fields__}
     if isinstance(value, tuple) and hasattr(kind, "_fields"):

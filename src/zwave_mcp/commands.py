@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 
 import anyio
 
+from mcp_core.json_types import Json
 from zwave_mcp.backends.backend import Backend, SetOutcome, SetStatus
 from zwave_mcp.errors import (
     CommandFailedError,
@@ -42,9 +42,9 @@ class Command:
     """Set `target` to `value`; done when `current` has a value that `fits`. `transition` is in seconds."""
 
     target: Value
-    value: Any
+    value: Json
     current: ValueId
-    fits: Callable[[Any], bool]
+    fits: Callable[[Json], bool]
     transition: float | None = None
 
 
@@ -98,12 +98,12 @@ class Commander:
             pause = min(pause * 2, _LONGEST_PAUSE)
         raise NotConfirmedError(node.title, wanted=command.value, last=last, heard=heard, seconds=limit)
 
-    def _last_known(self, value_id: ValueId) -> Any:
+    def _last_known(self, value_id: ValueId) -> Json:
         node = self._network.nodes.get(value_id.node)
         value = node.values.get(value_id) if node else None
         return None if value is None else value.value
 
-    def _current(self, value_id: ValueId, reported: Any) -> Value:
+    def _current(self, value_id: ValueId, reported: Json) -> Value:
         node = self._network.nodes.get(value_id.node)
         known = node.values.get(value_id) if node else None
         if known is not None and known.value == reported:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
+from mcp_core.json_types import Json
 from zwave_mcp.abilities import list_abilities
 from zwave_mcp.health import write_time
 from zwave_mcp.lights import read_percent
@@ -36,7 +37,7 @@ class ValueLine(TypedDict):
     """One value; `updated` is when the driver last heard it, null where that is not known."""
 
     name: str
-    value: Any
+    value: Json
     updated: str | None
     text: NotRequired[str]
     unit: NotRequired[str]
@@ -107,7 +108,7 @@ def _add_state(line: DeviceLine, node: Node) -> None:
         line["locked"] = lock == SECURED
 
 
-def _find_only(node: Node, classes: AbstractSet[int], name: str) -> Any:
+def _find_only(node: Node, classes: AbstractSet[int], name: str) -> Json:
     values = node.values.values()
     found = [value.value for value in values if value.id.command_class in classes and value.id.property == name]
     return found[0] if len(found) == 1 else None

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from mcp_core.json_types import Json
 from zwave_mcp.nodes import Status
 
 
@@ -152,7 +152,7 @@ class CommandFailedError(ZwaveError):
 class NotConfirmedError(ZwaveError):
     """`last` is the value that the device reported last, `heard` whether it answered at all after the command."""
 
-    def __init__(self, device: str, *, wanted: Any, last: Any, heard: bool, seconds: float) -> None:
+    def __init__(self, device: str, *, wanted: Json, last: Json, heard: bool, seconds: float) -> None:
         super().__init__(device, wanted, last)
         self.device = device
         self.wanted = wanted

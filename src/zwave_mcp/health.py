@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
+from mcp_core.json_types import JsonObject
 from zwave_mcp.network import LinkState, Network
 from zwave_mcp.nodes import Node, Status
 
@@ -29,7 +30,7 @@ class ConnectionState(TypedDict):
     since: str
     problem: NotRequired[str]
     failed_attempts: NotRequired[int]
-    server: NotRequired[dict[str, Any]]
+    server: NotRequired[JsonObject]
 
 
 class ControllerState(TypedDict):
@@ -40,7 +41,7 @@ class ControllerState(TypedDict):
     status: str
     home_id: str
     all_nodes_ready: bool | None
-    statistics: dict[str, Any]
+    statistics: JsonObject
 
 
 class Health(TypedDict):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Any
 
 import anyio
 
+from mcp_core.json_types import Json
 from zwave_mcp.errors import DriverNotReadyError, NotConnectedError
 from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import CommandClass, Value, ValueId
@@ -33,7 +33,7 @@ class Link:
     since: datetime
     problem: str = ""
     attempts: int = 0  # in vain since it last stood
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Controller:
     status: str = "unknown"
     driver: str = ""
     all_nodes_ready: bool | None = None
-    statistics: Mapping[str, Any] = field(default_factory=dict)
+    statistics: Mapping[str, Json] = field(default_factory=dict)
 
 
 class Network:
@@ -64,7 +64,7 @@ class Network:
 
     # What backends tell.
 
-    def connected(self, nodes: Iterable[Node], controller: Controller, facts: Mapping[str, Any]) -> None:
+    def connected(self, nodes: Iterable[Node], controller: Controller, facts: Mapping[str, Json]) -> None:
         """Take over everything that the server knows; what was known before is forgotten."""
         self.nodes = {node.id: node for node in nodes}
         self.controller = controller
@@ -101,7 +101,7 @@ class Network:
             self._learn_name(node, value)
             self._wake(value.id)
 
-    def update_value(self, value_id: ValueId, value: Any, updated: datetime | None) -> None:
+    def update_value(self, value_id: ValueId, value: Json, updated: datetime | None) -> None:
         """A value has changed, or was heard again; what else is known about it stays."""
         node = self.nodes.get(value_id.node)
         if node is not None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any
 
+from mcp_core.json_types import Json
 from zwave_mcp.values import Value, ValueId
 
 _BROADCAST = {0, 255, 4095}  # addresses that stand for every node, not for one
@@ -37,7 +37,7 @@ class Node:
     virtual: bool = False
     product: str = ""
     last_seen: datetime | None = None
-    statistics: Mapping[str, Any] = field(default_factory=dict)
+    statistics: Mapping[str, Json] = field(default_factory=dict)
     values: dict[ValueId, Value] = field(default_factory=dict)
 
     @property

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
-from typing import Any
+
+from mcp_core.json_types import Json
 
 SECRET = "***"
 
@@ -50,7 +51,7 @@ class Value:
     """One value as it was last heard; `updated` is when the driver last heard it, None where nobody can tell."""
 
     id: ValueId
-    value: Any = None
+    value: Json = None
     updated: datetime | None = None
     label: str = ""
     class_name: str = ""
@@ -71,7 +72,7 @@ class Value:
         return self.label or self.property_name or str(self.id.property)
 
     @property
-    def shown(self) -> Any:
+    def shown(self) -> Json:
         """The value, unless it is one that nobody should read, such as the code of a lock."""
         return SECRET if self.secret and self.value is not None else self.value
 
@@ -81,7 +82,7 @@ class Value:
         return None if self.secret else self.states.get(state_key(self.value))
 
 
-def state_key(value: Any) -> str:
+def state_key(value: Json) -> str:
     """The text by which a value stands in `states`."""
     if isinstance(value, bool):
         return "true" if value else "false"

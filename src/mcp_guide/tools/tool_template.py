@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from mcp_core import Result, ToolArguments
+from mcp_core.json_types import JsonObject
 from mcp_guide.answers import answer_awaited, guide_of
 from mcp_guide.guide import Guide
 from mcp_guide.names import parse_document_name
@@ -29,7 +30,7 @@ class RenderTemplateArgs(ToolArguments):
     """What render_template takes."""
 
     document: str = Field(description="Name of the template, written category/name")
-    variables: dict[str, Any] = Field(default={}, description="Values for the names that the template uses")
+    variables: JsonObject = Field(default={}, description="Values for the names that the template uses")
 
 
 @ToolArguments.declare

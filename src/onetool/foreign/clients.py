@@ -6,7 +6,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from mcp_core.json_types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,9 @@ def connection_file(client: str, system: System, project: Path | None) -> Client
     return own[0] if own else None
 
 
-def connection_entry(client: str, command: str, arguments: list[str]) -> dict[str, Any]:
+def connection_entry(client: str, command: str, arguments: list[str]) -> JsonObject:
     """How a client writes down a server that it starts."""
-    started: dict[str, Any] = {"command": command, "args": arguments}
+    started: JsonObject = {"command": command, "args": arguments}
     match client:
         case "claude-code" | "vscode":
             return {"type": "stdio", **started}

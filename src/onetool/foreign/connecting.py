@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from mcp_core.json_types import Json
 from onetool.foreign.clients import CLIENTS, System, connection_entry, connection_file
 from onetool.foreign.entries import is_onetool
 from onetool.foreign.json_edit import put_member
@@ -93,17 +93,17 @@ def _masked(line: str) -> str:
     return _TEXT.sub(mask, _PAIR.sub(mask, line))
 
 
-def _knows_onetool(servers: Any) -> bool:
+def _knows_onetool(servers: object) -> bool:
     """Whether OneTool is there, under whatever name, as somebody may have written it; one that has moved is not."""
     entries = servers.values() if isinstance(servers, dict) else ()
     return any(is_onetool(entry) and not _is_gone(entry.get("command")) for entry in entries)
 
 
-def _is_gone(command: Any) -> bool:
+def _is_gone(command: object) -> bool:
     return isinstance(command, str) and Path(command).is_absolute() and not Path(command).exists()
 
 
-def _current(text: str, path: tuple[str, ...]) -> Any:
+def _current(text: str, path: tuple[str, ...]) -> Json:
     node = parse_jsonc(text)
     for name in path:
         node = node.member(name) if node is not None else None

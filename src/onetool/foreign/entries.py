@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from mcp_core.json_types import Json, JsonObject
 from onetool.foreign.references import Translator
 
 _TRANSPORTS = frozenset({"stdio", "http", "sse", "streamable-http", "streamablehttp", "streamable_http"})
@@ -26,11 +26,11 @@ class UnusableEntryError(Exception):
 class Entry:
     """A server in our terms; what is secret in it is still in clear, and is taken out before anything is written."""
 
-    settings: dict[str, Any]
+    settings: JsonObject
     notes: tuple[str, ...] = ()
 
 
-def is_onetool(entry: Any) -> bool:
+def is_onetool(entry: object) -> bool:
     """Whether an entry starts OneTool itself, which would call itself in a circle."""
     if not isinstance(entry, Mapping):
         return False
@@ -46,7 +46,7 @@ def is_onetool(entry: Any) -> bool:
     return program.removesuffix(".exe") in _RUNNERS and any(_OWN_PACKAGE.fullmatch(word) for word in words)
 
 
-def read_entry(entry: Any, translator: Translator, *, folder: Path | None) -> Entry:
+def read_entry(entry: object, translator: Translator, *, folder: Path | None) -> Entry:
     """Translate one entry; raises UnusableEntryError. `folder` is what relative places in it start from."""
     if not isinstance(entry, Mapping):
         raise UnusableEntryError("it is not an object")
@@ -74,9 +74,9 @@ def read_entry(entry: Any, translator: Translator, *, folder: Path | None) -> En
     return Entry(settings, tuple(notes))
 
 
-def _command_line(entry: Mapping[str, Any]) -> tuple[Any, list[Any]]:
-    command: Any = entry.get("command")
-    arguments: Any = entry.get("args")
+def _command_line(entry: Mapping[str, Json]) -> tuple[object, list[Json]]:
+    command: Json = entry.get("command")
+    arguments: Json = entry.get("args")
     if isinstance(command, Mapping):  # as Zed used to write it
         command, arguments = command.get("path"), command.get("args")
     if isinstance(command, list):
@@ -85,9 +85,9 @@ def _command_line(entry: Mapping[str, Any]) -> tuple[Any, list[Any]]:
 
 
 def _started(
-    command: str, arguments: list[Any], entry: Mapping[str, Any], translator: Translator, folder: Path | None
-) -> dict[str, Any]:
-    settings: dict[str, Any] = {"command": _at_home(translator.translate(command.strip()), translator.home)}
+    command: str, arguments: list[Json], entry: Mapping[str, Json], translator: Translator, folder: Path | None
+) -> JsonObject:
+    settings: JsonObject = {"command": _at_home(translator.translate(command.strip()), translator.home)}
     if arguments:
         settings["args"] = [translator.translate(_text(argument)) for argument in arguments]
     inner = entry.get("command")
@@ -101,17 +101,17 @@ def _started(
     return settings
 
 
-def _reached(url: str, entry: Mapping[str, Any], translator: Translator) -> dict[str, Any]:
+def _reached(url: str, entry: Mapping[str, Json], translator: Translator) -> JsonObject:
     address = translator.translate(url.strip())
     if not address.startswith(("http://", "https://", "${")):
         raise UnusableEntryError("its address does not begin with http:// or https://")
-    settings: dict[str, Any] = {"url": address}
+    settings: JsonObject = {"url": address}
     if headers := _texts(entry.get("headers")):
         settings["headers"] = {name: translator.translate(value) for name, value in headers.items()}
     return settings
 
 
-def _is_word(value: Any) -> bool:
+def _is_word(value: object) -> bool:
     return isinstance(value, str) and value != "" and not any(character.isspace() for character in value)
 
 
@@ -119,13 +119,13 @@ def _at_home(text: str, home: Path) -> str:
     return str(home / text[2:]) if text.startswith("~/") else text
 
 
-def _texts(value: Any) -> dict[str, str]:
+def _texts(value: object) -> dict[str, str]:
     if not isinstance(value, Mapping):
         return {}
     return {str(name): _text(item) for name, item in value.items() if item is not None}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A value that should be text, and in many files is a number or a truth."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
+from mcp_core.json_types import Json, JsonObject
 from onetool.foreign.secret_values import Vault
 from onetool.foreign.survey import Found
 from onetool.foreign.text_files import TextFile, read_text_file, replace_text_file
@@ -30,7 +30,7 @@ class Decision:
     found: Found
     name: str
     state: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Json]
     notes: tuple[str, ...] = ()
 
 
@@ -45,7 +45,7 @@ class Plan:
     wanted: Mapping[str, str]  # variables that a person must still set, and why
 
     @property
-    def servers(self) -> dict[str, Any]:
+    def servers(self) -> JsonObject:
         """The new entries of `servers:`."""
         return {each.name: dict(each.settings) for each in self.decisions if each.state == NEW}
 
@@ -99,7 +99,7 @@ def _decide(found: Found, vault: Vault, *, project: Path | None) -> Decision:
     return Decision(found, name, NEW, settings, found.entry.notes)
 
 
-def _find_mistake(settings: Mapping[str, Any]) -> str:
+def _find_mistake(settings: Mapping[str, Json]) -> str:
     """Why OneTool would refuse such an entry, and with it the whole file; empty where it would not."""
     url = settings.get("url", "")
     checked = {**settings, "url": "http://reference"} if url.startswith("${") else settings
@@ -111,7 +111,7 @@ def _find_mistake(settings: Mapping[str, Any]) -> str:
     return ""
 
 
-def _without_secrets(settings: Mapping[str, Any], owner: str, vault: Vault) -> dict[str, Any]:
+def _without_secrets(settings: Mapping[str, Json], owner: str, vault: Vault) -> JsonObject:
     hidden = dict(settings)
     if "args" in hidden:
         hidden["args"] = vault.hide_arguments(hidden["args"], owner=owner)
@@ -128,7 +128,7 @@ def _without_secrets(settings: Mapping[str, Any], owner: str, vault: Vault) -> d
 
 def _compare(
     decision: Decision,
-    present: Mapping[str, Any],
+    present: Mapping[str, Json],
     taken: Mapping[str, Decision],
     elsewhere: Mapping[str, Path],
     file: Path,
@@ -148,12 +148,12 @@ def _compare(
     return decision
 
 
-def _same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+def _same(first: Mapping[str, Json], second: Mapping[str, Json]) -> bool:
     """Whether two entries start or reach the same; how their secrets are called does not count."""
     return _essence(first) == _essence(second)
 
 
-def _essence(settings: Mapping[str, Any]) -> list[Any]:
+def _essence(settings: Mapping[str, Json]) -> list[Json]:
     return [
         settings.get("command"),
         [argument for argument in settings.get("args") or () if "${" not in str(argument)],
@@ -174,7 +174,7 @@ def _switched_off(decision: Decision, needs: Mapping[str, str], secrets_file: Pa
     return replace(decision, settings={**decision.settings, "enabled": False}, notes=tuple(notes))
 
 
-def servers_in(file: Path) -> dict[str, Any]:
+def servers_in(file: Path) -> JsonObject:
     """The servers that a configuration file of ours has, as they are written; raises ConfigError."""
     servers = read_document(file).get("servers") if file.exists() else None
     return servers if isinstance(servers, dict) else {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
 
+from mcp_core.json_types import Json
 from onetool.foreign.jsonc import JsoncError, Node, parse_jsonc
 
 _REST_OF_LINE = re.compile(r"(?:[ \t]|/\*[^\n]*?\*/)*(?://[^\n\r]*)?")
@@ -14,7 +14,7 @@ _TRAILING_COMMA = re.compile(r"(?:\s|//[^\n]*|/\*[\s\S]*?\*/)*,")
 _LEADING = re.compile(r"[ \t]*")
 
 
-def put_member(text: str, path: Sequence[str], value: Any, *, newline: str = "\n") -> str:
+def put_member(text: str, path: Sequence[str], value: object, *, newline: str = "\n") -> str:
     """The text with `value` at `path`, in place of what is there; objects on the way are made where they are missing.
 
     Raises JsoncError where the text is no JSON, or something on the way is no object. What comes out is read again
@@ -33,7 +33,7 @@ def put_member(text: str, path: Sequence[str], value: Any, *, newline: str = "\n
     return changed
 
 
-def _merged(old: Any, path: Sequence[str], value: Any) -> Any:
+def _merged(old: object, path: Sequence[str], value: object) -> Json:
     if not path:
         return value
     if not isinstance(old, dict):
@@ -41,7 +41,7 @@ def _merged(old: Any, path: Sequence[str], value: Any) -> Any:
     return {**old, path[0]: _merged(old.get(path[0], {}), path[1:], value)}
 
 
-def _put(text: str, root: Node, path: Sequence[str], value: Any, newline: str) -> str:
+def _put(text: str, root: Node, path: Sequence[str], value: object, newline: str) -> str:
     node = root
     unit = _unit(text, root)
     for number, name in enumerate(path):
@@ -53,7 +53,7 @@ def _put(text: str, root: Node, path: Sequence[str], value: Any, newline: str) -
     return text[: node.start] + written + text[node.end :]
 
 
-def _insert(text: str, node: Node, name: str, value: Any, unit: str, newline: str) -> str:
+def _insert(text: str, node: Node, name: str, value: object, unit: str, newline: str) -> str:
     if not node.members:
         indent = _indent_at(text, node.start)
         member = f"{json.dumps(name)}: {_write(value, indent + unit, unit, newline)}"
@@ -79,13 +79,13 @@ def _insert(text: str, node: Node, name: str, value: Any, unit: str, newline: st
     return f"{text[:end]}{'' if comma else ','}{tail}"
 
 
-def _nested(path: Sequence[str], value: Any) -> Any:
+def _nested(path: Sequence[str], value: object) -> Json:
     for name in reversed(path):
         value = {name: value}
     return value
 
 
-def _write(value: Any, indent: str, unit: str, newline: str) -> str:
+def _write(value: object, indent: str, unit: str, newline: str) -> str:
     written = json.dumps(value, indent=unit, ensure_ascii=False)
     return written.replace("\n", newline + indent)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+
+from mcp_core.json_types import Json, JsonObject
 
 MAX_LEVELS = 200
 
@@ -17,7 +18,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?", re.ASCII)
-_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
+_WORDS: JsonObject = {"true": True, "false": False, "null": None}
 
 
 class JsoncError(ValueError):
@@ -33,7 +34,7 @@ class JsoncError(ValueError):
 class Node:
     """One value and its place, `text[start:end]`; an object has members, by name and place of the name."""
 
-    value: Any
+    value: Json
     start: int
     end: int
     members: tuple[tuple[str, int, Node], ...] = ()
@@ -92,7 +93,7 @@ class _Reader:
         self.advance()
         return node
 
-    def _scalar(self) -> Any:
+    def _scalar(self) -> Json:
         if self.kind == "string":
             try:
                 return json.loads(self.token)
@@ -123,7 +124,7 @@ class _Reader:
     def _array(self, level: int) -> Node:
         start = self.start
         self.advance()
-        items: list[Any] = []
+        items: list[Json] = []
         while self.token != "]" or self.kind != "mark":
             items.append(self.value(level + 1).value)
             self._separate("]")

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from mcp_core.json_types import Json
 from onetool.foreign.clients import ClientFile, System, client_files
 from onetool.foreign.entries import Entry, UnusableEntryError, is_onetool, read_entry
 from onetool.foreign.jsonc import JsoncError, parse_jsonc
@@ -83,7 +83,9 @@ def _read(source: ClientFile, text: str, system: System, project: Path) -> Itera
             yield _find(name, entry, source, inputs, system, project)
 
 
-def _find(name: str, entry: Any, source: ClientFile, inputs: Mapping[str, str], system: System, project: Path) -> Found:
+def _find(
+    name: str, entry: object, source: ClientFile, inputs: Mapping[str, str], system: System, project: Path
+) -> Found:
     if is_onetool(entry):
         return Found(name, source, reason="this is OneTool itself")
     translator = Translator(system.environ, system.home, project, inputs)
@@ -94,7 +96,7 @@ def _find(name: str, entry: Any, source: ClientFile, inputs: Mapping[str, str], 
     return Found(name, source, read, wanted=translator.wanted, unknown=tuple(translator.unknown))
 
 
-def _follow(document: Any, keys: Sequence[str]) -> Any:
+def _follow(document: object, keys: Sequence[str]) -> Json:
     for number, key in enumerate(keys):
         if not isinstance(document, dict):
             return None
@@ -105,13 +107,13 @@ def _follow(document: Any, keys: Sequence[str]) -> Any:
     return document
 
 
-def _project_of(projects: Mapping[str, Any], folder: str) -> Any:
+def _project_of(projects: Mapping[str, Json], folder: str) -> Json:
     """What a client knows about a project: under its path, however that is written."""
     wanted = os.path.realpath(folder)
     return next((item for path, item in projects.items() if os.path.realpath(path) == wanted), None)
 
 
-def _inputs(value: Any) -> dict[str, str]:
+def _inputs(value: object) -> dict[str, str]:
     """What the client asks a person for: an id, and the words that it asks with."""
     items = value if isinstance(value, list) else []
     return {

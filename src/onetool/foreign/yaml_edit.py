@@ -11,17 +11,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from mcp_core.json_types import Json
 from ot.config.yaml_reader import read_yaml
 from ot.errors import ConfigError
 
 _PLAIN = re.compile(r"[A-Za-z_./][A-Za-z0-9_./-]*")
 _STEP = "  "
 
-Entries = Mapping[str, Any]
+Entries = Mapping[str, Json]
 
 
 def add_entries(
@@ -59,7 +59,7 @@ def write_entries(entries: Entries, indent: str = "", newline: str = "\n") -> st
     return "".join(lines)
 
 
-def _merged(old: Any, section: str, entries: Entries, file: Path) -> dict[Any, Any]:
+def _merged(old: object, section: str, entries: Entries, file: Path) -> dict[object, object]:
     inside = old.get(section) if section and isinstance(old, dict) else old
     if not isinstance(old, dict) or not (inside is None or isinstance(inside, dict)):
         raise ConfigError("is not a mapping", file=file, key=section or None)
@@ -68,7 +68,7 @@ def _merged(old: Any, section: str, entries: Entries, file: Path) -> dict[Any, A
 
 
 def _drafts(text: str, section: str, entries: Entries, newline: str) -> Iterator[str]:
-    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    root: object = yaml.compose(text, Loader=yaml.SafeLoader)
     if not isinstance(root, yaml.MappingNode):
         yield _append(text, _with_heading(section, entries, "", newline), newline)
         return
@@ -87,7 +87,7 @@ def _drafts(text: str, section: str, entries: Entries, newline: str) -> Iterator
         yield _below(text, value.start_mark.index, value.end_mark.index, key, entries, newline)
 
 
-def _into(text: str, node: Any, section: str, entries: Entries, end: int, newline: str) -> Iterator[str]:
+def _into(text: str, node: yaml.MappingNode, section: str, entries: Entries, end: int, newline: str) -> Iterator[str]:
     """Drafts with entries behind those of a mapping; `end` is where something else begins."""
     if node.flow_style:
         closing = node.end_mark.index - 1
@@ -107,7 +107,7 @@ def _with_heading(section: str, entries: Entries, indent: str, newline: str) -> 
     return f"{indent}{_flow(section)}:{newline}{write_entries(entries, indent + _STEP, newline)}"
 
 
-def _below(text: str, start: int, end: int, key: Any, entries: Entries, newline: str) -> str:
+def _below(text: str, start: int, end: int, key: yaml.Node, entries: Entries, newline: str) -> str:
     """A draft with entries below a key that has no value, or one that says so."""
     body = write_entries(entries, " " * key.start_mark.column + _STEP, newline)
     before = text[:start] if start == end else text[:start].rstrip(" ")
@@ -136,7 +136,7 @@ def _append(text: str, body: str, newline: str) -> str:
     return text + ("" if not text or text.endswith("\n") else newline) + body
 
 
-def _flow(value: Any) -> str:
+def _flow(value: object) -> str:
     """A value on one line; plain where nobody can take it for something else."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items()) + "}"

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Protocol
 
+from mcp_core.json_types import Json
 from zwave_mcp.values import ValueId
 
 ANSWER_WITHIN = 20.0  # seconds: a driver tries a silent device several times before it gives up
@@ -45,10 +46,10 @@ class Backend(Protocol):
     async def run(self) -> None:
         """Connect, feed the model, and connect again after each end, until cancelled."""
 
-    async def set_value(self, value_id: ValueId, value: Any, *, transition: float | None) -> SetOutcome:
+    async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> SetOutcome:
         """Send a command to a device; `transition` is how many seconds the change should take."""
 
-    async def poll_value(self, value_id: ValueId) -> Any:
+    async def poll_value(self, value_id: ValueId) -> Json:
         """Ask the device itself, over the radio."""
 
     async def refresh(self, node: int) -> None:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+from mcp_core.json_types import Json, JsonObject
 from zwave_mcp.backends.messages import Message, read_each
 from zwave_mcp.network import Controller
 from zwave_mcp.nodes import Node, Status
@@ -19,7 +19,7 @@ _TIMED = {"time", "value", "nodeName", "nodeLocation"}
 
 class State(Message):
     text: str = ""
-    value: Any = None
+    value: Json = None
 
 
 class GatewayValue(Message):
@@ -42,7 +42,7 @@ class GatewayValue(Message):
     max: float | None = None
     states: list[State] | None = None
     last_update: float | None = None
-    value: Any = None
+    value: Json = None
 
     def to_value(self) -> Value:
         return Value(
@@ -84,8 +84,8 @@ class GatewayNode(Message):
     product_label: str | None = None
     product_description: str | None = None
     last_active: float | None = None
-    statistics: dict[str, Any] | None = None
-    values: dict[str, Any] | None = None
+    statistics: JsonObject | None = None
+    values: JsonObject | None = None
 
     def to_node(self) -> Node:
         node = Node(
@@ -134,9 +134,9 @@ class Reply(Message):
 
     success: bool
     message: str = ""
-    result: Any = None
-    args: list[Any] | None = None
-    origin: Any = None
+    result: Json = None
+    args: list[Json] | None = None
+    origin: Json = None
 
 
 class NodeStatus(Message):
@@ -145,14 +145,14 @@ class NodeStatus(Message):
     status: str | None = None
     node_id: int | None = None
     time: float | None = None
-    value: Any = None
+    value: Json = None
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """A value as it was published, `described` where the gateway publishes values with everything about them."""
 
-    value: Any
+    value: Json
     updated: datetime | None
     described: Value | None = None
 
@@ -180,7 +180,7 @@ def read_status(word: str | None) -> Status:
     return _STATUSES.get((word or "").lower(), Status.UNKNOWN)
 
 
-def read_json(payload: bytes) -> Any:
+def read_json(payload: bytes) -> Json:
     """Read JSON; raises ValueError."""
     try:
         return json.loads(payload)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
@@ -23,7 +23,7 @@ class Message(BaseModel):
 M = TypeVar("M", bound=Message)
 
 
-def read_each(model: type[M], items: Iterable[Any]) -> list[M]:
+def read_each(model: type[M], items: Iterable[object]) -> list[M]:
     """Read what can be read; one odd node or value must not hide all the others."""
     read = []
     for item in items:

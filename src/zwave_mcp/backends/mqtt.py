@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 import anyio
 from aiomqtt import Client, Message, MqttError
 
+from mcp_core.json_types import Json, JsonObject
 from zwave_mcp.address import Address
 from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration
 from zwave_mcp.backends.gateway_messages import DriverInfo, GatewayNode, Reply, read_flag, read_json
@@ -56,7 +56,7 @@ class MqttBackend:
         self._session = secrets.token_hex(4)  # sets our requests apart from those of other programs
         self._client: Client | None = None
         self._pending = Pending()
-        self._asked: dict[str, tuple[str, list[Any]]] = {}
+        self._asked: dict[str, tuple[str, list[Json]]] = {}
         self._index = TopicIndex()
         self._online: dict[str, bool] = {}
         self._used = address.gateway
@@ -66,11 +66,11 @@ class MqttBackend:
     async def run(self) -> None:
         await keep_connected(self._network, self._connect_once)
 
-    async def set_value(self, value_id: ValueId, value: Any, *, transition: float | None) -> SetOutcome:
+    async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> SetOutcome:
         options = [] if transition is None else [{"transitionDuration": write_duration(transition)}]
         return read_outcome(await self._call("writeValue", _address(value_id), value, *options))
 
-    async def poll_value(self, value_id: ValueId) -> Any:
+    async def poll_value(self, value_id: ValueId) -> Json:
         return await self._call("pollValue", _address(value_id))
 
     async def refresh(self, node: int) -> None:
@@ -238,7 +238,7 @@ class MqttBackend:
             return key if session == self._session else None
         return next((key for key, asked in self._asked.items() if asked == (api, reply.args)), None)
 
-    async def _call(self, api: str, *arguments: Any) -> Any:
+    async def _call(self, api: str, *arguments: Json) -> Json:
         client, gateway = self._client, self._choose_gateway()
         if client is None:
             raise NotConnectedError(self._address.shown, self._network.link.problem)
@@ -256,7 +256,7 @@ class MqttBackend:
             del self._asked[key]
 
 
-def _read_list(answer: Any) -> list[Any]:
+def _read_list(answer: Json) -> list[Json]:
     if not isinstance(answer, list):
         raise ValueError("it is no list")
     return answer
@@ -270,7 +270,7 @@ def _keep_newer(node: Node, before: Node | None) -> None:
             node.values[id_] = replace(fresh, value=known.value, updated=known.updated)
 
 
-def _address(value_id: ValueId) -> dict[str, Any]:
+def _address(value_id: ValueId) -> JsonObject:
     value = {
         "nodeId": value_id.node,
         "commandClass": value_id.command_class,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import anyio
 
+from mcp_core.json_types import Json
 from zwave_mcp.errors import ConnectionLostError, NoAnswerError
 
 
@@ -14,7 +14,7 @@ class Pending:
     """The requests of one connection."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, tuple[str, asyncio.Future[Any]]] = {}
+        self._waiting: dict[str, tuple[str, asyncio.Future[Json]]] = {}
         self._last = 0
 
     def open(self, request: str) -> str:
@@ -24,7 +24,7 @@ class Pending:
         self._waiting[key] = (request, asyncio.get_running_loop().create_future())
         return key
 
-    async def wait(self, key: str, seconds: float) -> Any:
+    async def wait(self, key: str, seconds: float) -> Json:
         """Wait for the answer; raises ConnectionLostError, NoAnswerError, and what `fail` was given."""
         request, future = self._waiting[key]
         try:
@@ -35,7 +35,7 @@ class Pending:
         finally:
             del self._waiting[key]
 
-    def answer(self, key: object, answer: Any) -> bool:
+    def answer(self, key: object, answer: Json) -> bool:
         """Hand over an answer; false where nobody waits for it."""
         waiting = self._waiting.get(key) if isinstance(key, str) else None
         if waiting is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
+from mcp_core.json_types import Json
 from zwave_mcp.backends.server_messages import STATUS_EVENTS, Event, ValueState, word_controller_status
 from zwave_mcp.errors import LinkError
 from zwave_mcp.network import Network
@@ -74,7 +74,7 @@ def _apply_to_node(network: Network, event: Event) -> None:
             node.interview = event.stage_name or node.interview
 
 
-def _update_metadata(network: Network, node: Node, args: Any) -> None:
+def _update_metadata(network: Network, node: Node, args: Json) -> None:
     """Metadata may come before the value that it describes."""
     state = ValueState.model_validate(args)
     known = node.values.get(state.id_in(node.id))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import Field
 
+from mcp_core.json_types import Json, JsonObject
 from zwave_mcp.backends.messages import Message, read_each
 from zwave_mcp.network import Controller
 from zwave_mcp.nodes import Node, Status
@@ -38,8 +38,8 @@ class ValueState(Message):
     property_name: str | None = None
     property_key_name: str | None = None
     metadata: Metadata = Field(default_factory=Metadata)
-    value: Any = None
-    new_value: Any = None
+    value: Json = None
+    new_value: Json = None
 
     def id_in(self, node: int) -> ValueId:
         return ValueId(node, self.command_class, self.endpoint, self.property, self.property_key)
@@ -79,9 +79,9 @@ class NodeState(Message):
     interview_stage: str | int | None = None
     is_controller_node: bool = False
     device_config: DeviceConfig | None = None
-    statistics: dict[str, Any] = Field(default_factory=dict)
+    statistics: JsonObject = Field(default_factory=dict)
     last_seen: str | None = None
-    values: list[Any] | dict[str, Any] = Field(default_factory=list)
+    values: list[Json] | JsonObject = Field(default_factory=list)
 
     def to_node(self, controller: int | None) -> Node:
         values = self.values.values() if isinstance(self.values, dict) else self.values
@@ -112,13 +112,13 @@ class ControllerState(Message):
     home_id: int | None = None
     own_node_id: int | None = None
     status: int | None = None
-    statistics: dict[str, Any] = Field(default_factory=dict)
+    statistics: JsonObject = Field(default_factory=dict)
 
 
 class ServerState(Message):
     driver: DriverState = Field(default_factory=DriverState)
     controller: ControllerState = Field(default_factory=ControllerState)
-    nodes: list[Any] = Field(default_factory=list)
+    nodes: list[Json] = Field(default_factory=list)
 
     def to_nodes(self) -> list[Node]:
         return [node.to_node(self.controller.own_node_id) for node in read_each(NodeState, self.nodes)]
@@ -145,7 +145,7 @@ class Version(Message):
     min_schema_version: int = 0
     max_schema_version: int = 0
 
-    def facts(self, schema: int) -> Mapping[str, Any]:
+    def facts(self, schema: int) -> Mapping[str, Json]:
         return {"version": self.server_version, "schema": schema}
 
 
@@ -155,11 +155,11 @@ class Event(Message):
     source: str
     event: str
     node_id: int | None = None
-    args: Any = None
+    args: Json = None
     node_state: NodeState | None = None
     node: NodeState | None = None
-    statistics: dict[str, Any] | None = None
-    status: Any = None
+    statistics: JsonObject | None = None
+    status: Json = None
     stage_name: str | None = None
 
 

@@ -7,13 +7,13 @@ import json
 import logging
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
 
 import anyio
 from pydantic import ValidationError
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
+from mcp_core.json_types import Json, JsonObject
 from zwave_mcp.address import Address
 from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration
 from zwave_mcp.backends.pending import Pending
@@ -47,12 +47,12 @@ class WebSocketBackend:
     async def run(self) -> None:
         await keep_connected(self._network, self._connect_once)
 
-    async def set_value(self, value_id: ValueId, value: Any, *, transition: float | None) -> SetOutcome:
+    async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> SetOutcome:
         options = {} if transition is None else {"options": {"transitionDuration": write_duration(transition)}}
         answer = await self._request("node.set_value", **_address(value_id), value=value, **options)
         return read_outcome(answer.get("result", answer.get("success")))
 
-    async def poll_value(self, value_id: ValueId) -> Any:
+    async def poll_value(self, value_id: ValueId) -> Json:
         return (await self._request("node.poll_value", **_address(value_id))).get("value")
 
     async def refresh(self, node: int) -> None:
@@ -148,7 +148,7 @@ class WebSocketBackend:
         except ValueError as error:  # also pydantic's
             log.warning("passed over a message of the server that makes no sense: %.*s", _SHOWN, error)
 
-    def _take_result(self, message: Mapping[str, Any]) -> None:
+    def _take_result(self, message: Mapping[str, Json]) -> None:
         key, result = message.get("messageId"), message.get("result")
         if message.get("success") is True:
             known = self._pending.answer(key, result if isinstance(result, dict) else {})
@@ -157,7 +157,7 @@ class WebSocketBackend:
         if not known:
             log.debug("an answer that nobody waits for: %r", key)
 
-    async def _request(self, command: str, **arguments: Any) -> dict[str, Any]:
+    async def _request(self, command: str, **arguments: Json) -> JsonObject:
         socket = self._socket
         if socket is None:
             raise NotConnectedError(self._address.shown, self._network.link.problem)
@@ -167,11 +167,11 @@ class WebSocketBackend:
             await socket.send(json.dumps({"messageId": key, "command": command, **arguments}))
         except ConnectionClosed:
             pending.fail_all()
-        answer: dict[str, Any] = await pending.wait(key, ANSWER_WITHIN)
+        answer: JsonObject = await pending.wait(key, ANSWER_WITHIN)
         return answer
 
 
-async def _exchange(socket: ClientConnection, command: str, **arguments: Any) -> dict[str, Any]:
+async def _exchange(socket: ClientConnection, command: str, **arguments: Json) -> JsonObject:
     """Ask before events are listened to, so that the answer is the next thing that makes sense."""
     await socket.send(json.dumps({"messageId": command, "command": command, **arguments}))
     while True:
@@ -188,7 +188,7 @@ async def _exchange(socket: ClientConnection, command: str, **arguments: Any) ->
         return result if isinstance(result, dict) else {}
 
 
-def _parse(text: str | bytes) -> dict[str, Any]:
+def _parse(text: str | bytes) -> JsonObject:
     """Read a message; raises ValueError."""
     try:
         message = json.loads(text)
@@ -218,7 +218,7 @@ def _choose_schema(version: Version) -> int:
     return chosen
 
 
-def _read_refusal(request: str, message: Mapping[str, Any]) -> RefusedError:
+def _read_refusal(request: str, message: Mapping[str, Json]) -> RefusedError:
     text = message.get("zwaveErrorMessage") or message.get("message") or ""
     return RefusedError(request, str(message.get("errorCode") or "unknown_error"), str(text).partition("\n")[0])
 
@@ -231,7 +231,7 @@ def _authorization(address: Address) -> dict[str, str]:
     return {"Authorization": f"Basic {token}"}
 
 
-def _address(value_id: ValueId) -> dict[str, Any]:
+def _address(value_id: ValueId) -> JsonObject:
     value = {"commandClass": value_id.command_class, "endpoint": value_id.endpoint, "property": value_id.property}
     if value_id.key is not None:
         value["propertyKey"] = value_id.key

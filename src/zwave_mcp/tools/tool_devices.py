@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from mcp_core import Result, ToolArguments
+from mcp_core.json_types import Json
 from zwave_mcp.abilities import is_everyday, is_sensor, list_abilities
 from zwave_mcp.answers import answer, house_of
 from zwave_mcp.arguments import WHICH_DEVICE, Device, NoBoolean
@@ -38,7 +39,7 @@ class Reading(TypedDict):
     device: str
     location: str
     sensor: str
-    value: Any
+    value: Json
     unit: str | None
     updated: str | None
     text: NotRequired[str]
