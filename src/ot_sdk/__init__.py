@@ -11,7 +11,6 @@ import importlib
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
     from logging import Logger
-    from typing import Any
 
     from ot_sdk.asking import call, progress
     from ot_sdk.context import config, secret
@@ -37,9 +36,9 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'ot_sdk' has no attribute {name!r}; it has {', '.join(__all__)}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    value: object = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

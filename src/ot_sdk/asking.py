@@ -9,13 +9,12 @@ from ot_sdk.json_values import encode
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
-    from typing import Any
-
     from ot_sdk.calls import Call
     from ot_sdk.host import Host
+    from ot_sdk.json_types import Json
 
 
-def call(tool: str, /, **arguments: Any) -> Any:
+def call(tool: str, /, **arguments: Json) -> Json:
     """Call another tool, `call("file.read", path="notes.txt")`, within what is left of this call's time.
 
     In an `async def` tool it must be awaited. Raises ToolError where that tool fails.

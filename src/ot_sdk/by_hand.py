@@ -6,12 +6,12 @@ import asyncio
 import inspect
 import json
 import sys
+from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any
 
-from ot_sdk.calls import drain, list_tools
+from ot_sdk.calls import drain, list_tools, needs_loop
 from ot_sdk.errors import ToolError
-from ot_sdk.event_loop import drain_async
+from ot_sdk.event_loop import value_of
 from ot_sdk.json_values import NotJsonError, encode
 
 
@@ -43,7 +43,7 @@ def _show_tools(module: ModuleType) -> int:
     return 0
 
 
-def _read_argument(word: str) -> tuple[str, Any]:
+def _read_argument(word: str) -> tuple[str, object]:
     name, given, text = word.partition("=")
     if not given or not name.isidentifier():
         raise ToolError(f"{word!r} is not of the form name=value")
@@ -53,10 +53,8 @@ def _read_argument(word: str) -> tuple[str, Any]:
         return name, text
 
 
-def _call(function: Any, arguments: dict[str, Any]) -> Any:
+def _call(function: Callable[..., object], arguments: dict[str, object]) -> object:
     value = function(**arguments)
-    if hasattr(value, "__anext__"):
-        value = drain_async(value)
-    if hasattr(value, "__await__"):
-        value = asyncio.run(value)
-    return drain(value) if hasattr(value, "__next__") else value
+    if needs_loop(value):
+        value = asyncio.run(value_of(value))
+    return drain(value) if isinstance(value, Iterator) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from itertools import islice
 
 from ot_sdk import protocol
@@ -11,8 +12,11 @@ from ot_sdk.json_values import NotJsonError
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
+    from asyncio import Task
     from types import ModuleType
-    from typing import Any, Callable
+    from typing import Callable
+
+    from ot_sdk.json_types import JsonObject
 
 MAX_DRAINED = 10_000
 _TRACEBACK_LIMIT = 8000
@@ -25,16 +29,16 @@ class Call:
 
     __slots__ = ("arguments", "cancelled", "function", "number", "slot", "task", "waits")
 
-    def __init__(self, number: int, function: Callable[..., Any], params: dict[str, Any]) -> None:
+    def __init__(self, number: int, function: Callable[..., object], params: JsonObject) -> None:
         self.number = number
         self.function = function
-        self.arguments: dict[str, Any] = params.get("arguments") or {}
+        self.arguments: JsonObject = params.get("arguments") or {}
         self.slot: int | None = params.get("slot")
         self.cancelled = False
-        self.task: Any = None  # of asyncio, where the tool is async
-        self.waits: set[Any] = set()  # what it asked of the server and has no answer to
+        self.task: Task[None] | None = None  # where the tool is async
+        self.waits: set[int] = set()  # what it asked of the server and has no answer to
 
-    def invoke(self) -> Any:
+    def invoke(self) -> object:
         """The tool's value, or what has to be awaited for it."""
         if self.cancelled:
             raise CallCancelled
@@ -45,7 +49,7 @@ class Call:
         return self.function(*self.arguments.get(variadic, ()), **rest)
 
 
-def _variadic(function: Callable[..., Any]) -> str | None:
+def _variadic(function: Callable[..., object]) -> str | None:
     """The parameter that takes all further positional arguments, `*words`; everything arrives by name."""
     code = getattr(function, "__code__", None)
     if code is None or not code.co_flags & _VARIADIC:
@@ -61,26 +65,26 @@ def list_tools(module: ModuleType) -> list[str]:
     ]
 
 
-def _is_own_function(module: ModuleType, value: Any) -> bool:
+def _is_own_function(module: ModuleType, value: object) -> bool:
     own = getattr(value, "__module__", None) == module.__name__
     return own and callable(value) and not isinstance(value, type)
 
 
-def is_async(function: Callable[..., Any]) -> bool:
-    """Whether calling it gives at once something to be awaited or iterated over."""
+def is_async(function: Callable[..., object]) -> bool:
+    """True if calling it only gives something to be awaited or iterated over."""
     code = getattr(function, "__code__", None)
     return code is not None and bool(code.co_flags & _ASYNC)
 
 
-def needs_loop(value: Any) -> bool:
-    """Whether a value has yet to be awaited."""
-    return hasattr(value, "__await__") or hasattr(value, "__anext__")
+def needs_loop(value: object) -> bool:
+    """True if a value has yet to be awaited."""
+    return isinstance(value, (Awaitable, AsyncIterator))
 
 
-def answer_with(call: Call, value: Any) -> bytes:
+def answer_with(call: Call, value: object) -> bytes:
     """The answer of a call that returned; an iterator is used up here."""
     try:
-        if hasattr(value, "__next__") and not hasattr(value, "fileno"):
+        if isinstance(value, Iterator) and not hasattr(value, "fileno"):
             value = drain(value)
         return protocol.write_result(call.number, value)
     except NotJsonError as error:
@@ -90,14 +94,14 @@ def answer_with(call: Call, value: Any) -> bytes:
         return answer_with_error(call, error)
 
 
-def drain(iterator: Any) -> list[Any]:
+def drain(iterator: Iterator[object]) -> list[object]:
     """The items of an iterator, if they are not too many."""
     items = list(islice(iterator, MAX_DRAINED + 1))
     refuse_too_many(items)
     return items
 
 
-def refuse_too_many(items: list[Any]) -> None:
+def refuse_too_many(items: list[object]) -> None:
     """Raise NotJsonError for more items than an iterator may give."""
     if len(items) > MAX_DRAINED:
         raise NotJsonError("the result", f"is an iterator of more than {MAX_DRAINED} items; return a part of it")

@@ -11,13 +11,13 @@ from ot_sdk.protocol import Lines, read_message
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
-    from typing import Any
+    from ot_sdk.json_types import JsonObject
 
 _CHUNK = 64 * 1024  # more would be mapped and unmapped by the system at every read
 
 
 class Channel:
-    """Any thread may send; one at a time receives."""
+    """Every thread may send; one at a time receives."""
 
     def __init__(self, incoming: int, outgoing: int) -> None:
         self._incoming = incoming
@@ -40,7 +40,7 @@ class Channel:
                 while rest:
                     rest = rest[os.write(self._outgoing, rest) :]
 
-    def receive(self) -> dict[str, Any] | None:
+    def receive(self) -> JsonObject | None:
         """The next message, waiting for it; None when there will be no more. Raises ProtocolError."""
         while not self._complete:
             data = os.read(self._incoming, _CHUNK)

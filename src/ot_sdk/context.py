@@ -10,10 +10,9 @@ from ot_sdk.errors import ToolError
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
-    from typing import Any
-
     from ot_sdk.calls import Call
     from ot_sdk.host import Host
+    from ot_sdk.json_types import Json
 
 
 class Surroundings:
@@ -22,7 +21,7 @@ class Surroundings:
     def __init__(self) -> None:
         self.host: Host | None = None  # None: run by hand
         self.pack = ""
-        self.config: Mapping[str, Any] = {}
+        self.config: Mapping[str, Json] = {}
         self.secrets: Mapping[str, str | None] = {}  # those the file declares; None: declared, but not set
         self.log_level = 20
 
@@ -31,7 +30,7 @@ SURROUNDINGS = Surroundings()
 CURRENT: ContextVar[Call] = ContextVar("ot_sdk_call")
 
 
-def config() -> Mapping[str, Any]:
+def config() -> Mapping[str, Json]:
     """The pack's own keys, `packs.<pack>` of the configuration; empty where the file is run by hand."""
     return SURROUNDINGS.config
 

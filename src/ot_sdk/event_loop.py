@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from ot_sdk.calls import MAX_DRAINED, Call, refuse_too_many
 from ot_sdk.context import CURRENT
 
-Finish = Callable[[Call, Any, "BaseException | None"], None]
+Finish = Callable[[Call, object, "BaseException | None"], None]
 
 
 class EventLoop:
@@ -22,7 +21,7 @@ class EventLoop:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._run, name="ot_sdk event loop", daemon=True).start()
 
-    def start(self, call: Call, value: Any = None) -> None:
+    def start(self, call: Call, value: object = None) -> None:
         """Carry out a call of an async tool, or await what a plain tool returned."""
         self._loop.call_soon_threadsafe(self._create, call, value)
 
@@ -34,7 +33,7 @@ class EventLoop:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
 
-    def _create(self, call: Call, value: Any) -> None:
+    def _create(self, call: Call, value: object) -> None:
         call.task = self._loop.create_task(self._carry_out(call, value))  # referred to by the call until it ends
         if call.cancelled:
             call.task.cancel()
@@ -43,22 +42,28 @@ class EventLoop:
         if call.task is not None:
             call.task.cancel()
 
-    async def _carry_out(self, call: Call, value: Any) -> None:
+    async def _carry_out(self, call: Call, value: object) -> None:
         CURRENT.set(call)
         error: BaseException | None = None
         try:
             if value is None:
                 self._begin(call)
                 value = call.invoke()
-            value = await (drain_async(value) if hasattr(value, "__anext__") else value)
+            value = await value_of(value)
         except BaseException as raised:  # noqa: BLE001 - the loop of a worker answers whatever a tool does
             error = raised
         self._finish(call, value, error)
 
 
-async def drain_async(generator: Any) -> list[Any]:
-    """The items of an async generator, if they are not too many."""
-    items: list[Any] = []
+async def value_of(value: object) -> object:
+    """What comes of awaiting a value, or the items of an async iterator; any other value is as it is."""
+    if isinstance(value, AsyncIterator):
+        return await _drain(value)
+    return await value if isinstance(value, Awaitable) else value
+
+
+async def _drain(generator: AsyncIterator[object]) -> list[object]:
+    items: list[object] = []
     try:
         async for item in generator:
             items.append(item)

@@ -11,7 +11,11 @@ from ot_sdk.errors import CallCancelled, ToolError
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from asyncio import AbstractEventLoop, Future
+    from typing import Callable
+
+    from ot_sdk.calls import Call
+    from ot_sdk.json_types import Json, JsonObject
 
 
 class _Wait:
@@ -20,15 +24,15 @@ class _Wait:
     __slots__ = ("_answered", "answer")
 
     def __init__(self) -> None:
-        self.answer: dict[str, Any] | None = None  # None: the call that asks was cancelled
+        self.answer: JsonObject | None = None  # None: the call that asks was cancelled
         self._answered = threading.Lock()
         self._answered.acquire()
 
-    def resolve(self, answer: dict[str, Any] | None) -> None:
+    def resolve(self, answer: JsonObject | None) -> None:
         self.answer = answer
         self._answered.release()
 
-    def result(self) -> Any:
+    def result(self) -> Json:
         with self._answered:
             return _value_of(self.answer)
 
@@ -38,18 +42,18 @@ class _Awaited:
 
     __slots__ = ("_future", "_loop")
 
-    def __init__(self, loop: Any) -> None:
+    def __init__(self, loop: AbstractEventLoop) -> None:
         self._loop = loop
-        self._future = loop.create_future()
+        self._future: Future[JsonObject | None] = loop.create_future()
 
-    def resolve(self, answer: dict[str, Any] | None) -> None:
+    def resolve(self, answer: JsonObject | None) -> None:
         self._loop.call_soon_threadsafe(self._set, answer)
 
-    def _set(self, answer: dict[str, Any] | None) -> None:
+    def _set(self, answer: JsonObject | None) -> None:
         if not self._future.done():
             self._future.set_result(answer)
 
-    async def result(self) -> Any:
+    async def result(self) -> Json:
         return _value_of(await self._future)
 
 
@@ -58,14 +62,14 @@ class Host:
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self.send = send
-        self.before_waiting: Callable[[Any], None] = lambda call: None  # a thread is going to wait, in this call
+        self.before_waiting: Callable[[Call], None] = lambda call: None  # a thread is going to wait, in this call
         self._numbers = itertools.count(1)
-        self._asked: dict[int, tuple[Any, Any]] = {}  # by number: who waits, and in which call
+        self._asked: dict[int, tuple[_Wait | _Awaited, Call]] = {}  # by number: who waits, and in which call
 
-    def ask(self, method: str, params: dict[str, Any], current: Any) -> Any:
+    def ask(self, method: str, params: JsonObject, current: Call) -> Json:
         """The answer; or, on an event loop, what has to be awaited for it."""
         loop = _running_loop()
-        wait: Any = _Wait() if loop is None else _Awaited(loop)
+        wait = _Wait() if loop is None else _Awaited(loop)
         number = next(self._numbers)
         line = protocol.write_request(number, method, params)
         self._asked[number] = (wait, current)
@@ -77,20 +81,21 @@ class Host:
             self.before_waiting(current)
         return wait.result()
 
-    def resolve(self, number: object, answer: dict[str, Any] | None) -> None:
+    def resolve(self, number: object, answer: JsonObject | None) -> None:
         """Hand an answer to who waits for it; one that nobody waits for is dropped."""
-        wait, current = self._asked.pop(number, (None, None))  # type: ignore[call-overload]
-        if wait is not None:
+        asked = self._asked.pop(number, None) if isinstance(number, int) else None
+        if asked is not None:
+            wait, current = asked
             current.waits.discard(number)
             wait.resolve(answer)
 
-    def abandon(self, current: Any) -> None:
+    def abandon(self, current: Call) -> None:
         """Let everything in a cancelled call go that waits for an answer."""
         for number in tuple(current.waits):
             self.resolve(number, None)
 
 
-def _value_of(answer: dict[str, Any] | None) -> Any:
+def _value_of(answer: JsonObject | None) -> Json:
     if answer is None:
         raise CallCancelled
     if "error" in answer:
@@ -98,11 +103,12 @@ def _value_of(answer: dict[str, Any] | None) -> Any:
     return answer.get("result")
 
 
-def _running_loop() -> Any:
+def _running_loop() -> AbstractEventLoop | None:
     asyncio = sys.modules.get("asyncio")  # whoever runs a loop has imported it
     if asyncio is None:
         return None
     try:
-        return asyncio.get_running_loop()
+        loop: AbstractEventLoop = asyncio.get_running_loop()
     except RuntimeError:
         return None
+    return loop

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-
-TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
-if TYPE_CHECKING:
-    from typing import Any
+from collections.abc import Collection
 
 MAX_DEPTH = 200
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -39,7 +36,7 @@ class NotJsonError(TypeError):
         self.reason = reason
 
 
-def encode(value: Any, name: str = "the result") -> str:
+def encode(value: object, name: str = "the result") -> str:
     """Write a value as JSON, in ASCII; raises NotJsonError, in which the value is called `name`.
 
     Tuples become lists. Keys that are not text are refused, for JSON would silently make text of them.
@@ -54,21 +51,20 @@ def encode(value: Any, name: str = "the result") -> str:
         raise NotJsonError(name, f"cannot be written as JSON: {error}") from None
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether all of it has one of JSON's own types; looks at flat lists and dicts without a loop of our own."""
-    kind = type(value)
-    if kind in _SCALARS:
+def _is_plain(value: object) -> bool:
+    """True if all of it has one of JSON's own types; looks at flat lists and dicts without a loop of its own."""
+    if type(value) in _SCALARS:
         return True
-    if kind is dict:
+    if type(value) is dict:
         return _TEXT.issuperset(map(type, value)) and _all_plain(value.values())
-    return (kind is list or kind is tuple) and _all_plain(value)
+    return (type(value) is list or type(value) is tuple) and _all_plain(value)
 
 
-def _all_plain(items: Any) -> bool:
+def _all_plain(items: Collection[object]) -> bool:
     return _SCALARS.issuperset(map(type, items)) or all(map(_is_plain, items))
 
 
-def _refuse_first_problem(value: Any, where: str, depth: int) -> None:
+def _refuse_first_problem(value: object, where: str, depth: int) -> None:
     """The careful way: subclasses of JSON's types pass, anything else is refused with its place."""
     if depth > MAX_DEPTH:
         raise RecursionError
@@ -85,12 +81,12 @@ def _refuse_first_problem(value: Any, where: str, depth: int) -> None:
         raise NotJsonError(where, f"is a {_name(value)}, which is not JSON; {advice}")
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - foreign code, asked only for a nicer sentence

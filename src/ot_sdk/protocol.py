@@ -12,7 +12,7 @@ from ot_sdk.json_values import encode
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
-    from typing import Any
+    from ot_sdk.json_types import Json, JsonObject
 
 MAX_MESSAGE = 256 * 1024 * 1024  # bytes
 NO_SUCH_TOOL = -32601
@@ -52,7 +52,7 @@ class Lines:
         return complete
 
 
-def read_message(line: bytes) -> dict[str, Any]:
+def read_message(line: bytes) -> JsonObject:
     """One line as a message; raises ProtocolError."""
     try:
         text = line.decode("utf-8").strip()
@@ -64,23 +64,23 @@ def read_message(line: bytes) -> dict[str, Any]:
     return message
 
 
-def write_request(number: int, method: str, params: dict[str, Any]) -> bytes:
+def write_request(number: int, method: str, params: JsonObject) -> bytes:
     """A request, to be answered under its number."""
     return _line({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
 
 
-def write_call(number: int, tool: str, arguments: dict[str, Any], slot: int) -> bytes:
+def write_call(number: int, tool: str, arguments: JsonObject, slot: int) -> bytes:
     """The request that is made most, written around its arguments; raises NotJsonError, which names one of them."""
     line = b'{"jsonrpc":"2.0","id":%d,"method":"call","params":{"tool":%s,"slot":%d,"arguments":%s}}\n'
     return line % (number, encode(tool).encode("ascii"), slot, encode(arguments, "the arguments").encode("ascii"))
 
 
-def write_notification(method: str, params: dict[str, Any]) -> bytes:
+def write_notification(method: str, params: JsonObject) -> bytes:
     """A message that has no answer."""
     return _line({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-def write_result(number: int, value: Any, name: str = "the result") -> bytes:
+def write_result(number: int, value: object, name: str = "the result") -> bytes:
     """The answer to a request; raises NotJsonError, in which the value is called `name`."""
     line = b'{"jsonrpc":"2.0","id":%d,"result":%s}\n' % (number, encode(value, name).encode("ascii"))
     if len(line) > MAX_MESSAGE:
@@ -88,13 +88,13 @@ def write_result(number: int, value: Any, name: str = "the result") -> bytes:
     return line
 
 
-def write_error(number: int, code: int, message: str, **data: Any) -> bytes:
+def write_error(number: int, code: int, message: str, **data: Json) -> bytes:
     """The answer to a request that failed."""
     error = {"code": code, "message": message, "data": data}
     return _line({"jsonrpc": "2.0", "id": number, "error": error})
 
 
-def _line(message: dict[str, Any]) -> bytes:
+def _line(message: JsonObject) -> bytes:
     return f"{encode(message, 'the message')}\n".encode("ascii")
 
 

@@ -26,9 +26,10 @@ from ot_sdk.turns import Turns
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
     from ot_sdk.event_loop import EventLoop
+    from ot_sdk.json_types import JsonObject
 
 
 def serve() -> None:
@@ -63,14 +64,14 @@ class Server:
         self._module: ModuleType
         self._pid = os.getpid()
         self._host = Host(channel.send)
-        self._calls: dict[Any, Call] = {}
+        self._calls: dict[int, Call] = {}
         self._loop: EventLoop | None = None
         self._turns = Turns(self._work)
         self._counting = threading.Lock()
         self._last_calls = False  # nothing more will come
         self._host.before_waiting = self._turns.relieve
 
-    def take_start(self, start: dict[str, Any]) -> None:
+    def take_start(self, start: JsonObject) -> None:
         """Learn what this worker may know; before the file is imported, which may want to know it already."""
         params = start.get("params") or {}
         SURROUNDINGS.host = self._host
@@ -79,7 +80,7 @@ class Server:
         SURROUNDINGS.secrets = params.get("secrets") or {}
         SURROUNDINGS.log_level = params.get("log_level", 20)
 
-    def serve(self, module: ModuleType, start: dict[str, Any] | None) -> None:
+    def serve(self, module: ModuleType, start: JsonObject | None) -> None:
         """Say that the module is ready, and serve it on this thread and as many others as it takes; never returns."""
         self._module = module
         if start is not None:
@@ -121,7 +122,7 @@ class Server:
 
     # -- messages
 
-    def _receive(self) -> dict[str, Any] | None:
+    def _receive(self) -> JsonObject | None:
         """The next message; None where nothing more will come, and calls are still to be finished."""
         try:
             message = self._channel.receive()
@@ -132,7 +133,7 @@ class Server:
             self._end()
         return message
 
-    def _handle(self, message: dict[str, Any]) -> Call | None:
+    def _handle(self, message: JsonObject) -> Call | None:
         """See to a message; gives the call if it is one for a plain tool."""
         if "method" not in message:
             self._host.resolve(message.get("id"), message)
@@ -142,7 +143,7 @@ class Server:
             self._cancel(message["params"]["id"])
         return None
 
-    def _accept(self, number: int, params: dict[str, Any]) -> Call | None:
+    def _accept(self, number: int, params: JsonObject) -> Call | None:
         function = getattr(self._module, str(params.get("tool")), None)
         if not callable(function):
             reason = f"the file has no function {params.get('tool')}"
@@ -180,7 +181,7 @@ class Server:
 
     def _carry_out_in_context(self, call: Call) -> None:
         CURRENT.set(call)
-        value: Any = None
+        value: object = None
         error: BaseException | None = None
         try:
             self._begin(call)
@@ -196,7 +197,7 @@ class Server:
         if self._ledger is not None and call.slot is not None:
             self._ledger.begin(call.slot, call.number)
 
-    def _finish(self, call: Call, value: Any, error: BaseException | None) -> None:
+    def _finish(self, call: Call, value: object, error: BaseException | None) -> None:
         if os.getpid() != self._pid:
             os._exit(1)  # a child that the tool forked, and that came back here: the answer is its parent's to give
         line = answer_with(call, value) if error is None else answer_with_error(call, error)
