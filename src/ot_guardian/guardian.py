@@ -87,7 +87,7 @@ class _Guard:
         self._status: int | None = None  # of the child, once it has ended
 
     def stand(self, announcement: int) -> None:
-        """Wait for the end, bring it about, and leave with the child's status."""
+        """Wait for a reason to end everything, do so, and exit with the child's status."""
         signals = _signals_as_descriptor()
         adopt_orphans()
         _let_go_of_output()
@@ -116,7 +116,7 @@ class _Guard:
                 return
 
     def _reap(self, options: int) -> bool:
-        """See to children that have ended; False where there are none left."""
+        """Collect children that have ended; False if there are none left."""
         try:
             while True:
                 pid, status = os.waitpid(-1, options)
@@ -130,7 +130,7 @@ class _Guard:
             return False
 
     def _end_all(self) -> None:
-        """Kill our children; theirs become ours, until there are none."""
+        """Kill all children, and theirs as they are adopted, until there are none."""
         left = True
         while left:
             for pid in self._children():
@@ -150,7 +150,7 @@ def _kill(pid: int) -> None:
 
 
 def _signals_as_descriptor() -> int:
-    """Both signals as bytes on a pipe, so that one poll waits for everything."""
+    """Deliver both signals as bytes on a pipe, so that one poll waits for everything."""
     read, write = os.pipe()
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
@@ -180,7 +180,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _let_go_of_output() -> None:
-    """The end of the worker's output is the worker's alone to bring about."""
+    """Close the output, so that it ends when the child ends it."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     for descriptor in (1, 2):
         os.dup2(nothing, descriptor)

@@ -1,4 +1,4 @@
-"""`python .../ot_sdk/__main__.py FILE`: what the server starts as a worker."""
+"""`python .../ot_sdk/__main__.py FILE`: the command that starts a worker."""
 
 from __future__ import annotations
 

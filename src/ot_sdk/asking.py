@@ -1,4 +1,4 @@
-"""What a tool asks of the server while it is carried out: `call` other tools, tell `progress`."""
+"""Requests that a tool makes during its call: `call` another tool, report `progress`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def call(tool: str, /, **arguments: Json) -> Json:
-    """Call another tool, `call("file.read", path="notes.txt")`, within what is left of this call's time.
+    """Call another tool, `call("file.read", path="notes.txt")`, within the time left to this call.
 
-    In an `async def` tool it must be awaited. Raises ToolError where that tool fails.
+    In an `async def` tool it must be awaited. Raises ToolError if that tool fails.
     """
     host, current = _inside_a_call(f"call {tool}")
     params = {"within": current.number, "tool": tool, "arguments": arguments}
@@ -27,10 +27,10 @@ def call(tool: str, /, **arguments: Json) -> Json:
 
 
 def progress(done: float, total: float | None = None, message: str = "") -> None:
-    """Tell whoever waits how far this call is; nothing is waited for, also in an `async def` tool."""
+    """Report how far this call has come; returns at once, in an `async def` tool too."""
     if SURROUNDINGS.host is None:
         return
-    host, current = _inside_a_call("tell progress")
+    host, current = _inside_a_call("report progress")
     params = {"within": current.number, "done": done, "total": total, "message": str(message)}
     host.send(protocol.write_notification("progress", params))
 
@@ -40,9 +40,7 @@ def _inside_a_call(what: str) -> tuple[Host, Call]:
     if host is None:
         raise ToolError(f"cannot {what}: the file was started by hand, without a server")
     if current is None:
-        raise RuntimeError(
-            f"cannot {what} outside of a call; a thread of your own needs contextvars.copy_context().run"
-        )
+        raise RuntimeError(f"cannot {what} outside a call; start your own threads with contextvars.copy_context().run")
     if current.cancelled:
         raise CallCancelled
     return host, current

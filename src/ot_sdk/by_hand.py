@@ -16,7 +16,7 @@ from ot_sdk.json_values import NotJsonError, encode
 
 
 def run_command(module: ModuleType, words: list[str]) -> int:
-    """Call the tool that the words name, or list the tools where there are none; gives the exit status."""
+    """Call the tool that the words name, or list all tools if there are no words; return the exit status."""
     if not words or words[0] in {"-h", "--help"}:
         return _show_tools(module)
     tool, *pairs = words
@@ -35,7 +35,7 @@ def run_command(module: ModuleType, words: list[str]) -> int:
 
 
 def _show_tools(module: ModuleType) -> int:
-    print("Tools of this file; call one as TOOL name=value, where a value is JSON or plain text:")
+    print("Tools in this file; call one with TOOL name=value, where a value is JSON or plain text:")
     for name in list_tools(module):
         function = getattr(module, name)
         summary = (inspect.getdoc(function) or "").partition("\n")[0]

@@ -1,4 +1,4 @@
-"""One call inside a worker, and how it is carried out: the value or the error becomes the answer."""
+"""One call inside a worker: its value or its error becomes the answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ASYNC = 0x80 | 0x200  # CO_COROUTINE and CO_ASYNC_GENERATOR of a function's cod
 
 
 class Call:
-    """A request of the server that is being answered."""
+    """A request from the server that is being answered."""
 
     __slots__ = ("arguments", "cancelled", "function", "number", "slot", "task", "waits")
 
@@ -39,7 +39,7 @@ class Call:
         self.waits: set[int] = set()  # what it asked of the server and has no answer to
 
     def invoke(self) -> object:
-        """The tool's value, or what has to be awaited for it."""
+        """Return the tool's value, or something to be awaited for it."""
         if self.cancelled:
             raise CallCancelled
         variadic = _variadic(self.function)
@@ -50,7 +50,7 @@ class Call:
 
 
 def _variadic(function: Callable[..., object]) -> str | None:
-    """The parameter that takes all further positional arguments, `*words`; everything arrives by name."""
+    """Return the parameter that takes all further positional arguments, `*words`; everything arrives by name."""
     code = getattr(function, "__code__", None)
     if code is None or not code.co_flags & _VARIADIC:
         return None
@@ -59,7 +59,7 @@ def _variadic(function: Callable[..., object]) -> str | None:
 
 
 def list_tools(module: ModuleType) -> list[str]:
-    """The public functions that the file itself defines."""
+    """Return the names of the public functions that the file itself defines."""
     return [
         name for name, value in vars(module).items() if not name.startswith("_") and _is_own_function(module, value)
     ]
@@ -82,20 +82,20 @@ def needs_loop(value: object) -> bool:
 
 
 def answer_with(call: Call, value: object) -> bytes:
-    """The answer of a call that returned; an iterator is used up here."""
+    """Write the answer of a call that returned; an iterator is used up here."""
     try:
         if isinstance(value, Iterator) and not hasattr(value, "fileno"):
             value = drain(value)
         return protocol.write_result(call.number, value)
     except NotJsonError as error:
-        reason = f"it returned something that cannot leave the worker: {error}"
+        reason = f"its result cannot leave the worker: {error}"
         return protocol.write_error(call.number, protocol.NOT_JSON, reason)
     except BaseException as error:  # noqa: BLE001 - iterating runs the tool's code
         return answer_with_error(call, error)
 
 
 def drain(iterator: Iterator[object]) -> list[object]:
-    """The items of an iterator, if they are not too many."""
+    """Return the items of an iterator; raises NotJsonError if there are too many."""
     items = list(islice(iterator, MAX_DRAINED + 1))
     refuse_too_many(items)
     return items
@@ -108,7 +108,7 @@ def refuse_too_many(items: list[object]) -> None:
 
 
 def answer_with_error(call: Call, error: BaseException) -> bytes:
-    """The answer of a call that raised."""
+    """Write the answer of a call that raised."""
     if call.cancelled:
         return protocol.write_error(call.number, protocol.CANCELLED, "cancelled")
     cause = innermost(error)

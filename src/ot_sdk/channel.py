@@ -1,4 +1,4 @@
-"""The two streams between a worker and the server, kept where nothing else in the process finds them."""
+"""The two streams between a worker and the server, kept where nothing else in the process can reach them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Channel:
 
     @property
     def pending(self) -> bool:
-        """Whether a message has arrived that nobody has received."""
+        """True if a message has arrived that nobody has received."""
         return bool(self._complete)
 
     def send(self, line: bytes) -> None:
-        """Write one message, waiting until the other side has taken it."""
+        """Write one message, and wait until the other side has taken it."""
         with self._sending:
             written = os.write(self._outgoing, line)
             if written < len(line):
@@ -41,7 +41,7 @@ class Channel:
                     rest = rest[os.write(self._outgoing, rest) :]
 
     def receive(self) -> JsonObject | None:
-        """The next message, waiting for it; None when there will be no more. Raises ProtocolError."""
+        """Wait for the next message; None when there will be no more. Raises ProtocolError."""
         while not self._complete:
             data = os.read(self._incoming, _CHUNK)
             if not data:
@@ -51,7 +51,7 @@ class Channel:
 
 
 def take_channel() -> Channel:
-    """Take stdin and stdout for the protocol: who reads there finds nothing, who prints writes to stderr."""
+    """Take stdin and stdout for the protocol: other code reads nothing there, and prints to stderr."""
     channel = Channel(os.dup(0), os.dup(1))  # not inherited by programs that are started later
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -1,4 +1,4 @@
-"""What a tool of an extension may know: its pack's configuration, the secrets it declares, the call it belongs to."""
+"""The surroundings of a tool: its pack's configuration, the secrets it declares, the current call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Surroundings:
-    """What this process was given; a worker serves one extension, so there is one of them."""
+    """Everything this process was given; a worker serves one extension, so there is only one."""
 
     def __init__(self) -> None:
         self.host: Host | None = None  # None: run by hand
@@ -31,14 +31,14 @@ CURRENT: ContextVar[Call] = ContextVar("ot_sdk_call")
 
 
 def config() -> Mapping[str, Json]:
-    """The pack's own keys, `packs.<pack>` of the configuration; empty where the file is run by hand."""
+    """Return the pack's own keys, `packs.<pack>` of the configuration; empty if the file is run by hand."""
     return SURROUNDINGS.config
 
 
 def secret(name: str) -> str:
-    """A secret that the file declares (`secrets = ("NAME",)`); run by hand, the environment variable of that name.
+    """Return a secret that the file declares (`secrets = ("NAME",)`); by hand, the environment variable of that name.
 
-    Raises ToolError where it is not declared or not set.
+    Raises ToolError if it is not declared or not set.
     """
     if SURROUNDINGS.host is None:
         value = os.environ.get(name)
@@ -47,5 +47,5 @@ def secret(name: str) -> str:
     else:
         raise ToolError(f'the extension does not declare the secret {name}: add secrets = ("{name}",) to its file')
     if not value:
-        raise ToolError(f"the secret {name} is not set; put it into secrets.yaml or into the environment")
+        raise ToolError(f"the secret {name} is not set; put it in secrets.yaml or in the environment")
     return value

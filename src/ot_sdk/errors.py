@@ -1,14 +1,14 @@
-"""What a tool of an extension may raise, and what may be raised inside it."""
+"""The exceptions that a tool may raise or meet."""
 
 from __future__ import annotations
 
 
 class ToolError(Exception):
-    """For the caller to read: `raise ToolError("no such city: Atlantis")`. Its text is all that the caller sees."""
+    """A message for the caller: `raise ToolError("no such city: Atlantis")`. The caller sees only its text."""
 
 
 class CallCancelled(BaseException):
-    """The call that asks the server for something has been cancelled; let it pass.
+    """Raised inside a call that has been cancelled; let it pass.
 
     Not an Exception, so that `except Exception` does not go on with a call that nobody waits for.
     """

@@ -13,7 +13,7 @@ Finish = Callable[[Call, object, "BaseException | None"], None]
 
 
 class EventLoop:
-    """Starts calls as tasks; `begin` is told of each beginning, `finish` of each end with the value or the error."""
+    """Starts calls as tasks; `begin` hears of each start, `finish` of each end with the value or the error."""
 
     def __init__(self, begin: Callable[[Call], None], finish: Finish) -> None:
         self._begin = begin
@@ -56,7 +56,7 @@ class EventLoop:
 
 
 async def value_of(value: object) -> object:
-    """What comes of awaiting a value, or the items of an async iterator; any other value is as it is."""
+    """Await a value, or collect the items of an async iterator; any other value is returned as it is."""
     if isinstance(value, AsyncIterator):
         return await _drain(value)
     return await value if isinstance(value, Awaitable) else value

@@ -1,4 +1,4 @@
-"""What an exception of foreign code was, decided by its type: the nearest builtin, and whether the network failed.
+"""Exceptions of foreign code, classified by their type: the nearest builtin, and network failures.
 
 Every process that carries out tools reads their exceptions with it: the server, its helpers, and workers.
 """
@@ -21,16 +21,16 @@ _GROUP: tuple[type, ...] = (builtins.BaseExceptionGroup,) if sys.version_info >=
 
 
 def innermost(error: BaseException) -> BaseException:
-    """The one exception inside groups that hold a single one: task groups wrap what they pass on."""
+    """Return the exception inside groups that hold a single one: task groups wrap what they pass on."""
     while isinstance(error, _GROUP) and len(error.exceptions) == 1:  # type: ignore[attr-defined]
         error = error.exceptions[0]  # type: ignore[attr-defined]
     return error
 
 
 def builtin_name(error: BaseException) -> str:
-    """The nearest builtin exception that it is, such as ValueError for a JSONDecodeError.
+    """Return the nearest builtin exception, such as ValueError for a JSONDecodeError.
 
-    What would end a program (SystemExit and its like) is told as a RuntimeError.
+    What would end a program (SystemExit and its like) is reported as a RuntimeError.
     """
     if not isinstance(error, Exception):
         return "RuntimeError"
@@ -39,7 +39,7 @@ def builtin_name(error: BaseException) -> str:
 
 
 def is_network_failure(error: BaseException) -> bool:
-    """Whether the network, or what stands behind it, is to blame."""
+    """True if the network, or what stands behind it, is to blame."""
     if isinstance(error, ConnectionError):
         return True
     if isinstance(error, OSError) and error.errno in _UNREACHABLE:
@@ -48,7 +48,7 @@ def is_network_failure(error: BaseException) -> bool:
 
 
 def message_of(error: BaseException) -> str:
-    """Its text, bounded, whatever its own `__str__` does."""
+    """Return its text, cut to a limit, whatever its own `__str__` does."""
     try:
         text = str(error)
     except Exception:  # noqa: BLE001 - foreign code, and there is nothing to tell but that
@@ -57,7 +57,7 @@ def message_of(error: BaseException) -> str:
 
 
 def _loaded_network_errors() -> list[type[BaseException]]:
-    """The errors of libraries that somebody has imported; one that nobody has raises none, so none is imported here."""
+    """Return the errors of libraries that are loaded; one that is not loaded raises none, so none is imported here."""
     loaded = [(sys.modules[name], errors) for name, errors in _NETWORK_ERRORS.items() if name in sys.modules]
     found = [getattr(module, error, None) for module, errors in loaded for error in errors]
     return [kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseException)]

@@ -58,7 +58,7 @@ class _Awaited:
 
 
 class Host:
-    """Requests of this side: numbered, and matched with their answers by whichever thread reads those."""
+    """Numbered requests to the server, matched with their answers by whichever thread reads those."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self.send = send
@@ -67,7 +67,7 @@ class Host:
         self._asked: dict[int, tuple[_Wait | _Awaited, Call]] = {}  # by number: who waits, and in which call
 
     def ask(self, method: str, params: JsonObject, current: Call) -> Json:
-        """The answer; or, on an event loop, what has to be awaited for it."""
+        """Return the answer; on an event loop, something to be awaited for it."""
         loop = _running_loop()
         wait = _Wait() if loop is None else _Awaited(loop)
         number = next(self._numbers)
@@ -82,7 +82,7 @@ class Host:
         return wait.result()
 
     def resolve(self, number: object, answer: JsonObject | None) -> None:
-        """Hand an answer to who waits for it; one that nobody waits for is dropped."""
+        """Hand an answer to whoever waits for it; drop it if nobody does."""
         asked = self._asked.pop(number, None) if isinstance(number, int) else None
         if asked is not None:
             wait, current = asked
@@ -90,7 +90,7 @@ class Host:
             wait.resolve(answer)
 
     def abandon(self, current: Call) -> None:
-        """Let everything in a cancelled call go that waits for an answer."""
+        """Release everything in a cancelled call that waits for an answer."""
         for number in tuple(current.waits):
             self.resolve(number, None)
 

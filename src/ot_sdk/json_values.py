@@ -1,4 +1,4 @@
-"""Plain JSON: what may cross between an extension and the server, and a clear word about what may not."""
+"""Plain JSON: the values that may cross between an extension and the server, and clear errors for the others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GENERAL_ADVICE = "use text, numbers, lists and dicts"
 
 
 class NotJsonError(TypeError):
-    """A value that JSON has no form for: what is wrong with it, and where in the whole it sits."""
+    """A value that JSON cannot express: the problem, and where it is."""
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(f"{where} {reason}")
@@ -37,7 +37,7 @@ class NotJsonError(TypeError):
 
 
 def encode(value: object, name: str = "the result") -> str:
-    """Write a value as JSON, in ASCII; raises NotJsonError, in which the value is called `name`.
+    """Write a value as ASCII JSON; raises NotJsonError, which calls the value `name`.
 
     Tuples become lists. Keys that are not text are refused, for JSON would silently make text of them.
     """
@@ -71,7 +71,7 @@ def _refuse_first_problem(value: object, where: str, depth: int) -> None:
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise NotJsonError(where, f"has the key {_brief(key)} of type {_name(key)}; JSON has text as keys only")
+                raise NotJsonError(where, f"has the key {_brief(key)} of type {_name(key)}; JSON keys are text")
             _refuse_first_problem(item, f"{where}[{key!r}]", depth + 1)
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):

@@ -27,7 +27,7 @@ _decode = json.JSONDecoder().raw_decode  # without looking for space around it, 
 
 
 class ProtocolError(Exception):
-    """The other side wrote something that is no message."""
+    """The other side wrote something that is not a message."""
 
 
 class Lines:
@@ -39,7 +39,7 @@ class Lines:
         self._limit = limit  # bytes of one line
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that are complete now, without their ends; raises ProtocolError for one of absurd length."""
+        """Return the lines that are now complete, without their ends; raises ProtocolError for one that is too long."""
         *complete, rest = data.split(b"\n")
         if complete and self._parts:
             complete[0] = b"".join([*self._parts, complete[0]])
@@ -53,35 +53,35 @@ class Lines:
 
 
 def read_message(line: bytes) -> JsonObject:
-    """One line as a message; raises ProtocolError."""
+    """Read one line as a message; raises ProtocolError."""
     try:
         text = line.decode("utf-8").strip()
         message, end = _decode(text)
     except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"it wrote a line that is no message: {_excerpt(line)}") from error
+        raise ProtocolError(f"it wrote a line that is not a message: {_excerpt(line)}") from error
     if type(message) is not dict or end != len(text):
-        raise ProtocolError(f"it wrote a line that is no message: {_excerpt(line)}")
+        raise ProtocolError(f"it wrote a line that is not a message: {_excerpt(line)}")
     return message
 
 
 def write_request(number: int, method: str, params: JsonObject) -> bytes:
-    """A request, to be answered under its number."""
+    """Write a request, to be answered under its number."""
     return _line({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
 
 
 def write_call(number: int, tool: str, arguments: JsonObject, slot: int) -> bytes:
-    """The request that is made most, written around its arguments; raises NotJsonError, which names one of them."""
+    """Write the most frequent request around its arguments; raises NotJsonError, which names one of them."""
     line = b'{"jsonrpc":"2.0","id":%d,"method":"call","params":{"tool":%s,"slot":%d,"arguments":%s}}\n'
     return line % (number, encode(tool).encode("ascii"), slot, encode(arguments, "the arguments").encode("ascii"))
 
 
 def write_notification(method: str, params: JsonObject) -> bytes:
-    """A message that has no answer."""
+    """Write a message that has no answer."""
     return _line({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 def write_result(number: int, value: object, name: str = "the result") -> bytes:
-    """The answer to a request; raises NotJsonError, in which the value is called `name`."""
+    """Write the answer to a request; raises NotJsonError, which calls the value `name`."""
     line = b'{"jsonrpc":"2.0","id":%d,"result":%s}\n' % (number, encode(value, name).encode("ascii"))
     if len(line) > MAX_MESSAGE:
         raise ValueError(f"{name} has {len(line)} bytes as JSON; at most {MAX_MESSAGE} can cross")
@@ -89,7 +89,7 @@ def write_result(number: int, value: object, name: str = "the result") -> bytes:
 
 
 def write_error(number: int, code: int, message: str, **data: Json) -> bytes:
-    """The answer to a request that failed."""
+    """Write the answer to a request that failed."""
     error = {"code": code, "message": message, "data": data}
     return _line({"jsonrpc": "2.0", "id": number, "error": error})
 

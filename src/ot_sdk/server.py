@@ -72,7 +72,7 @@ class Server:
         self._host.before_waiting = self._turns.relieve
 
     def take_start(self, start: JsonObject) -> None:
-        """Learn what this worker may know; before the file is imported, which may want to know it already."""
+        """Take over configuration and secrets, before the file is imported, which may ask for them."""
         params = start.get("params") or {}
         SURROUNDINGS.host = self._host
         SURROUNDINGS.pack = params.get("pack", "")
@@ -93,7 +93,7 @@ class Server:
     # -- threads
 
     def _work(self) -> None:
-        """What every thread does: wait for its turn to read, read, carry out."""
+        """Wait for the turn to read, read, carry out: the loop of every thread."""
         try:
             while True:
                 call = self._turns.take() or self._read()
@@ -103,7 +103,7 @@ class Server:
             _give_up()
 
     def _read(self) -> Call | None:
-        """Read until there is a call for which the turn is given up; None if the turn was taken from us."""
+        """Read until a call needs the turn to be given up; None if another thread has taken the turn."""
         while True:
             message = self._receive()
             if message is None:
@@ -123,18 +123,18 @@ class Server:
     # -- messages
 
     def _receive(self) -> JsonObject | None:
-        """The next message; None where nothing more will come, and calls are still to be finished."""
+        """Wait for the next message; None if no more will come and calls are still in progress."""
         try:
             message = self._channel.receive()
         except ProtocolError as error:
-            os.write(2, f"the other side is not to be understood: {error}\n".encode())
+            os.write(2, f"the other side broke the protocol: {error}\n".encode())
             message = None
         if message is None:
             self._end()
         return message
 
     def _handle(self, message: JsonObject) -> Call | None:
-        """See to a message; gives the call if it is one for a plain tool."""
+        """Handle a message; return the call if it is for a plain tool."""
         if "method" not in message:
             self._host.resolve(message.get("id"), message)
         elif message["method"] == "call":
@@ -167,7 +167,7 @@ class Server:
             self._loop.cancel(call)
 
     def _end(self) -> None:
-        """The other side is gone. A server that is gone wants no answers; whoever started us by hand does."""
+        """End, as the other side is gone. A server wants no more answers, whoever started the file by hand does."""
         with self._counting:
             self._last_calls = True
             busy = bool(self._calls)
@@ -212,7 +212,7 @@ class Server:
             _exit()
 
     def _event_loop(self) -> EventLoop:
-        from ot_sdk.event_loop import EventLoop  # noqa: PLC0415 - asyncio takes longer than all of ours together
+        from ot_sdk.event_loop import EventLoop  # noqa: PLC0415 - asyncio takes longer than all of ot_sdk
 
         with self._counting:
             if self._loop is None:
@@ -221,7 +221,7 @@ class Server:
 
 
 def _give_up() -> NoReturn:
-    """Something is wrong in here: end, so that it is seen."""
+    """End after an internal error, so that it is noticed."""
     import traceback  # noqa: PLC0415 - a worker that is well has no need of it
 
     traceback.print_exc()

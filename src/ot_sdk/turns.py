@@ -1,4 +1,4 @@
-"""Whose turn it is to read: one thread of a worker at a time, and always one that will come to it.
+"""Turns to read: one thread of a worker at a time reads, and there is always one that will.
 
 A thread that has read a call carries it out itself. `keep` lets it do so without giving up its turn, which saves waking
 another thread; a watch relieves it of the turn where the call takes longer than a moment.
@@ -50,7 +50,7 @@ class Turns:
             self._rouse_watch()
 
     def resume(self, call: Call) -> bool:
-        """Whether the turn is still this thread's."""
+        """True if this thread still has the turn."""
         with self._state:
             if self._kept is call:
                 self._kept = None
@@ -75,7 +75,7 @@ class Turns:
         self._turn.release()
 
     def _somebody_waits(self) -> bool:
-        """Whether a thread will take the turn; it is always given to somebody, or answers would never be read."""
+        """True if a thread will take the turn; somebody must have it, or answers would never be read."""
         if self._spare:
             return True
         if self._threads == MAX_THREADS:

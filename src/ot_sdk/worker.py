@@ -1,4 +1,4 @@
-"""How a worker begins: become two processes, take the streams, import the file, serve it."""
+"""The start of a worker: become two processes, take the streams, import the file, serve it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocking tools in helper processes: what a thread cannot stop, a killed process has.
+"""Blocking tools in helper processes: a thread cannot be stopped, a process can be killed.
 
 `@isolated` marks a tool of a pack; IsolateHost owns the processes.
 """

@@ -12,7 +12,7 @@ import resource
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from ot.context import CallContext, Part, set_current
 from ot.errors import ToolError
@@ -23,6 +23,7 @@ from ot_guardian import Ledger, adopt_orphans, end_with_parent
 from ot_kernel.values import UnsupportedValueError
 
 if TYPE_CHECKING:
+    from mcp_core.json_types import Json, JsonObject
     from ot.config.models import Config
     from ot.registry.registry import ToolRegistry
 
@@ -31,10 +32,10 @@ _ANY_CHILD = 0x40000000  # __WALL: also one that was cloned in an unusual way
 
 
 class ChildDoor:
-    """What a call may use in here: its pack's configuration, its secrets, the project's folder; no other tools."""
+    """The door of a call in a helper: its pack's configuration, its secrets, the project's folder; no other tools."""
 
-    def __init__(self, context: Mapping[str, Any]) -> None:
-        self._options: Mapping[str, Any] = context["config"]
+    def __init__(self, context: JsonObject) -> None:
+        self._options: Mapping[str, Json] = context["config"]
         self._secrets: Mapping[str, str] = context["secrets"]
         self.project = Path(context["project"])
 
@@ -46,7 +47,7 @@ class ChildDoor:
     def registry(self) -> ToolRegistry:
         raise ToolError("an isolated tool does not see other tools")
 
-    def options_of(self, tool: str) -> Mapping[str, Any]:
+    def options_of(self, tool: str) -> Mapping[str, Json]:
         return self._options
 
     def secret_for(self, tool: str, name: str) -> str:
@@ -57,7 +58,7 @@ class ChildDoor:
     def part(self, kind: type[Part]) -> Part:
         raise ToolError(f"an isolated tool cannot use {kind.__name__}: it may only use what it was given")
 
-    async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Any]) -> Any:
+    async def call_within(self, context: CallContext, name: str, arguments: Mapping[str, Json]) -> Json:
         raise ToolError(f"an isolated tool cannot call {name}: it may only use what it was given")
 
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
@@ -99,7 +100,7 @@ def _take_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _has_children() -> bool:
-    """True if a process is left, or an orphan of one, or has not been waited for; orphans become our children."""
+    """True if a process that a call started is left, or has not been waited for; orphans are adopted."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT | _ANY_CHILD)
     except ChildProcessError:
@@ -107,7 +108,7 @@ def _has_children() -> bool:
     return True
 
 
-def _answer(call: Mapping[str, Any]) -> bytes:
+def _answer(call: JsonObject) -> bytes:
     try:
         return write_frame({"value": _carry_out(call)})
     except UnsupportedValueError as error:
@@ -128,7 +129,7 @@ def _answer(call: Mapping[str, Any]) -> bytes:
         )
 
 
-def _carry_out(call: Mapping[str, Any]) -> Any:
+def _carry_out(call: JsonObject) -> object:
     if call["context"] is not None:
         set_current(CallContext(call["context"]["tool"], ChildDoor(call["context"])))
     function = getattr(import_module(call["module"]), call["function"])

@@ -24,7 +24,7 @@ class Frame(NamedTuple):
 
 
 def write_frame(message: Mapping[str, object]) -> bytes:
-    """One message as bytes; raises UnsupportedValueError for a value that cannot cross, ValueError for a huge one."""
+    """Write a message as bytes; raises UnsupportedValueError if a value cannot cross, ValueError if it is too large."""
     payload = values.dumps(message).encode("ascii")
     if len(payload) > MAX_FRAME:
         raise ValueError(f"{len(payload)} bytes are more than a helper process may exchange ({MAX_FRAME})")
@@ -32,12 +32,12 @@ def write_frame(message: Mapping[str, object]) -> bytes:
 
 
 def mark(frame: bytes) -> bytes:
-    """The same message with its mark set: it is written before anybody can know what its call left behind."""
+    """Set the mark of a message, which is written before anybody can know what its call left behind."""
     return b"\x01" + frame[1:]
 
 
 def read_frame(stream: BinaryIO) -> object:
-    """The next message of a blocking stream; None at its end."""
+    """Read the next message of a blocking stream; None at its end."""
     header = stream.read(_HEADER.size)
     if len(header) < _HEADER.size:
         return None
@@ -51,7 +51,7 @@ class FrameBuffer:
         self._received = bytearray()
 
     def feed(self, data: bytes) -> Frame | None:
-        """The message, once it is complete; raises FrameError for anything that is none."""
+        """Return the message once it is complete; raises FrameError for anything else."""
         self._received += data
         if len(self._received) < _HEADER.size:
             return None

@@ -21,7 +21,7 @@ _DECODE_ON_THREAD = 256 * 1024  # bytes above which decoding would keep the even
 
 
 class HelperEndedError(Exception):
-    """The process ended, or said something that is no answer; `begun` tells whether the call had begun."""
+    """The process ended, or sent something that is not an answer; `begun` is true if the call had begun."""
 
     def __init__(self, reason: str, *, begun: bool = True) -> None:
         super().__init__(reason)
@@ -45,7 +45,7 @@ class Helper:
 
     @property
     def pid(self) -> int:
-        """The number of its guardian."""
+        """The process id of its guardian."""
         return self._process.pid
 
     @property
@@ -69,7 +69,7 @@ class Helper:
         large = len(payload) > _DECODE_ON_THREAD
         answer = await to_thread.run_sync(values.loads, payload) if large else values.loads(payload)
         if not isinstance(answer, dict):
-            raise HelperEndedError("its answer was no object")
+            raise HelperEndedError("its answer was not an object")
         return answer
 
     async def kill(self) -> None:

@@ -7,11 +7,12 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import anyio
 from anyio.abc import TaskGroup
 
+from mcp_core.json_types import Json, JsonObject
 from ot.context import current_or_none
 from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
 from ot.isolate.helper import Helper, HelperEndedError, start_helper
@@ -50,7 +51,7 @@ class IsolateHost:
             return None
         return await self._tasks.__aexit__(kind, error, traceback)
 
-    async def run(self, module: str, function: str, arguments: Mapping[str, Any]) -> Any:
+    async def run(self, module: str, function: str, arguments: Mapping[str, object]) -> Json:
         """Call a function in a helper process; `module` is a dotted name or the path of a file.
 
         No process that the call started is left when this returns; cancelled, the helper has ended too.
@@ -65,17 +66,17 @@ class IsolateHost:
                 try:
                     return _value_of(await self._call(helper, module, request))
                 except HelperEndedError as error:
-                    # One that died while it was idle has done nothing: the next one, or a new one, begins anew.
+                    # One that died while it was idle has done nothing: the call goes to the next one, or to a new one.
                     if error.begun or idle is None:
                         raise await self._crashed(helper, error) from error
 
     def forget(self, module: str) -> None:
-        """A module has changed: processes that have imported it finish the call they carry out, and no more."""
+        """Let processes that have imported a module, which has changed, finish their call and take no more."""
         self._changes[module] = self._changes.get(module, 0) + 1
         for helper in self._idle.pop(module, []):
             self._tasks.start_soon(helper.kill)
 
-    async def _call(self, helper: Helper, module: str, request: dict[str, Any]) -> dict[str, Any]:
+    async def _call(self, helper: Helper, module: str, request: Mapping[str, object]) -> Mapping[str, object]:
         reusable = False
         changes = self._changes.get(module)
         try:
@@ -137,8 +138,8 @@ class IsolateHost:
         return ToolFailedError("", "ChildProcessError", message, incident, status=helper.status, tail=helper.tail)
 
 
-def _context_for_child() -> dict[str, Any] | None:
-    """What the call may use, as values: a helper gets the secrets that its pack declares and no others."""
+def _context_for_child() -> JsonObject | None:
+    """Return what the call may use, as values: a helper gets the secrets that its pack declares and no others."""
     context = current_or_none()
     if context is None:
         return None
@@ -150,7 +151,7 @@ def _context_for_child() -> dict[str, Any] | None:
     return {"tool": context.tool, "config": config, "project": str(context.project), "secrets": secrets}
 
 
-def _value_of(answer: Mapping[str, Any]) -> Any:
+def _value_of(answer: Mapping[str, object]) -> object:
     match answer.get("error"):
         case None:
             return answer.get("value")

@@ -30,7 +30,7 @@ _REST = 64 * 1024 * 1024  # bytes that are still read of what a dead process wro
 
 
 def ignore(_: bytes) -> None:
-    """A handler for when nobody listens."""
+    """Do nothing: the handler if nobody listens."""
 
 
 class GuardedProcess:
@@ -68,7 +68,7 @@ class GuardedProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the guardian."""
+        """The process id of the guardian."""
         return self._process.pid
 
     @property
@@ -82,13 +82,13 @@ class GuardedProcess:
 
     @property
     def exit_code(self) -> int:
-        """The program's own, once it has ended."""
+        """The program's exit code, once it has ended."""
         return self._process.returncode
 
     # -- pipes
 
     def write(self, data: bytes) -> None:
-        """Write now what the pipe takes and the rest when it can; what cannot be written is dropped."""
+        """Write what the pipe takes now and the rest later; what cannot be written is dropped."""
         self._given += len(data)
         if not self._input_open:
             self._unread += len(data)
@@ -129,7 +129,7 @@ class GuardedProcess:
 
     @property
     def given(self) -> int:
-        """Bytes that were to be written so far."""
+        """Bytes given to `write` so far."""
         return self._given
 
     @property
@@ -142,16 +142,16 @@ class GuardedProcess:
         return in_pipe + self.waiting
 
     def pause_output(self) -> None:
-        """Read no more of what it writes, until told to: it waits as soon as the pipe is full."""
+        """Stop reading its output until told otherwise: it waits once the pipe is full."""
         self._loop.remove_reader(self._output)
 
     def resume_output(self) -> None:
-        """Read on."""
+        """Go on reading its output."""
         if not self.ended.is_set() and not self._output_ended:
             self._loop.add_reader(self._output, self._read_output)
 
     def close_input(self) -> None:
-        """Let it end by itself; the guardian helps along where it does not."""
+        """Close its stdin, so that it ends by itself; if it does not, the guardian ends it."""
         if self._input_open:
             self._unread += self._count_unread()
             self._input_open = False
@@ -216,7 +216,7 @@ class GuardedProcess:
         os.close(self.ledger.descriptor)
 
     def _read_rest(self) -> None:
-        """What stood in the pipes when it died: an answer may be among it."""
+        """Read what was left in the pipes when it died: an answer may be among it."""
         for descriptor, handle in ((self._output, self.on_output), (self._stderr, self._keep_tail)):
             left = _REST
             while left > 0 and (data := _read(descriptor)):
@@ -252,7 +252,7 @@ def start_guarded(
 
 
 def _read(descriptor: int) -> bytes | None:
-    """What is there to be read: nothing at the end, None if there may be more later."""
+    """Read what is there: nothing at the end, None if there may be more later."""
     try:
         return os.read(descriptor, _CHUNK)
     except BlockingIOError:

@@ -13,7 +13,7 @@ from ot_guardian import guarded
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What a program left: its status (128 and more for a signal), what it printed, the end of its stderr."""
+    """A program that has ended: its status (above 128 for a signal), its output, the end of its stderr."""
 
     status: int
     output: bytes
@@ -29,7 +29,7 @@ async def run_program(
     on_stderr: Callable[[bytes], None] = ignore,
     output_limit: int = 64 * 1024 * 1024,
 ) -> Finished:
-    """Run a program; raises OSError where its guardian cannot be started.
+    """Run a program to its end; raises OSError if its guardian cannot be started.
 
     One that cannot be started itself ends with status 127, one that prints more bytes than it may is killed
     (status 137).

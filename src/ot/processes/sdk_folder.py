@@ -14,7 +14,7 @@ _PACKAGES = (Path(ot_sdk.__file__).parent, Path(ot_guardian.__file__).parent)
 
 
 def sdk_folder(state: Path) -> Path:
-    """The folder, made if need be below `state`: for `PYTHONPATH`, and for `sys.path` of workers.
+    """Return the folder, made if necessary below `state`, for `PYTHONPATH` and for `sys.path` of workers.
 
     It holds links, so it is never out of date; several installations have a folder each. Raises OSError.
     """

@@ -1,4 +1,4 @@
-"""The error of a worker's answer as one of ours; the traceback stays in the log, under an incident's number."""
+"""The error in a worker's answer as a CallError; the traceback goes to the log, under an incident's number."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import builtins
 import logging
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from ot.errors import CallError, ServiceUnavailableError, ToolError, ToolFailedError, ToolStoppedError, UnknownToolError
 from ot.logs import write_log
 from ot_sdk import protocol
 
 
-def error_from(error: Any, *, pack: str, tool: str) -> CallError:
-    """What the caller of `pack.tool` gets for the `error` of an answer, which may hold anything."""
-    if not isinstance(error, Mapping):
-        error = {"message": str(error)}
-    data = error.get("data") if isinstance(error.get("data"), Mapping) else {}
-    message = str(error.get("message", ""))
+def error_from(error: object, *, pack: str, tool: str) -> CallError:
+    """Return the error that the caller of `pack.tool` gets for the `error` of an answer, which may hold anything."""
+    facts = error if isinstance(error, Mapping) else {"message": str(error)}
+    found = facts.get("data")
+    data: Mapping[str, object] = found if isinstance(found, Mapping) else {}
+    message = str(facts.get("message", ""))
     name = f"{pack}.{tool}"
-    match error.get("code"):
+    match facts.get("code"):
         case protocol.TOOL_ERROR:
             return _tool_error(message, name, data.get("kind"))
         case protocol.NOT_JSON:
@@ -53,10 +52,10 @@ def _exception_type(name: object) -> type[Exception]:
     return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
 
 
-def _traceback(data: Mapping[str, Any]) -> str:
+def _traceback(data: Mapping[str, object]) -> str:
     return str(data.get("traceback", ""))
 
 
-def _names(data: Mapping[str, Any]) -> list[str]:
+def _names(data: Mapping[str, object]) -> list[str]:
     names = data.get("tools")
     return [str(name) for name in names] if isinstance(names, list) else []

@@ -15,7 +15,7 @@ SUFFIX = "_tools.py"
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """One extension file as it lies on disk; `state` differs when it has been written anew."""
+    """One extension file as it lies on disk; `state` changes with its content."""
 
     file: Path
     name: str  # of its pack, unless the file says otherwise
@@ -24,7 +24,7 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """Something in a folder for tools that is no extension, and probably was meant to be one."""
+    """Something in a folder for tools that is not an extension, and was probably meant to be one."""
 
     file: Path
     reason: str
@@ -32,21 +32,21 @@ class Misplaced:
 
 @dataclass(frozen=True, slots=True)
 class FolderContents:
-    """What one folder for tools holds. Two are equal as long as nothing in it has changed."""
+    """The content of one folder for tools. Two are equal as long as nothing in it has changed."""
 
     found: tuple[FoundFile, ...] = ()
     misplaced: tuple[Misplaced, ...] = ()
 
 
 def list_folder(folder: Path) -> FolderContents:
-    """Look through one folder for tools; blocking, and only as dear as a `stat` for each extension."""
+    """Look through one folder for tools; blocking, at the cost of a `stat` for each extension."""
     try:
         paths = sorted(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return FolderContents()
     except OSError as error:
         return FolderContents(misplaced=(Misplaced(folder, _reason(error)),))
-    # Looked at anew each time: a folder that anybody can write to may get one while the server runs.
+    # Looked at each time: a folder that anybody can write to may get one while the server runs.
     if any(belongs_to_stranger(part, near=folder.parent.parent) for part in (folder.parent, folder)):
         return FolderContents(misplaced=(Misplaced(folder, "this folder belongs to another user"),))
     entries = [entry for path in paths if (entry := _look_at(path)) is not None]
@@ -62,7 +62,7 @@ def _packages_first(found: FoundFile) -> tuple[bool, str]:
 
 
 def _look_at(path: Path) -> FoundFile | Misplaced | None:
-    """An entry of the folder: an extension, a mistake, or None for what is nobody's business."""
+    """Read an entry of the folder: an extension, a mistake, or None for anything else."""
     if path.name.startswith((".", "_")) or (path.suffix == ".py" and _is_test(path.name)):
         return None
     try:
@@ -92,7 +92,7 @@ def _file(file: Path, name: str, status: os.stat_result) -> FoundFile | Misplace
 
 
 def _tools_in(folder: Path) -> Iterator[Path]:
-    """Python files that somebody may have meant to be an extension."""
+    """Find Python files that somebody may have meant to be an extension."""
     for path in folder.iterdir():
         if path.suffix == ".py" and not path.name.startswith("_") and not _is_test(path.name):
             yield path

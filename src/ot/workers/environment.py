@@ -1,4 +1,4 @@
-"""How a worker is started: the environment that `uv` makes of a file's header, and the command that starts in it."""
+"""The start of a worker: the environment that `uv` makes from a file's header, and the command to run in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ot_guardian import guarded
 _OPTIONS = ("--color", "never", "--no-progress")
 
 Tell = Callable[[str], None]
-"""Takes a line for whoever waits: what is being done."""
+"""Takes a line about progress, for those who wait."""
 
 
 class PreparationError(Exception):
@@ -32,14 +32,14 @@ class PreparationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What starts a worker."""
+    """The command that starts a worker, and its environment."""
 
     words: tuple[str, ...]
     environ: dict[str, str]
 
 
 async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv-run"], tell: Tell) -> Command:
-    """See to the environment of an extension as it is now on disk; raises PreparationError.
+    """Prepare the environment of an extension as it is now on disk; raises PreparationError.
 
     Without a header it is the server's interpreter and the standard library alone.
     """
@@ -64,7 +64,7 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
 
 
 def _main_of(sdk: Path) -> str:
-    """The file that begins a worker; `sdk` is the folder of `ot_sdk`."""
+    """Return the file that starts a worker; `sdk` is the folder of `ot_sdk`."""
     return str(sdk / "ot_sdk" / "__main__.py")
 
 
@@ -77,7 +77,7 @@ async def _interpreter(file: Path, header: ScriptHeader, host: WorkerHost, tell:
 
 
 async def _sync(file: Path, header: ScriptHeader, host: WorkerHost, tell: Tell) -> Path:
-    """Let uv make the environment: of what it has, and only if that is not enough, of what it can fetch."""
+    """Let uv make the environment from its cache, and only if that is not enough from the network."""
     uv = _uv(host)
     sync = [*uv, "sync", "--script", str(file), *_OPTIONS]
     with LogSpan("worker.sync", file=file) as span:

@@ -7,7 +7,6 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from mcp_core.atomic_write import write_private
 from ot.workers.pep723 import ScriptHeader
@@ -15,7 +14,7 @@ from ot.workers.pep723 import ScriptHeader
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What was asked for, the interpreter that came of it, and the state in which its environment was left."""
+    """The request, the interpreter that resulted, and the state of its environment."""
 
     asked: str
     python: str
@@ -23,7 +22,7 @@ class Stamp:
 
 
 def read_stamp(state: Path, file: Path, header: ScriptHeader) -> Path | None:
-    """The interpreter of the environment of `file`, if it is as uv left it; None: ask uv."""
+    """Return the interpreter of the environment of `file` if it is as uv left it; None: ask uv."""
     if _depends_on_other_files(header):
         return None
     try:
@@ -36,7 +35,7 @@ def read_stamp(state: Path, file: Path, header: ScriptHeader) -> Path | None:
 
 
 def write_stamp(state: Path, file: Path, header: ScriptHeader, python: Path) -> None:
-    """Remember an environment; where that cannot be written, uv is asked the next time."""
+    """Remember an environment; if that cannot be written, uv is asked the next time."""
     try:
         stamp = Stamp(_asked(file, header), str(python), _state(python))
         write_private(_place(state, file), json.dumps(asdict(stamp)))
@@ -49,7 +48,7 @@ def _place(state: Path, file: Path) -> Path:
 
 
 def _asked(file: Path, header: ScriptHeader) -> str:
-    """The header, and the lock file that uv reads where there is one beside the extension."""
+    """Return a digest of the header and of the lock file beside the extension, which uv reads."""
     try:
         lock = file.with_name(f"{file.name}.lock").read_bytes()
     except OSError:
@@ -58,15 +57,15 @@ def _asked(file: Path, header: ScriptHeader) -> str:
 
 
 def _state(python: Path) -> list[int]:
-    """When the environment was last changed: whoever installs or removes a package touches one of these folders."""
+    """Return when the environment was last changed: installing or removing a package touches one of these folders."""
     root = python.parent.parent
-    folders = [root / "pyvenv.cfg", *sorted(root.glob("lib*/python*/site-packages")), *root.glob("Lib/site-packages")]
+    folders = [root / "pyvenv.cfg", *sorted(root.glob("lib*/python*/site-packages"))]
     return [folder.stat().st_mtime_ns for folder in folders]
 
 
 def _depends_on_other_files(header: ScriptHeader) -> bool:
-    """Whether packages come from folders or repositories that uv has to look at each time."""
-    uv: Any = header.tool.get("uv")
+    """True if packages come from folders or repositories that uv has to look at each time."""
+    uv = header.tool.get("uv")
     return (isinstance(uv, dict) and "sources" in uv) or any("file:" in item for item in header.dependencies)
 
 

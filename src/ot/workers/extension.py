@@ -10,7 +10,7 @@ from ot.workers.pep723 import ScriptHeader
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """One extension file; `header` is what it says at the time when it was found."""
+    """One extension file; `header` is its script header at the time it was found."""
 
     pack: str
     file: Path

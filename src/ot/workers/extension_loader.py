@@ -1,4 +1,4 @@
-"""ExtensionLoader: extension files as registered packs, read without starting them, and kept up with while we run."""
+"""ExtensionLoader: registers extension files as packs without starting them, and follows their changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FunctionOf = Callable[[Extension, str], ToolFunction]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one file says of itself; no pack where it says nothing usable."""
+    """The definitions in one file; no pack if it has none."""
 
     pack: PackDefinition | None
     header: ScriptHeader | None
@@ -55,7 +55,7 @@ class Look:
         return {found.file for found in self.readings}
 
     def layers(self) -> list[list[Reading]]:
-        """What was read in each folder, nearest folder first."""
+        """The files read in each folder, nearest folder first."""
         return [[self.readings[found] for found in folder.found] for folder in self.contents]
 
 
@@ -97,13 +97,13 @@ class ExtensionLoader:
         self._next_look = self._clock() + INTERVAL
 
     def apply(self, *, timeout: float) -> None:
-        """Let calls take so long from the next look on."""
+        """Set the time limit of calls, from the next look on."""
         if timeout != self._timeout:
             self._timeout = timeout
             self._last = Look(())  # every file is read again
 
     async def catch_up(self, *, at_once: bool = False) -> None:
-        """See files that came, changed or went, without blocking others.
+        """Notice files that came, changed or went, without blocking others.
 
         Looks at most once a second, and costs nothing in between; `at_once` looks in any case.
         """
@@ -142,7 +142,7 @@ class ExtensionLoader:
         return Reading(replace(pack, tools=tools), header, problems)
 
     def _apply(self, look: Look) -> None:
-        """Change the registry at one go, on the event loop: no run sees half of it."""
+        """Change the registry in one step, on the event loop: no run sees half of it."""
         with LogSpan("extensions.load", files=len(look.readings)) as span:
             layers = [
                 [OfferedPack(reading.pack, partial(self._register, reading)) for reading in layer if reading.pack]
@@ -161,7 +161,7 @@ class ExtensionLoader:
         self._registry.register_pack(pack, {tool: self._function_of(extension, tool) for tool in pack.tools})
 
     def _replace_problems(self, problems: list[PackLoadError]) -> None:
-        """Ours among the registry's, which has those of built-in packs too."""
+        """Return the packs of extensions; the registry also holds built-in packs."""
         for problem in self._problems:
             self._registry.problems.remove(problem)
         for problem in problems:

@@ -10,5 +10,5 @@ from ot.workers.pool import WorkerPool
 
 
 def worker_function(pool: WorkerPool, extension: Extension, tool: str) -> ToolFunction:
-    """What calls one tool of an extension in its worker."""
+    """Return the function that calls one tool of an extension in its worker."""
     return partial(pool.call, extension, tool)

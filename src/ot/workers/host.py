@@ -1,4 +1,4 @@
-"""What workers live in: the folders and the environment of the server, and how it words its errors."""
+"""The surroundings of workers: the server's folders and environment, and its words for errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _plainly(error: CallError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WorkerHost:
-    """Given to the pool by whoever builds it."""
+    """Passed to the pool by whoever builds it."""
 
     project: Path  # the working directory of every worker
     state: Path  # where the server keeps what it makes itself

@@ -74,7 +74,7 @@ def test_hello_refuses_to_greet_less_than_once() -> None:
 
 @dataclass(frozen=True, slots=True)
 class NewExtension:
-    """What was written."""
+    """The files that were written."""
 
     file: Path
     test: Path
@@ -112,7 +112,7 @@ def _check_name(name: str, taken: Collection[str]) -> None:
 
 
 def _check_place(folder: Path, project: Path) -> None:
-    """A link may not lead elsewhere: whoever asks for an extension means this project."""
+    """Refuse a link that leads elsewhere: whoever asks for an extension means this project."""
     if not folder.resolve().is_relative_to(project.resolve()):
         raise OSError(errno.EXDEV, "a link leads out of the project")
 

@@ -1,12 +1,11 @@
-"""Inline script metadata (PEP 723): what a file says about the interpreter and the packages that it needs."""
+"""Inline script metadata (PEP 723): the interpreter and the packages that a file asks for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 _OPENING = re.compile(r"# /// ([a-zA-Z0-9-]+)")
 _CLOSING = "# ///"
@@ -19,12 +18,12 @@ class ScriptHeader:
 
     requires_python: str | None = None
     dependencies: tuple[str, ...] = ()
-    tool: dict[str, Any] = field(default_factory=dict)  # `[tool.uv]` and the like
+    tool: dict[str, object] = field(default_factory=dict)  # `[tool.uv]` and the like
     text: str = ""  # the TOML itself
 
 
 def read_header(file: Path) -> tuple[ScriptHeader | None, str | None]:
-    """The header of a file, and what is wrong with it; a file without a header has neither. Never raises."""
+    """Return the header of a file, and what is wrong with it; a file without a header has neither. Never raises."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -35,7 +34,7 @@ def read_header(file: Path) -> tuple[ScriptHeader | None, str | None]:
 
 
 def parse_header(text: str) -> tuple[ScriptHeader | None, str | None]:
-    """The header of a source text whose lines end in a line feed, and what is wrong with it."""
+    """Return the header of a source text whose lines end in a line feed, and what is wrong with it."""
     blocks = [content for kind, content in find_blocks(text) if kind == _TYPE]
     if not blocks:
         return None, _suspicion(text)
@@ -53,7 +52,7 @@ def parse_header(text: str) -> tuple[ScriptHeader | None, str | None]:
 
 
 def find_blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Type and content of each block, by the rules of the reference.
+    """Return type and content of each block, by the rules of the reference.
 
     A block begins with `# /// type` and goes on as long as lines are `#` or begin with `# `; the last `# ///` among
     them closes it, and there must be a line in between. What is not closed is no block.
@@ -84,7 +83,7 @@ def _is_content(line: str) -> bool:
 
 
 def _suspicion(text: str) -> str | None:
-    """What may have been meant as a header, and is none."""
+    """Describe what may have been meant as a header, and is not one."""
     opening = f"# /// {_TYPE}"
     if any(line.rstrip() == opening or line.replace(" ", "") == f"#///{_TYPE}" for line in text.split("\n")):
         return (
@@ -94,7 +93,7 @@ def _suspicion(text: str) -> str | None:
     return None
 
 
-def _build(values: dict[str, Any], text: str) -> tuple[ScriptHeader | None, str | None]:
+def _build(values: Mapping[str, object], text: str) -> tuple[ScriptHeader | None, str | None]:
     requires, dependencies, tool = values.get("requires-python"), values.get("dependencies", []), values.get("tool", {})
     if requires is not None and not isinstance(requires, str):
         return None, "requires-python in its script block is not text"

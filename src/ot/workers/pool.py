@@ -1,4 +1,4 @@
-"""WorkerPool: one worker an extension, started by its first call, reused, and closed when it has been idle."""
+"""WorkerPool: one worker for each extension, started by its first call, reused, and closed when idle for long."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import anyio
 from anyio.abc import TaskGroup
 
+from mcp_core.json_types import Json, JsonObject
 from ot.config.models import WorkerSettings
 from ot.context import CallContext, current_or_none
 from ot.errors import WorkerCrashedError, WorkerStartError
@@ -41,7 +42,7 @@ class WorkerStatus:
 
 
 class _Place:
-    """Where an extension's worker is, if it has one."""
+    """The place of an extension's worker, if it has one."""
 
     def __init__(self, extension: Extension) -> None:
         self.extension = extension
@@ -65,18 +66,18 @@ class _Place:
 
     @property
     def last_error(self) -> str | None:
-        """What went wrong last, be it long ago."""
+        """The latest failure, however long ago."""
         return self.error or self._last_error
 
-    def begin_anew(self) -> Starting:
-        """A start for which others may wait, in place of the one before."""
+    def start_again(self) -> Starting:
+        """Begin another start, in place of the one before."""
         self._last_error = self.last_error
         self.starting = Starting(self.extension.pack, file_state(self.extension.file))
         return self.starting
 
 
 class WorkerPool:
-    """Made by `open_worker_pool`, which owns every process and task of it."""
+    """Made by `open_worker_pool`, which owns all its processes and tasks."""
 
     def __init__(self, settings: WorkerSettings, host: WorkerHost, tasks: TaskGroup) -> None:
         self._settings = settings
@@ -84,7 +85,7 @@ class WorkerPool:
         self._tasks = tasks
         self._places: dict[Path, _Place] = {}
 
-    async def call(self, extension: Extension, tool: str, arguments: dict[str, Any]) -> Any:
+    async def call(self, extension: Extension, tool: str, arguments: JsonObject) -> Json:
         """Call a tool of an extension, by its name without the pack.
 
         Raises CallError. Cancelled, the call has ended when this returns.
@@ -106,20 +107,20 @@ class WorkerPool:
         raise WorkerCrashedError(f"{extension.pack}.{tool}", reason, begun=False)
 
     def apply(self, settings: WorkerSettings, *, renew: Callable[[str], bool]) -> None:
-        """Go by other settings; a worker whose pack is to be renewed finishes what it has begun, and no more."""
+        """Apply other settings; a worker whose pack is to be renewed is retired."""
         self._settings = settings
         for place in self._places.values():
             if place.starting is not None and renew(place.extension.pack):
-                place.starting.abandon()
+                place.starting.retire()
 
     def forget(self, file: Path) -> None:
-        """An extension's file is gone: its worker finishes what it has begun, and no more."""
+        """Forget an extension whose file is gone; its worker is retired."""
         place = self._places.pop(file, None)
         if place is not None and place.starting is not None:
-            place.starting.abandon()
+            place.starting.retire()
 
     def status(self) -> list[WorkerStatus]:
-        """Every extension that has been called, by its pack."""
+        """Return every extension that has been called, sorted by its pack."""
         places = sorted(self._places.values(), key=lambda place: place.extension.pack)
         return [self._status_of(place) for place in places]
 
@@ -137,7 +138,7 @@ class WorkerPool:
     # -- finding a worker
 
     def _worker_of(self, place: _Place) -> Worker | None:
-        """The worker that can take a call now; one whose file has changed takes no more."""
+        """Return the worker that can take a call now; one whose file has changed is retired."""
         worker = place.worker
         if worker is not None and place.starting is not None:
             if place.starting.state == file_state(place.extension.file):
@@ -146,11 +147,11 @@ class WorkerPool:
         return None
 
     async def _obtain(self, place: _Place, tool: str, context: CallContext | None) -> Worker:
-        """A worker that is started for this call, or for another one that waits for it too."""
+        """Return a worker that is started for this call, or for another one that waits for it too."""
         for _ in range(ATTEMPTS):
             starting = place.starting
             if starting is None or starting.done:
-                starting = place.begin_anew()
+                starting = place.start_again()
                 facts = facts_for(place.extension.pack, context)
                 self._tasks.start_soon(self._live, place.extension, starting, facts)
             await starting.wait(context)
@@ -164,7 +165,7 @@ class WorkerPool:
 
     # -- the life of a worker
 
-    async def _live(self, extension: Extension, starting: Starting, facts: dict[str, Any]) -> None:
+    async def _live(self, extension: Extension, starting: Starting, facts: JsonObject) -> None:
         """Start a worker, keep it as long as it is used, and close it.
 
         It is started also where the call that wanted it is cancelled meanwhile: the next one will want it too.
@@ -173,16 +174,14 @@ class WorkerPool:
         try:
             outcome = await self._start(extension, starting, facts)
         finally:
-            starting.settle(outcome)  # which retires it where its file has been forgotten
+            starting.settle(outcome)  # which retires it if its file has been forgotten
         if isinstance(outcome, Worker):
             try:
                 await self._keep(outcome)
             finally:
                 await outcome.close()
 
-    async def _start(
-        self, extension: Extension, starting: Starting, facts: dict[str, Any]
-    ) -> Worker | StartFailedError:
+    async def _start(self, extension: Extension, starting: Starting, facts: JsonObject) -> Worker | StartFailedError:
         limit = self._settings.start_timeout
         with LogSpan("worker.start", pack=extension.pack) as span:
             try:
@@ -197,7 +196,7 @@ class WorkerPool:
                 span.add(failure=error.reason)
                 return error
 
-    async def _launch(self, extension: Extension, starting: Starting, facts: dict[str, Any]) -> Worker:
+    async def _launch(self, extension: Extension, starting: Starting, facts: JsonObject) -> Worker:
         try:
             command = await prepare(extension.file, self._host, launch=self._settings.launch, tell=starting.tell)
             starting.tell("importing its file")
@@ -215,7 +214,7 @@ class WorkerPool:
         return worker
 
     async def _keep(self, worker: Worker) -> None:
-        """Wait until it is idle for too long, has been replaced and has nothing left to do, or has ended."""
+        """Wait until it has been idle for too long, or has been retired and has finished, or has ended."""
         while worker.usable:
             now = anyio.current_time()
             idle_at = (now if worker.calls else worker.last_used) + self._settings.idle_timeout
@@ -223,13 +222,13 @@ class WorkerPool:
                 worker.retire()
                 break
             with anyio.move_on_at(idle_at):
-                await worker.lost.wait()
-        await worker.land()
+                await worker.retired.wait()
+        await worker.finish()
 
 
 @asynccontextmanager
 async def open_worker_pool(settings: WorkerSettings, *, host: WorkerHost) -> AsyncIterator[WorkerPool]:
-    """A pool that starts nothing before the first call, and leaves nothing behind."""
+    """Open a pool that starts nothing before the first call, and leaves nothing behind."""
     raised: Exception | None = None
     async with anyio.create_task_group() as tasks:
         try:

@@ -1,11 +1,11 @@
-"""What a call in a worker asks of the server while it is carried out: other tools, and progress for whoever waits."""
+"""Requests of a call in a worker to the server: calls of other tools, and progress for those who wait."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
 
+from mcp_core.json_types import JsonObject
 from ot.context import CallContext
 from ot.errors import CallError, ToolError
 from ot.logs import write_log
@@ -17,7 +17,7 @@ from ot_sdk.json_values import NotJsonError
 
 
 class CallRequests:
-    """Those of one call. `end` must be awaited: nothing that a call asked for outlives it."""
+    """The requests of one call. `end` must be awaited: nothing that a call asked for outlives it."""
 
     def __init__(self, context: CallContext | None, process: GuardedProcess, host: WorkerHost) -> None:
         self._context = context
@@ -27,19 +27,19 @@ class CallRequests:
         self._told: asyncio.Event | None = None  # set when there is no more progress to pass on
         self._progress: tuple[float, float | None, str] | None = None  # the latest, until it has been told
 
-    def call(self, number: int, tool: str, arguments: dict[str, Any]) -> None:
-        """Call another tool for it, with the time that is left to it and as its caller."""
+    def call(self, number: int, tool: str, arguments: JsonObject) -> None:
+        """Call another tool on its behalf, within the time left to it."""
         self._tasks.start(self._call, (number, tool, arguments))
 
     def progress(self, done: float, total: float | None, message: str) -> None:
-        """Pass on how far it is; of several in quick succession, the last."""
+        """Pass on its progress; of several reports in quick succession, the last."""
         self._progress = (done, total, message)
         if self._context is not None and (self._told is None or self._told.is_set()):
             self._told = asyncio.Event()
             self._tasks.start(self._tell, (self._context, self._told))
 
     async def end(self, *, hurried: bool = False) -> None:
-        """The call has ended: what it told is passed on, unless hurried, and what still runs for it is stopped."""
+        """Pass on its last progress, unless hurried, and stop everything that still runs for it."""
         if self._told is not None and not hurried:
             await self._told.wait()
         await self._tasks.end()
@@ -53,10 +53,10 @@ class CallRequests:
         finally:
             told.set()
 
-    async def _call(self, request: tuple[int, str, dict[str, Any]]) -> None:
+    async def _call(self, request: tuple[int, str, JsonObject]) -> None:
         self._process.write(await self._answer(*request))
 
-    async def _answer(self, number: int, tool: str, arguments: dict[str, Any]) -> bytes:
+    async def _answer(self, number: int, tool: str, arguments: JsonObject) -> bytes:
         try:
             if self._context is None:
                 raise ToolError("other tools can be called only by a call that came through the executor")
@@ -65,7 +65,7 @@ class CallRequests:
         except CallError as error:
             return protocol.write_error(number, protocol.TOOL_ERROR, self._host.word(error))
         except (NotJsonError, ValueError) as error:
-            reason = f"what {tool} returned cannot be given to an extension: {error}"
+            reason = f"the result of {tool} cannot be passed to an extension: {error}"
             return protocol.write_error(number, protocol.NOT_JSON, reason)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import Any
 
+from mcp_core.json_types import JsonObject
 from ot.attempt import Attempt
 from ot.context import CallContext
 from ot.errors import ToolError
@@ -16,7 +16,7 @@ FileState = tuple[int, ...] | None
 
 
 def file_state(file: Path) -> FileState:
-    """Differs when the file has been written anew; None if it is not there."""
+    """Return a state that changes with the file; None if it is not there."""
     try:
         status = os.stat(file)  # noqa: PTH116 - on the path of every call
     except OSError:
@@ -32,28 +32,28 @@ class Starting(Attempt):
         self.state = state  # of the file that is being started
         self.worker: Worker | None = None
         self.failure: StartFailedError | None = None
-        self._abandoned = False
+        self._retired = False
 
     def settle(self, outcome: Worker | StartFailedError) -> None:
         """Note the worker, or why there is none."""
         if isinstance(outcome, Worker):
             self.worker = outcome
-            if self._abandoned:
+            if self._retired:
                 outcome.retire()
         else:
             self.failure = outcome
         self.finish()
 
-    def abandon(self) -> None:
+    def retire(self) -> None:
         """Let its worker take no more calls, from now on or from the beginning."""
-        self._abandoned = True
+        self._retired = True
         if self.worker is not None:
             self.worker.retire()
 
 
-def facts_for(pack: str, context: CallContext | None) -> dict[str, Any]:
-    """What a worker may know: its pack's configuration, and the secrets that its file declares."""
-    facts: dict[str, Any] = {"pack": pack, "log_level": logging.getLogger("ot").getEffectiveLevel()}
+def facts_for(pack: str, context: CallContext | None) -> JsonObject:
+    """Return what a worker may know: its pack's configuration, and the secrets that its file declares."""
+    facts: JsonObject = {"pack": pack, "log_level": logging.getLogger("ot").getEffectiveLevel()}
     if context is None:
         return facts
     return {**facts, "config": dict(context.config), "secrets": _secrets_for(context)}

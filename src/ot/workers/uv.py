@@ -1,4 +1,4 @@
-"""Finding `uv`, and the part of the environment that it needs; nothing else of the server's reaches it."""
+"""Finding `uv`, and the part of the server's environment that it gets."""
 
 from __future__ import annotations
 
@@ -15,28 +15,27 @@ _OF_UV = ("UV_", "NETRC", "GIT_SSL_", "SSH_AUTH_SOCK")  # where packages come fr
 
 
 def uv_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What uv gets besides: its own settings, which may hold the password of an index and are not for extensions."""
+    """Return the environment of uv; its own settings may hold the password of an index, so only uv gets them."""
     own = {name: value for name, value in environ.items() if name.upper().startswith(_OF_UV)}
-    # Our own interpreter last: one that fits need not be downloaded where the PATH has none.
-    interpreter = Path(sys.base_prefix) / ("bin" if os.name == "posix" else "")
+    # The server's own interpreter last: one that fits need not be downloaded if the PATH has none.
+    interpreter = Path(sys.base_prefix) / "bin"
     path = os.pathsep.join(filter(None, (environ.get("PATH"), str(interpreter))))
     return plain_environment(environ) | own | {"PATH": path}
 
 
 def find_uv(environ: Mapping[str, str]) -> Path | None:
-    """The uv that runs us, that of our own environment, that on the PATH, or one where installers put it."""
+    """Find the uv that runs this server, that of its environment, that on the PATH, or one where installers put it."""
     return next((candidate for candidate in _candidates(environ) if os.access(candidate, os.X_OK)), None)
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     if environ.get("UV"):
         yield Path(environ["UV"])  # set by `uv run` and `uvx`
-    name = f"uv{sysconfig.get_config_var('EXE') or ''}"
-    yield Path(sysconfig.get_path("scripts")) / name
+    yield Path(sysconfig.get_path("scripts")) / "uv"
     found = shutil.which("uv", path=environ.get("PATH", ""))
     if found:
         yield Path(found)
     # A desktop application starts us with a PATH that has none of these.
-    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
-    for folder in (home / ".local/bin", home / ".cargo/bin", Path("/opt/homebrew/bin"), Path("/usr/local/bin")):
-        yield folder / name
+    home = Path(environ.get("HOME") or Path.home())
+    for folder in (home / ".local/bin", home / ".cargo/bin", Path("/usr/local/bin")):
+        yield folder / "uv"

@@ -7,10 +7,10 @@ import itertools
 import logging
 import os
 from collections.abc import Mapping
-from typing import Any
 
 import anyio
 
+from mcp_core.json_types import Json, JsonObject
 from ot.context import CallContext
 from ot.errors import ToolError, WorkerCrashedError
 from ot.logs import write_log
@@ -31,7 +31,7 @@ _METHODS = frozenset({"call", "progress", "log"})
 
 
 class NotBegunError(Exception):
-    """The worker ended before it came to this call, which may therefore be made again."""
+    """The worker ended before it began this call, which may therefore be made again."""
 
 
 class StartFailedError(Exception):
@@ -44,12 +44,12 @@ class StartFailedError(Exception):
 
 
 class _Flight:
-    """A call that has been sent and is not answered."""
+    """A call that has been sent and not yet answered."""
 
     __slots__ = ("answer", "context", "number", "requests", "slot", "tool")
 
     def __init__(
-        self, number: int, tool: str, slot: int, context: CallContext | None, answer: asyncio.Future[dict[str, Any]]
+        self, number: int, tool: str, slot: int, context: CallContext | None, answer: asyncio.Future[JsonObject]
     ) -> None:
         self.number = number
         self.tool = tool
@@ -65,16 +65,15 @@ class Worker:
     def __init__(self, extension: Extension, process: GuardedProcess, host: WorkerHost) -> None:
         self.extension = extension
         self.pid: int | None = None  # once it is ready
-        self.usable = True  # takes calls
-        self.lost = asyncio.Event()  # no longer usable
+        self.retired = asyncio.Event()  # takes no more calls
         self.failure: str | None = None  # why it ended, if that was not in order
         self.last_used = anyio.current_time()
         self._process = process
         self._host = host
-        self._landed = asyncio.Event()  # no longer usable, and nothing in flight
+        self._finished = asyncio.Event()  # retired, and nothing in flight
         self._lines = Lines()
         self._loop = asyncio.get_running_loop()
-        self._started: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        self._started: asyncio.Future[JsonObject] = self._loop.create_future()
         self._flights: dict[int, _Flight] = {}
         self._numbers = itertools.count(_START + 1)
         self._free_slots: list[int] = []
@@ -82,31 +81,36 @@ class Worker:
         process.on_end = self._on_end
 
     @property
+    def usable(self) -> bool:
+        """True as long as it takes calls."""
+        return not self.retired.is_set()
+
+    @property
     def calls(self) -> int:
-        """How many are in flight."""
+        """The number of calls in flight."""
         return len(self._flights)
 
     # -- its life
 
-    async def start(self, facts: Mapping[str, Any]) -> None:
+    async def start(self, facts: Mapping[str, Json]) -> None:
         """Hand over what it may know, and wait until it has imported its file; raises StartFailedError."""
         try:
             self._process.write(protocol.write_request(_START, "start", dict(facts)))
         except NotJsonError as error:
-            raise StartFailedError(f"what it should know cannot be given to it: {error}") from error
+            raise StartFailedError(f"its configuration cannot be passed to it: {error}") from error
         answer = await self._started
         if "error" in answer:
-            self.doom("its file cannot be imported")
+            self.kill("its file cannot be imported")
             await self._process.ended.wait()
             raise _not_loaded(self.extension, answer["error"], self._process.tail)
         result = answer.get("result")
         pid = result.get("pid") if isinstance(result, dict) else None
         if not isinstance(pid, int):
-            raise StartFailedError("it answered in a form that is not known", self._process.tail)
+            raise StartFailedError("it answered in an unknown form", self._process.tail)
         self.pid = pid
         self.last_used = anyio.current_time()
 
-    def doom(self, reason: str) -> None:
+    def kill(self, reason: str) -> None:
         """End it now, with everything that it has started; calls that it has begun fail for this reason."""
         self.retire()
         self.failure = self.failure or reason
@@ -114,13 +118,12 @@ class Worker:
 
     def retire(self) -> None:
         """Take no more calls; those in flight are finished."""
-        self.usable = False
-        self.lost.set()
-        self._note_landing()
+        self.retired.set()
+        self._note_finish()
 
-    async def land(self) -> None:
-        """Wait until it takes no more calls and has none in flight, or has ended."""
-        await self._landed.wait()
+    async def finish(self) -> None:
+        """Wait until a retired worker has no call in flight, or has ended."""
+        await self._finished.wait()
 
     async def close(self) -> None:
         """Let it end by itself if it has nothing to do; it has ended when this returns."""
@@ -129,9 +132,9 @@ class Worker:
             self._process.kill()
         await self._process.close(patience=GOODBYE)
 
-    def _note_landing(self) -> None:
-        if not self.usable and not self._flights:
-            self._landed.set()
+    def _note_finish(self) -> None:
+        if self.retired.is_set() and not self._flights:
+            self._finished.set()
 
     def _on_end(self) -> None:
         told = self.failure is not None
@@ -151,7 +154,7 @@ class Worker:
             if not flight.answer.done():
                 flight.answer.set_exception(self._failure_of(flight, None if told else status))
                 flight.answer.exception()
-        self._landed.set()
+        self._finished.set()
 
     def _failure_of(self, flight: _Flight, status: int | None) -> Exception:
         reason = self.failure or "its worker was closed"
@@ -169,8 +172,8 @@ class Worker:
 
     # -- calls
 
-    async def call(self, tool: str, arguments: dict[str, Any], context: CallContext | None) -> Any:
-        """Call a tool; raises CallError, and NotBegunError where the worker is gone and the call was not begun.
+    async def call(self, tool: str, arguments: JsonObject, context: CallContext | None) -> Json:
+        """Call a tool; raises CallError, and NotBegunError if the worker is gone and the call had not begun.
 
         Cancelled, the call has ended when this returns, if need be with the whole worker.
         """
@@ -194,7 +197,7 @@ class Worker:
             del self._flights[flight.number]
             self._free_slots.append(slot)
             self.last_used = self._loop.time()
-            self._note_landing()
+            self._note_finish()
         if "result" in answer:
             return answer["result"]
         raise error_from(answer.get("error"), pack=self.extension.pack, tool=tool)
@@ -207,7 +210,7 @@ class Worker:
                 await flight.requests.end(hurried=True)
 
     async def _cancel(self, flight: _Flight) -> None:
-        """Ask for the end of a call, and end the worker where that does not help."""
+        """Ask for the end of a call, and kill the worker if that does not help."""
         flight.answer = self._loop.create_future()  # the other one was cancelled along with us
         if self._process.ended.is_set():
             return
@@ -215,7 +218,7 @@ class Worker:
         await asyncio.wait([flight.answer], timeout=CANCEL_GRACE)
         if not flight.answer.done():
             did = "did not end when cancelled" if self._has_begun(flight) else "was cancelled and it did not react"
-            self.doom(f"its worker was stopped, because {self.extension.pack}.{flight.tool} {did}")
+            self.kill(f"its worker was stopped, because {self.extension.pack}.{flight.tool} {did}")
             await self._process.ended.wait()
 
     # -- messages
@@ -227,7 +230,7 @@ class Worker:
                     self._on_line(line)
         except (ProtocolError, TypeError, ValueError, OverflowError) as error:
             self._process.on_output = ignore  # whatever comes after this is not to be trusted either
-            self.doom(f"its worker is not to be understood: {error}")
+            self.kill(f"its worker broke the protocol: {error}")
 
     def _on_line(self, line: bytes) -> None:
         try:
@@ -244,7 +247,7 @@ class Worker:
         else:
             raise ProtocolError(f"it sent a message of the kind {method!r}"[:200])
 
-    def _on_answer(self, message: dict[str, Any]) -> None:
+    def _on_answer(self, message: JsonObject) -> None:
         number = message.get("id")
         if number == _START and not self._started.done():
             self._started.set_result(message)
@@ -253,10 +256,10 @@ class Worker:
         if flight is not None and not flight.answer.done():
             flight.answer.set_result(message)
 
-    def _on_request(self, method: str, message: dict[str, Any]) -> None:
+    def _on_request(self, method: str, message: JsonObject) -> None:
         params = message.get("params")
         if not isinstance(params, dict):
-            raise ProtocolError(f"its message {method} says nothing")
+            raise ProtocolError(f"its message {method} has no parameters")
         if method == "log":
             self._on_log(params)
             return
@@ -267,7 +270,7 @@ class Worker:
             return
         number, arguments = message.get("id"), params.get("arguments")
         if not isinstance(number, int) or not isinstance(arguments, dict):
-            raise ProtocolError("it sent a call that makes no sense")
+            raise ProtocolError("it sent a call without a number or arguments")
         if flight is None:
             reason = "the call that asked for it has ended"
             self._process.write(protocol.write_error(number, protocol.TOOL_ERROR, reason))
@@ -279,7 +282,7 @@ class Worker:
             flight.requests = CallRequests(flight.context, self._process, self._host)
         return flight.requests
 
-    def _on_log(self, params: dict[str, Any]) -> None:
+    def _on_log(self, params: JsonObject) -> None:
         level = params.get("level")
         write_log(
             level if isinstance(level, int) else logging.INFO,
@@ -288,14 +291,14 @@ class Worker:
         )
 
 
-def _write_call(flight: _Flight, arguments: dict[str, Any]) -> bytes:
+def _write_call(flight: _Flight, arguments: JsonObject) -> bytes:
     try:
         return protocol.write_call(flight.number, flight.tool, arguments, flight.slot)
     except NotJsonError as error:
         raise ToolError(_name_argument(arguments) or str(error)) from error
 
 
-def _read_progress(params: dict[str, Any]) -> tuple[float, float | None, str]:
+def _read_progress(params: JsonObject) -> tuple[float, float | None, str]:
     done, total = params.get("done"), params.get("total")
     return (
         float(done) if isinstance(done, int | float) else 0.0,
@@ -304,20 +307,20 @@ def _read_progress(params: dict[str, Any]) -> tuple[float, float | None, str]:
     )
 
 
-def _name_argument(arguments: Mapping[str, Any]) -> str | None:
-    """Which argument cannot cross, in words."""
+def _name_argument(arguments: Mapping[str, object]) -> str | None:
+    """Name the argument that cannot cross."""
     for name, value in arguments.items():
         try:
             encode(value, f"the argument {name}")
         except NotJsonError as error:
-            return f"it cannot be called with this: {error}"
+            return f"it cannot be called like this: {error}"
     return None
 
 
-def _not_loaded(extension: Extension, error: Any, tail: str) -> StartFailedError:
-    facts: dict[str, Any] = error if isinstance(error, dict) else {}
+def _not_loaded(extension: Extension, error: object, tail: str) -> StartFailedError:
+    facts: JsonObject = error if isinstance(error, dict) else {}
     found = facts.get("data")
-    data: dict[str, Any] = found if isinstance(found, dict) else {}
+    data: JsonObject = found if isinstance(found, dict) else {}
     line = f", line {data['line']}" if data.get("line") else ""
     incident = os.urandom(4).hex()
     write_log(

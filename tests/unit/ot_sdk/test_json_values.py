@@ -64,7 +64,7 @@ def test_what_loses_nothing_that_matters_is_accepted(value: Any, arrives: Any) -
         (datetime(2024, 1, 1, tzinfo=UTC), "the result is a datetime.datetime, which is not JSON; use .isoformat()"),
         (Path("/x"), "the result is a pathlib.PosixPath, which is not JSON; use str()"),
         (object(), "the result is a object, which is not JSON; use text, numbers, lists and dicts"),
-        ({"a": {1: 2}}, "the result['a'] has the key 1 of type int; JSON has text as keys only"),
+        ({"a": {1: 2}}, "the result['a'] has the key 1 of type int; JSON keys are text"),
         (
             10**5000,
             "the result cannot be written as JSON: Exceeds the limit (4300 digits) for integer string conversion",

@@ -37,7 +37,7 @@ def test_a_line_of_absurd_length_is_an_error() -> None:
     ids=["nothing", "words", "list", "text", "half", "more behind it", "no UTF-8", "absurd nesting"],
 )
 def test_what_is_no_message_is_an_error_that_shows_it(line: bytes) -> None:
-    with pytest.raises(ProtocolError, match="a line that is no message"):
+    with pytest.raises(ProtocolError, match="a line that is not a message"):
         read_message(line)
 
 
