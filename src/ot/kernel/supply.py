@@ -92,7 +92,7 @@ class KernelSupply:
         except BaseException as error:
             self._withdraw(future)
             if isinstance(error, TimeoutError):
-                raise KernelStartError(f"none was ready after {START_LIMIT:g} s. {self._last_words()}") from None
+                raise KernelStartError(f"no kernel was ready after {START_LIMIT:g} s. {self._last_words()}") from None
             raise
 
     def _withdraw(self, future: asyncio.Future[Kernel]) -> None:

@@ -114,10 +114,10 @@ def _require_means(settings: ExecutionSettings, system: str) -> None:
         require_confinement(off=settings.sandbox == "off", system=system)
     except NoConfinementError:
         raise KernelStartError(
-            f"runs cannot be confined on {system}; `execution.sandbox: off` says that they need not be"
+            f"runs cannot be confined on {system}; to run code unconfined, set `execution.sandbox: off`"
         ) from None
     if not hasattr(os, "pidfd_open"):
-        raise KernelStartError(f"kernels are signalled through pidfds, which {system} does not have")
+        raise KernelStartError(f"kernels need pidfds, which {system} does not have")
 
 
 def end_zygote(zygote: ZygoteProcess) -> None:

@@ -24,7 +24,7 @@ _LEAST_ERROR = 300  # characters: less would tell nobody what to do, whatever th
 _FOR_NOTES = 150  # characters of what is said about text that was left out
 _MOST_STORED_PRINTED = 3000  # characters shown of what was printed, where all of it can be read
 _RETURN_LESS = "Return less: slice, filter or aggregate in the code."
-_NO_MODULE = "It is not installed where code runs; what packages do elsewhere, packs do here: ot.packs() lists them."
+_NO_MODULE = "It is not installed where code runs. A pack may do the same: ot.packs() lists them."
 
 
 def render_answer(outcome: Outcome, *, inline_limit: int, registry: ToolRegistry) -> Answer:
@@ -98,7 +98,7 @@ def _excerpt(printed: Printed) -> str:
     head, tail = printed.text[:half], printed.text[-half:]
     return (
         f"{head.rpartition(chr(10))[0] or head}\n"
-        f"[{facts.lines:,} lines were printed, {facts.size:,} bytes; only beginning and end are shown here. "
+        f"[{facts.lines:,} lines were printed, {facts.size:,} bytes; only the beginning and the end are shown here. "
         f'All of it: ot.result(handle="{handle}"), search="regex" finds lines.]\n'
         f"{tail.partition(chr(10))[2] or tail}"
     )

@@ -93,7 +93,7 @@ def _argument_value(argument: re.Match[str]) -> str:
 
 def _unreadable(text: str) -> str:
     shown = text if len(text) <= 40 else f"{text[:40]}..."
-    return f"cannot read {shown!r} as key=value; a value with spaces stands in quotes, and every quote is closed"
+    return f"cannot read {shown!r} as key=value; put a value with spaces in quotes, and close every quote"
 
 
 def _complete(

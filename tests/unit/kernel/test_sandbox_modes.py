@@ -77,7 +77,10 @@ async def test_without_sandbox_a_run_has_its_own_process_and_limits_only() -> No
 
 @pytest.mark.parametrize("sandbox", ["strict", "standard"])
 def test_a_system_that_cannot_confine_runs_refuses_them_in_a_sentence(sandbox: Literal["strict", "standard"]) -> None:
-    with pytest.raises(KernelStartError, match=r"runs cannot be confined on plan9; `execution\.sandbox: off` says"):
+    with pytest.raises(
+        KernelStartError,
+        match=r"runs cannot be confined on plan9; to run code unconfined, set `execution\.sandbox: off`",
+    ):
         launch_zygote(ExecutionSettings(sandbox=sandbox), system="plan9")
 
 

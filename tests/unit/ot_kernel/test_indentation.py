@@ -147,7 +147,7 @@ def test_text_without_code_is_an_empty_program(source: str) -> None:
         (
             "x = 1\ny = '\ud800'",
             2,
-            "the character '\\ud800' cannot stand in code; inside a string, write it as an escape",
+            "the character '\\ud800' cannot be used in code; inside a string, write it as an escape",
         ),
     ],
     ids=repr,
