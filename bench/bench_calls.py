@@ -7,13 +7,19 @@ from collections.abc import Iterator
 from statistics import median
 
 from bench.report import Line
-from bench.servers import Servers, run
+from bench.servers import Servers, open_servers, run
 from bench.stdio_client import StdioClient
 
 REPEATS = 60
 
 
-def measure(servers: Servers) -> Iterator[Line]:
+def measure(_: Servers) -> Iterator[Line]:
+    with open_servers() as servers:
+        servers.enable_demo()
+        yield from _measure(servers)
+
+
+def _measure(servers: Servers) -> Iterator[Line]:
     with servers.open_pair() as (ours, _):
         plain = marginal_call(ours, "demo.foo()")
         yield Line("marginal call of a plain tool", plain, None, "µs", 250)

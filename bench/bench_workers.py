@@ -45,6 +45,7 @@ def measure(_: Servers) -> Iterator[Line]:
     environment = _environment_of_uv()
     with open_servers(environment) as servers:
         file = _write_extension(servers.folder)
+        servers.enable_demo()
         with servers.start_ours() as server:
             warm_up(server, run(CALL))
             worker, floor = zip(*(_warm_call(server) for _ in range(ROUNDS)), strict=True)

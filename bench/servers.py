@@ -33,6 +33,12 @@ class Servers:
         self.folder = folder
         self._environment = environment
 
+    def enable_demo(self) -> None:
+        """Switch on the pack whose tools do nothing, for servers that start later."""
+        file = self.folder / ".onetool" / "onetool.yaml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("packs: {demo: {enabled: true}}\n")
+
     def start_ours(self) -> StdioClient:
         return self._start("-m", "onetool", "serve")
 

@@ -9,6 +9,7 @@ from textwrap import dedent
 
 from ot.app import App, open_app
 from ot.config.loader import load_config
+from tests.demo_pack import with_demo
 
 
 @asynccontextmanager
@@ -19,10 +20,11 @@ async def open_engine(
     packs: Mapping[str, str] | None = None,
     extensions: Mapping[str, str] | None = None,
     home: Path | None = None,
+    demo: bool = True,
 ) -> AsyncIterator[App]:
     """An engine whose project, and home unless it is given, is one folder; packs and extensions by name and text."""
     (folder / ".onetool").mkdir(parents=True)
-    (folder / ".onetool" / "onetool.yaml").write_text(config)
+    (folder / ".onetool" / "onetool.yaml").write_text(with_demo(config) if demo else config)
     pack_folder = folder / "packs"
     pack_folder.mkdir()
     for name, source in (packs or {}).items():

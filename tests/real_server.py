@@ -7,6 +7,8 @@ from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
+from tests.demo_pack import with_demo
+
 
 def connect_server(folder: Path, *, config: str = "", mode: str = "auto") -> Client:
     """A client of a server whose home and project are one folder; use it with `async with`.
@@ -14,7 +16,7 @@ def connect_server(folder: Path, *, config: str = "", mode: str = "auto") -> Cli
     `mode` is the client's way to agree on a protocol: "legacy" for the handshake.
     """
     file = folder / "onetool.yaml"
-    file.write_text(config)
+    file.write_text(with_demo(config))
     return Client(
         StdioServerParameters(
             command=sys.executable,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -22,6 +23,8 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.text import Text
+
+from ot.config.paths import CONFIG_FILE, SECRETS_FILE
 
 REPEATED = 20
 
@@ -71,11 +74,11 @@ async def show_session(config: Path | None) -> bool:
 @asynccontextmanager
 async def _connect(folder: Path, config: Path | None, log: TextIO) -> AsyncIterator[Client]:
     """Start the server on its defaults, or on `config`, away from any other configuration."""
-    named = ["--config", str(config)] if config else []
+    file = _write_configuration(folder, config)
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith("ONETOOL_")}
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "onetool", "serve", *named],
+        args=["-m", "onetool", "serve", "--config", str(file)],
         env=surroundings | {"HOME": str(folder)},
         cwd=folder,
     )
@@ -86,6 +89,16 @@ async def _connect(folder: Path, config: Path | None, log: TextIO) -> AsyncItera
         log.seek(0)
         sys.stderr.write(log.read())
         raise
+
+
+def _write_configuration(folder: Path, config: Path | None) -> Path:
+    """Write a file that switches the pack `demo` on, over everything that `config` says."""
+    file = folder / CONFIG_FILE
+    included = f"include: [{json.dumps(str(config))}]\n" if config else ""
+    file.write_text(f"{included}packs: {{demo: {{enabled: true}}}}\n")
+    if config is not None and (config.parent / SECRETS_FILE).exists():
+        (folder / SECRETS_FILE).symlink_to(config.parent / SECRETS_FILE)
+    return file
 
 
 def _show_connection(console: Console, client: Client, seconds: float) -> None:

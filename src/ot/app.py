@@ -117,8 +117,8 @@ async def open_app(
         )
         host = WorkerHost(loaded.project, state_folder(loaded.home), environ, word=word_error)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
-        places = PackPlaces(registry)
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
+        places = PackPlaces(registry, config.packs)
         extensions = load_extensions(registry, places, loaded, partial(worker_function, workers), forget=workers.forget)
         executor.lend(extensions)
         servers = await stack.enter_async_context(

@@ -71,6 +71,7 @@ class LiveConfig:
         parts.reader.apply(config.results)
         parts.workers.apply(config.workers, renew=self._changed_packs(loaded))
         parts.rebuild(loaded)
+        parts.executor.registry.problems += parts.places.switch(config.packs)
         parts.extensions.apply(timeout=config.workers.call_timeout)
         if files is not None:
             parts.built_in.apply(files, parts.places, changed=parts.forget_helpers)

@@ -15,8 +15,8 @@ def parallel(*calls: Step | Iterable[Step]) -> list[Value]:
     """Make several calls at once and return their values in order; the first failure is raised when all have ended.
 
     Example:
-        ot.parallel(lambda: demo.upper(text="a"), lambda: demo.upper(text="b"))
-        ot.parallel([lambda t=t: demo.upper(text=t) for t in texts])
+        ot.parallel(lambda: ot.packs(), lambda: proj.list())
+        ot.parallel([lambda q=q: ot.help(query=q) for q in questions])
     """
     outcomes = _run_all(_collect(calls))
     for _, failure in outcomes:
@@ -31,9 +31,7 @@ def _collect(calls: tuple[Step | Iterable[Step], ...]) -> list[Step]:
         steps.extend(call if isinstance(call, Iterable) and not callable(call) else [call])
     for step in steps:
         if not callable(step):
-            raise TypeError(
-                f"ot.parallel takes functions, not {type(step).__name__}: write lambda: demo.upper(text=...)"
-            )
+            raise TypeError(f"ot.parallel takes functions, not {type(step).__name__}: write lambda: pack.tool(...)")
     return steps
 
 

@@ -58,7 +58,7 @@ async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
         The tools by name.
 
     Example:
-        ot.tools(pattern="demo.", info="full")
+        ot.tools(pattern="proj.", info="full")
     """
     context = current()
     await catch_up(context, concerns_tools(pattern, context.registry))
@@ -77,7 +77,7 @@ async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
         The packs by name.
 
     Example:
-        ot.packs(pattern="demo", info="full")
+        ot.packs(pattern="proj", info="full")
     """
     context = current()
     await catch_up(context, concerns_packs(pattern))
@@ -228,7 +228,7 @@ async def stats(*, period: str = "all", tool: str = "", output: str = "") -> dic
 
     Args:
         period: "day", "week", "month" or "all".
-        tool: Only this tool, such as "demo.upper", or only this pack.
+        tool: Only this tool, such as "proj.path", or only this pack.
         output: A file ending in .html, relative to the project, for a report in the browser.
 
     Returns:
@@ -367,6 +367,6 @@ async def parallel(*calls: Any) -> list[Any]:
         Their results, in the order of the calls.
 
     Example:
-        ot.parallel(lambda: demo.upper(text="a"), lambda: demo.upper(text="b"))
+        ot.parallel(lambda: ot.packs(), lambda: proj.list())
     """
     raise ToolError("it takes functions, which exist only inside a run: call it from the code of a run")

@@ -19,7 +19,7 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 async def test_every_example_answers_what_the_page_shows(tmp_path: Path) -> None:
     config = "\n".join(text for language, text in BLOCKS if language == "yaml")
     answer, handle = "", HANDLE
-    async with open_engine(tmp_path, config=config) as app:
+    async with open_engine(tmp_path, config=config, demo=False) as app:
         for language, text in BLOCKS:
             if language == "python":
                 outcome = await app.runner.run(text.replace(HANDLE, handle))

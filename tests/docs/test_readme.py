@@ -23,11 +23,20 @@ def blocks(language: str) -> list[str]:
 
 @pytest.mark.anyio
 async def test_the_run_has_the_answer_that_is_shown(tmp_path: Path) -> None:
-    async with open_engine(tmp_path) as app:
+    async with open_engine(tmp_path, demo=False) as app:
         answer = await app.runner.run(blocks("python")[0])
-        mistake = await app.runner.run('demo.uper(text="one")')
+        mistake = await app.runner.run('scaffold.extention(name="weather")')
 
     assert [answer.text, mistake.text] == blocks("text")
+
+
+def test_the_commands_for_a_shell_work_for_a_newcomer(tmp_path: Path) -> None:
+    [line] = [line for line in README.splitlines() if line.startswith("The same from a shell")]
+
+    listed = [run_in_shell(command, tmp_path) for command in re.findall(r"`(onetool [^`]+)`", line)]
+
+    assert len(listed) == 3
+    assert all("proj" in text for text in listed)
 
 
 @pytest.mark.anyio

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from tests.demo_pack import with_demo
 from tests.e2e.raw_server import RawServer, environment_of, start_raw_server
 
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
@@ -36,7 +37,7 @@ def connect(tmp_path: Path) -> Connect:
     @asynccontextmanager
     async def open_client(*, mode: str = "auto", config: str = "") -> AsyncIterator[Client]:
         file = tmp_path / "onetool.yaml"
-        file.write_text(config)
+        file.write_text(with_demo(config))
         server = StdioServerParameters(
             command=sys.executable,
             args=["-m", "onetool", "serve", "--config", str(file)],

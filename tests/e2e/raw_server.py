@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from tests.demo_pack import with_demo
+
 WAIT = 20.0  # seconds: a bound for a machine that is busy, never the time that something should take
 
 Message = dict[str, Any]
@@ -148,7 +150,7 @@ class RawServer:
 def start_raw_server(folder: Path, *arguments: str, config: str = "") -> Iterator[RawServer]:
     """A server on this configuration, after the handshake."""
     file = folder / "onetool.yaml"
-    file.write_text(config)
+    file.write_text(with_demo(config))
     server = RawServer(folder, "--config", str(file), *arguments)
     try:
         server.initialize()

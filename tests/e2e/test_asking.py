@@ -17,6 +17,7 @@ from mcp.client.session import ClientRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, InputRequiredResult, TextContent
 
+from tests.demo_pack import with_demo
 from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.e2e.raw_server import RawServer, environment_of
 
@@ -50,7 +51,7 @@ def connect(tmp_path: Path) -> Connect:
     @asynccontextmanager
     async def open_client(person: Person | None, *, mode: str = MODERN, config: str = "") -> AsyncIterator[Client]:
         file = tmp_path / "onetool.yaml"
-        file.write_text(CONFIG + config)
+        file.write_text(with_demo(CONFIG + config))
         server = StdioServerParameters(
             command=sys.executable,
             args=["-m", "onetool", "serve", "--config", str(file)],
@@ -220,7 +221,7 @@ async def test_the_end_of_the_server_ends_a_run_that_waits(connect: Connect) -> 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
 async def test_a_person_is_asked_over_http_too(tmp_path: Path, mode: str) -> None:
-    (tmp_path / "onetool.yaml").write_text(CONFIG)
+    (tmp_path / "onetool.yaml").write_text(with_demo(CONFIG))
     server = RawServer(tmp_path, "--config", str(tmp_path / "onetool.yaml"), "--http", "127.0.0.1:0", "--no-token")
     try:
         server.wait_for_log("serving MCP at")

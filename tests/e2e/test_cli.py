@@ -17,6 +17,7 @@ import yaml
 
 from ot.config.keys import known_keys
 from ot.config.loader import load_config
+from tests.demo_pack import give_demo, with_demo
 from tests.e2e.raw_server import WAIT, RawServer, environment_of
 
 Finished = subprocess.CompletedProcess[str]
@@ -25,7 +26,7 @@ OneTool = Callable[..., Finished]
 
 @pytest.fixture
 def onetool(tmp_path: Path) -> OneTool:
-    """Run `onetool ...` in an empty folder that is also the home."""
+    """Run `onetool ...` in an empty folder, for a person who has the pack `demo`."""
 
     def run(*arguments: str, stdin: str = "", **variables: str) -> Finished:
         return subprocess.run(
@@ -34,7 +35,7 @@ def onetool(tmp_path: Path) -> OneTool:
             capture_output=True,
             text=True,
             cwd=tmp_path,
-            env=environment_of(tmp_path) | variables,
+            env=environment_of(give_demo(tmp_path / "home")) | variables,
             timeout=WAIT,
             check=False,
         )
@@ -101,7 +102,7 @@ def test_code_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_ends_with_status_130(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "log")
-    (tmp_path / "logging.yaml").write_text("log: {file: log}")
+    (tmp_path / "logging.yaml").write_text(with_demo("log: {file: log}"))
     code = "demo.upper(text='begun')\nwhile True: pass"
     running = RawServer(tmp_path, code, "--config", "logging.yaml", command=("run",))
     with (tmp_path / "log").open() as log:
@@ -180,7 +181,7 @@ def test_a_mistake_in_the_configuration_is_one_line_and_status_2(
 
 
 def test_config_may_stand_before_the_command(onetool: OneTool, tmp_path: Path) -> None:
-    (tmp_path / "aliases.yaml").write_text("aliases: {up: demo.upper}\n")
+    (tmp_path / "aliases.yaml").write_text(with_demo("aliases: {up: demo.upper}\n"))
 
     assert onetool("--config", "aliases.yaml", "run", "up(text='hi')").stdout == "HI\n"
     assert onetool("run", "--config", "aliases.yaml", "up(text='hi')").stdout == "HI\n"
@@ -190,8 +191,8 @@ def test_a_file_that_does_not_exist_is_named(onetool: OneTool) -> None:
     assert_one_line(onetool("check", "--config", "nowhere.yaml"), status=2, words="nowhere.yaml")
 
 
-def test_check_says_what_it_found_good(onetool: OneTool) -> None:
-    finished = onetool("check")
+def test_check_says_what_it_found_good(onetool: OneTool, tmp_path: Path) -> None:
+    finished = onetool("check", HOME=str(tmp_path))
 
     assert finished.returncode == 0
     assert re.fullmatch(r"OK: \d+ packs, \d+ tools; configuration: no file, only defaults\n", finished.stdout)
@@ -199,8 +200,8 @@ def test_check_says_what_it_found_good(onetool: OneTool) -> None:
 
 def test_check_reports_each_problem_in_a_line(onetool: OneTool, tmp_path: Path) -> None:
     (tmp_path / "odd.yaml").write_text(
-        "projects: {gone: no/such/folder}\naliases: {up: demo.uper, ws: nopack.search, gh: github.search}\n"
-        "servers: {github: {command: github-server}}\n"
+        with_demo("projects: {gone: no/such/folder}\naliases: {up: demo.uper, ws: nopack.search, gh: github.search}\n")
+        + "servers: {github: {command: github-server}}\n"
     )
     finished = onetool("check", "--config", "odd.yaml")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo_pack import give_demo
 from tests.e2e.raw_server import WAIT, environment_of
 
 
@@ -27,7 +28,7 @@ def onetool(folder: Path, *arguments: str, **variables: str) -> subprocess.Compl
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Somebody's home, where one run was made; looking at it changes nothing."""
-    folder = tmp_path_factory.mktemp("home")
+    folder = give_demo(tmp_path_factory.mktemp("home"))
     onetool(folder, "run", "demo.upper(text='a')\ndemo.nothing_here if False else demo.upper(text='b')")
     return folder
 

@@ -17,6 +17,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
+from tests.demo_pack import give_demo
 from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.e2e.raw_server import WAIT, RawServer
 
@@ -39,7 +40,7 @@ class HttpServer:
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder
-        self.raw = RawServer(folder, "--http", "127.0.0.1:0", *arguments)
+        self.raw = RawServer(give_demo(folder), "--http", "127.0.0.1:0", *arguments)
         self.raw.wait_for_log("serving MCP at")
         found = next(match for line in self.raw.log if (match := ADDRESS.search(line)))
         self.url, self.port = found[1], int(found[2])

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.demo_pack import with_demo
 from tests.models.servers import ScriptedServer
 from tests.models.terminal import ROWS, Terminal, in_terminal
 
@@ -43,7 +44,7 @@ def environment(folder: Path) -> dict[str, str]:
 def write_config(folder: Path, url: str, more: str = "") -> None:
     (folder / ".onetool").mkdir(exist_ok=True)
     providers = f"provider: ollama, retries: 0, anthropic: {{base_url: '{url}'}}, ollama: {{host: '{url}'}}"
-    (folder / ".onetool/onetool.yaml").write_text(f"ai: {{{providers}}}\n{more}\n")
+    (folder / ".onetool/onetool.yaml").write_text(with_demo(f"ai: {{{providers}}}\n{more}\n"))
 
 
 @pytest.fixture

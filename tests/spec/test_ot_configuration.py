@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.demo_pack import with_demo
 from tests.e2e.raw_server import start_raw_server
 
 CONFIG = """
@@ -40,7 +41,7 @@ def start(folder: Path, config: str = CONFIG) -> Any:
 
 
 def configure(folder: Path, config: str) -> None:
-    (folder / "onetool.yaml").write_text(config)
+    (folder / "onetool.yaml").write_text(with_demo(config))
 
 
 @pytest.mark.scenario("ot/configuration-summary/show-config")

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from ot.app import App
+from tests.demo_pack import with_demo
 from tests.engine import open_engine, write_extension
 
 SERVERS = Path(__file__).parents[1] / "programs" / "servers"
@@ -64,7 +65,7 @@ async def run(app: App, code: str) -> str:
 
 
 def configure(tmp_path: Path, text: str) -> None:
-    (tmp_path / "e" / ".onetool" / "onetool.yaml").write_text(text)
+    (tmp_path / "e" / ".onetool" / "onetool.yaml").write_text(with_demo(text))
 
 
 async def test_a_built_in_pack_that_has_changed_is_read_and_imported_again(app: App, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from ot.run.answer import Answer
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("tool", metavar="PACK.TOOL", help="its full name, such as demo.upper")
+    parser.add_argument("tool", metavar="PACK.TOOL", help="its full name, such as ot.help")
     parser.add_argument(
         "arguments",
         nargs="*",

@@ -18,7 +18,7 @@ def read_registry(loaded: LoadedConfig) -> ToolRegistry:
     """Read every definition for a command that calls nothing: no process is started."""
     registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())
     registry.trust_reads(reads_of(loaded.config))
-    places = PackPlaces(registry)
+    places = PackPlaces(registry, loaded.config.packs)
     load_extensions(registry, places, loaded, _without_worker)
     show_servers(registry, places, loaded)
     return registry

@@ -198,6 +198,9 @@ class PackSettings(Section):
 
     model_config = ConfigDict(extra="allow")
 
+    enabled: bool | None = setting(
+        None, "whether the pack is there; unless you say so, every pack is but `demo`", layers=STAYS_OFF
+    )
     timeout: Seconds | None = setting(None, "seconds that a call to the pack may take", layers=SMALLER)
     reads: tuple[Pattern, ...] = setting(
         (), "patterns of its tools that change nothing, by your word: a call that was lost is made again"
@@ -209,6 +212,7 @@ class PackSettings(Section):
         return dict(self.model_extra or {})
 
     def __repr_args__(self) -> Any:
+        yield "enabled", self.enabled
         yield "timeout", self.timeout  # the pack's own keys may hold secrets
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ot.config.models import PackSettings
 from ot.errors import PackLoadError
 from ot.registry.definitions import PackDefinition
 from ot.registry.names import PlacedPack, arrange
@@ -13,6 +14,9 @@ from ot.registry.registry import ToolFunction, ToolRegistry
 
 ORIGINS = ("extensions", "servers")
 """Who offers packs beside the built-in ones; who stands first chooses first."""
+
+_ASKED_FOR = frozenset({"demo"})
+"""Built-in packs that are there only for those who switch them on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +31,20 @@ class OfferedPack:
 
 
 class PackPlaces:
-    """Arranges packs beside those that the registry holds when this is made: those are the built-in ones."""
+    """Arranges packs beside those that the registry holds when this is made: those are the built-in ones.
 
-    def __init__(self, registry: ToolRegistry) -> None:
+    `settings` are those of the packs, by the names under which they are reached; what they switch off gets no place.
+    """
+
+    def __init__(self, registry: ToolRegistry, settings: Mapping[str, PackSettings] | None = None) -> None:
         self._registry = registry
+        self._settings: Mapping[str, PackSettings] = {}
         functions = {tool.name: registry.executor(tool.name) for tool in registry.definitions()}
         self._built_in = [_built_in(pack, registry, functions) for pack in registry.packs()]
         self._offered: dict[str, Sequence[Sequence[OfferedPack]]] = {}
         self._placed = {each.pack.name: PlacedPack(each.pack, each.pack) for each in self._built_in}
+        if settings is not None:
+            registry.problems += self.switch(settings)
 
     def offer(self, origin: str, layers: Sequence[Sequence[OfferedPack]]) -> list[PackLoadError]:
         """Replace everything that one origin offers, nearest layer first; gives what could not be registered.
@@ -49,10 +59,22 @@ class PackPlaces:
         self._built_in = list(packs)
         return self._arrange()
 
+    def switch(self, settings: Mapping[str, PackSettings]) -> list[PackLoadError]:
+        """Let packs come and go as other settings say, in the same way."""
+        self._settings = settings
+        return self._arrange()
+
+    def _is_on(self, name: str, *, unless_said: bool = True) -> bool:
+        said = self._settings[name].enabled if name in self._settings else None
+        return unless_said if said is None else said
+
     def _arrange(self) -> list[PackLoadError]:
         offered = [layer for name in ORIGINS for layer in self._offered.get(name, ())]
-        arrangement = arrange([[each.pack for each in layer] for layer in offered], [e.pack for e in self._built_in])
-        placed = {each.pack.name: each for each in arrangement.packs}
+        built_in = [
+            e.pack for e in self._built_in if self._is_on(e.pack.name, unless_said=e.pack.name not in _ASKED_FOR)
+        ]
+        arrangement = arrange([[each.pack for each in layer] for layer in offered], built_in)
+        placed = {each.pack.name: each for each in arrangement.packs if self._is_on(each.pack.name)}
         for name in self._differing(self._placed, placed):
             self._registry.remove_pack(name)
         register = {id(each.pack): each.register for layer in (*offered, self._built_in) for each in layer}

@@ -14,6 +14,7 @@ from onetool.late_app import LateApp, open_late_app
 from onetool.server import OneToolServer
 from ot.app import open_app
 from ot.config.loader import load_config
+from tests.demo_pack import with_demo
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 async def app(tmp_path: Path) -> AsyncIterator[LateApp]:
     file = tmp_path / "onetool.yaml"
-    file.write_text('policy: {ask: ["demo.upper"]}\nexecution: {warm: 1}\n')
+    file.write_text(with_demo('policy: {ask: ["demo.upper"]}\nexecution: {warm: 1}\n'))
     loaded = load_config(file, environ={}, cwd=tmp_path, home=tmp_path)
     async with open_late_app(lambda: open_app(loaded)) as app:
         yield app

@@ -70,5 +70,5 @@ def test_leaving_the_program_from_a_call_leaves_the_program() -> None:
 
 @pytest.mark.parametrize("value", [5, None, "text", ["a"], {"a": 1}], ids=repr)
 def test_values_in_place_of_functions_are_refused_with_the_way_out(value: Any) -> None:
-    with pytest.raises(TypeError, match=r"takes functions, not .*: write lambda: demo\.upper"):
+    with pytest.raises(TypeError, match=r"takes functions, not .*: write lambda: pack\.tool"):
         parallel(lambda: 1, value)

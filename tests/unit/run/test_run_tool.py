@@ -10,11 +10,13 @@ from ot.app import open_app
 from ot.caller import Caller
 from ot.config.loader import load_config
 from ot.run.run_tool import DESCRIPTION
+from tests.demo_pack import give_demo, with_demo
 from tests.engine import open_engine
 
 
 async def test_an_assistant_runs_code_through_the_executor(tmp_path: Path) -> None:
-    async with open_app(load_config(environ={}, cwd=tmp_path, home=tmp_path), offer_run=True) as app:
+    loaded = load_config(environ={}, cwd=tmp_path, home=give_demo(tmp_path))
+    async with open_app(loaded, offer_run=True) as app:
         good = await app.executor.answer("onetool.run", {"command": "[demo.upper(text=w) for w in 'ab']"})
         bad = await app.executor.answer("onetool.run", {"command": "1 / 0"})
         wrong = await app.executor.answer("onetool.run", {"code": "1"})
@@ -37,7 +39,7 @@ async def test_a_run_inside_a_run_is_refused(tmp_path: Path) -> None:
 
 async def test_a_person_is_asked_for_calls_inside_the_run(tmp_path: Path) -> None:
     (tmp_path / ".onetool").mkdir()
-    (tmp_path / ".onetool/onetool.yaml").write_text("policy: {ask: [demo.upper]}")
+    (tmp_path / ".onetool/onetool.yaml").write_text(with_demo("policy: {ask: [demo.upper]}"))
     questions: list[str] = []
 
     async def agree(question: str) -> bool:

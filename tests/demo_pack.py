@@ -1,0 +1,21 @@
+"""The pack `demo`, which has a tool for everything that a test wants to see, and which people do not have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_FILE = Path(__file__).parent / "programs" / "demo_pack.yaml"
+
+
+def with_demo(config: str = "") -> str:
+    """The text of a configuration file, and the pack switched on besides."""
+    if config.startswith("{"):
+        return f'{{"include": ["{_FILE}"], {config[1:]}'
+    return f"include: [{_FILE}]\n{config}"
+
+
+def give_demo(home: Path) -> Path:
+    """Write the configuration of a person who has switched the pack on; gives their home."""
+    (home / ".onetool").mkdir(parents=True, exist_ok=True)
+    (home / ".onetool" / "onetool.yaml").write_text(with_demo())
+    return home
