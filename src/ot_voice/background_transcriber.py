@@ -10,7 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import aclosing
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import anyio
 from anyio import to_thread
@@ -60,7 +60,7 @@ class BackgroundTranscriber:
         settings: VoiceSettings,
         speaker: Speaker | None = None,
         watch: Callable[[VoiceEvent], None] = _ignore,
-        beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
+        beside: Callable[[], Coroutine[object, object, None]] | None = None,
     ) -> None:
         """`watch` is told what happens; `beside` is a task of whoever builds this, for as long as it listens."""
         self._source = source

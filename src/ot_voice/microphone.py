@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from types import ModuleType
 from typing import Any
 
 import anyio
@@ -27,14 +28,14 @@ class MicrophoneSource:
 
     def __init__(self, device: str | None = None) -> None:
         self._device: str | int | None = int(device) if device is not None and device.isdecimal() else device
-        self._waiting: deque[Any] = deque()
+        self._waiting: deque[bytes] = deque()
         self._arrived = asyncio.Event()
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
         loop = asyncio.get_running_loop()
         sounddevice, numpy = load_library("sounddevice"), load_library("numpy")
 
-        def heard(data: Any, _frames: int, _time: Any, _status: Any) -> None:
+        def heard(data: memoryview, _frames: int, _time: object, _status: object) -> None:
             # On PortAudio's own thread: copy, hand over, go.
             loop.call_soon_threadsafe(self._take, bytes(data))
 
@@ -52,7 +53,7 @@ class MicrophoneSource:
                     yield resampler.feed(samples)
         raise VoiceError("the microphone", "the device stopped")
 
-    def _open(self, sounddevice: Any, heard: Any) -> tuple[Any, int]:
+    def _open(self, sounddevice: ModuleType, heard: Callable[..., None]) -> tuple[Any, int]:
         """Open it at our rate, or at its own where it has no other."""
         try:
             try:

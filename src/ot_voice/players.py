@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from anyio import to_thread
 
@@ -41,7 +41,7 @@ class DevicePlayer:
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
         left = memoryview(wav)[_HEAD:]
 
-        def fill(out: Any, _frames: int, _time: Any, _status: Any) -> None:
+        def fill(out: memoryview, _frames: int, _time: object, _status: object) -> None:
             nonlocal left
             piece, left = left[: len(out)], left[len(out) :]
             out[: len(piece)] = piece

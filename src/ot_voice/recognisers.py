@@ -62,7 +62,7 @@ class IsolatedRecogniser:
         if importlib.util.find_spec(self._library) is None:
             raise MissingVoiceError(self._library, "not installed", package=self.package)
 
-    async def call(self, function: str, **arguments: Any) -> Any:
+    async def call(self, function: str, **arguments: object) -> Any:
         """Call one function of the module; raises VoiceError."""
         self.require()
         try:
@@ -106,7 +106,7 @@ class FasterWhisperRecogniser(IsolatedRecogniser):
     async def transcribe(self, audio: bytes) -> Transcript:
         if len(audio) < _SHORTEST:
             return Transcript("", self.name)
-        answer: Mapping[str, Any] = await self.call("transcribe", audio=audio, model=self._model)
+        answer = await self.call("transcribe", audio=audio, model=self._model)
         return Transcript(answer["text"], self.name, answer["confidence"])
 
 

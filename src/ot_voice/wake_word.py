@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ot.errors import VoiceError
 from ot_voice.library import load_library
 
@@ -20,8 +18,8 @@ class WakeWord:
         if self.name not in known:
             raise VoiceError(f"wake word {name!r}", f"there is none of that name; there are {', '.join(sorted(known))}")
         self._threshold = threshold
-        self._features: Any = library.OpenWakeWordFeatures.from_builtin()
-        self._model: Any = library.OpenWakeWord.from_builtin(known[self.name])
+        self._features = library.OpenWakeWordFeatures.from_builtin()
+        self._model = library.OpenWakeWord.from_builtin(known[self.name])
 
     def heard_in(self, block: bytes) -> bool:
         """Whether the word has just been said; it is told about 0.15 to 0.4 s after its end."""

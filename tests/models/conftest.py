@@ -10,7 +10,7 @@ from tests.models.raw_provider import RawProvider, raw_provider
 from tests.models.servers import ScriptedServer, scripted_server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def running_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedServer]:
     with scripted_server(tmp_path_factory.mktemp("fixtures")) as server:
         yield server

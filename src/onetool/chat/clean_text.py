@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+
+from mcp_core.json_types import Json
 
 # Control characters except tab and newline, and those that change the direction of what stands around them.
 _HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -22,7 +23,7 @@ def one_line(text: str, width: int) -> str:
     return line if len(line) <= width and len(text) <= width * 8 else f"{line[: max(width - 1, 0)]}…"
 
 
-def show_call(name: str, arguments: Mapping[str, Any], width: int) -> str:
+def show_call(name: str, arguments: Mapping[str, Json], width: int) -> str:
     """A call as one line of code."""
     shown = ", ".join(f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in arguments.items())
     return one_line(f"{name}({shown})", width)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
+
+from mcp_core.json_types import Json
 
 Reason = Literal["done", "length", "refused", "rounds"]
 """Why an answer is over: it is complete, it met `ai.max_tokens`, the model declined, or it went on asking for tools."""
@@ -23,7 +25,7 @@ class ToolStarted:
 
     id: str
     name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

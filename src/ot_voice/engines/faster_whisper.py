@@ -14,7 +14,7 @@ def prepare(model: str) -> None:
     _model(model)
 
 
-def transcribe(audio: bytes, model: str) -> dict[str, Any]:
+def transcribe(audio: bytes, model: str) -> dict[str, str | float | None]:
     """Words for one utterance."""
     numpy = load_library("numpy")
     samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32) / 32768

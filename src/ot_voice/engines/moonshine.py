@@ -16,7 +16,7 @@ def prepare() -> None:
     _transcriber()
 
 
-def transcribe(audio: bytes) -> dict[str, Any]:
+def transcribe(audio: bytes) -> dict[str, str]:
     """Words for one utterance."""
     numpy = load_library("numpy")
     samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32) / 32768

@@ -6,7 +6,6 @@ import math
 import os
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from ot_voice.grammar import render_grammar
 from ot_voice.library import load_library
@@ -22,7 +21,7 @@ def prepare(devices: tuple[str, ...], tools: tuple[str, ...]) -> list[str]:
     return sorted(_decoder().load(devices, tools))
 
 
-def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -> dict[str, Any]:
+def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -> dict[str, str | float]:
     """The most likely command, and its margin.
 
     The margin is how much more likely it makes each hundredth of a second than free phones do, in nats: about 0.1 to

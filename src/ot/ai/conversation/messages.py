@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from mcp_core.json_types import Json
 from ot.values import Image
 
 
@@ -22,7 +22,7 @@ class ToolCall:
 
     id: str
     name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Json] = field(default_factory=dict)
     problem: str = ""
 
 
@@ -31,7 +31,7 @@ class Opaque:
     """A part of a turn that means something to its provider only, and is sent back to it unchanged."""
 
     provider: str
-    data: Mapping[str, Any]
+    data: Mapping[str, Json]
 
 
 Part = Text | ToolCall | Opaque

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
+from mcp_core.json_types import Json
 from ot.ai.conversation.messages import Message, Opaque, Text, ToolCall
 
 
@@ -15,7 +16,7 @@ class ToolOffer:
 
     name: str
     description: str
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)

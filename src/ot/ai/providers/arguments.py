@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+
+from mcp_core.json_types import JsonObject
 
 CUT_OFF = "The call was cut off: the turn met its limit of tokens (ai.max_tokens). Ask for less at once."
 _SHOWN = 200  # characters
 
 
-def read_arguments(written: str) -> tuple[dict[str, Any], str]:
+def read_arguments(written: str) -> tuple[JsonObject, str]:
     """The object that was written, and no problem; or no arguments, and the problem."""
     try:
         arguments = json.loads(written, parse_constant=_refuse_constant)
@@ -18,7 +19,7 @@ def read_arguments(written: str) -> tuple[dict[str, Any], str]:
     return check_arguments(arguments)
 
 
-def check_arguments(arguments: object) -> tuple[dict[str, Any], str]:
+def check_arguments(arguments: object) -> tuple[JsonObject, str]:
     """The same, for what has been parsed already."""
     if arguments is None:
         return {}, ""

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
 
+from mcp_core.json_types import Json, JsonObject
 from ot.ai.models.model import ToolOffer
 from ot.ai.tools.schemas import acceptable
 from ot.config.values import RUN_TOOL
@@ -34,7 +34,7 @@ class OfferedTool:
     tool: str
     renamed: Mapping[str, str] = field(default_factory=dict)  # parameters, by the names that the model uses
 
-    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def arguments(self, given: Mapping[str, Json]) -> JsonObject:
         """The arguments by the names that the tool itself knows."""
         return {self.renamed.get(name, name): value for name, value in given.items()}
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from mcp_core.json_types import Json, JsonObject
 from ot.ai.conversation.messages import (
     AssistantMessage,
     Message,
@@ -35,9 +36,9 @@ _STOPS: dict[str, Literal["length", "refused"]] = {
 }
 
 
-def render_request(request: Request, model: str) -> dict[str, Any]:
+def render_request(request: Request, model: str) -> JsonObject:
     """The arguments of `messages.create`."""
-    rendered: dict[str, Any] = {
+    rendered: JsonObject = {
         "model": model,
         "max_tokens": request.max_tokens,
         "messages": [_render(message) for message in request.messages],
@@ -56,7 +57,7 @@ def render_request(request: Request, model: str) -> dict[str, Any]:
     return rendered
 
 
-def _render(message: Message) -> dict[str, Any]:
+def _render(message: Message) -> JsonObject:
     match message:
         case UserMessage():
             return {"role": "user", "content": _words(message.text)}
@@ -67,7 +68,7 @@ def _render(message: Message) -> dict[str, Any]:
             return {"role": "user", "content": [_render_result(result) for result in message.results]}
 
 
-def _render_part(part: Part) -> Iterator[dict[str, Any]]:
+def _render_part(part: Part) -> Iterator[JsonObject]:
     match part:
         case Text():
             if part.text.strip():
@@ -79,14 +80,14 @@ def _render_part(part: Part) -> Iterator[dict[str, Any]]:
                 yield dict(part.data)
 
 
-def _render_result(result: ToolResult) -> dict[str, Any]:
-    content: list[dict[str, Any]] = [{"type": "text", "text": _words(result.text)}]
+def _render_result(result: ToolResult) -> JsonObject:
+    content: list[JsonObject] = [{"type": "text", "text": _words(result.text)}]
     content += [_render_image(image) for image in result.images if _can_be_shown(image)]
-    rendered: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.call.id, "content": content}
+    rendered: JsonObject = {"type": "tool_result", "tool_use_id": result.call.id, "content": content}
     return rendered if result.ok else {**rendered, "is_error": True}
 
 
-def _render_image(image: Image) -> dict[str, Any]:
+def _render_image(image: Image) -> JsonObject:
     data = base64.b64encode(image.data).decode()
     return {"type": "image", "source": {"type": "base64", "media_type": image.mime_type, "data": data}}
 
@@ -103,9 +104,9 @@ class TurnReader:
     """Reads the events of one stream, of which nothing is trusted to have the type it should."""
 
     def __init__(self) -> None:
-        self._blocks: dict[int, dict[str, Any]] = {}
+        self._blocks: dict[int, JsonObject] = {}
         self._json: dict[int, list[str]] = {}
-        self._calls: list[tuple[dict[str, Any], str]] = []
+        self._calls: list[tuple[JsonObject, str]] = []
         self._spent = Spent()
         self._stop = "end_turn"
 
@@ -162,14 +163,14 @@ class TurnReader:
         elif block.get("signature") or block["type"] == "redacted_thinking":
             yield Opaque(PROVIDER, block)
 
-    def _read_call(self, block: Mapping[str, Any], written: str) -> ToolCall:
+    def _read_call(self, block: Mapping[str, Json], written: str) -> ToolCall:
         given = written if written.strip() else json.dumps(block.get("input") or {})
         arguments, problem = read_arguments(given)
         if problem and self._stop == "max_tokens":
             problem = CUT_OFF
         return ToolCall(str(block.get("id") or ""), str(block.get("name") or ""), arguments, problem)
 
-    def _count(self, usage: Any) -> Spent:
+    def _count(self, usage: object) -> Spent:
         """The counts are running totals; what an event does not mention stays as it was."""
         known = self._spent
         self._spent = Spent(
@@ -181,11 +182,11 @@ class TurnReader:
         return self._spent
 
 
-def _text(value: Any, name: str) -> str:
+def _text(value: object, name: str) -> str:
     text = getattr(value, name, None)
     return text if isinstance(text, str) else ""
 
 
-def _number(usage: Any, name: str, known: int) -> int:
+def _number(usage: object, name: str, known: int) -> int:
     number = getattr(usage, name, None)
     return number if type(number) is int and number >= 0 else known

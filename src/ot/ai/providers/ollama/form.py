@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
+from mcp_core.json_types import Json, JsonObject
 from ot.ai.conversation.messages import AssistantMessage, Message, Opaque, Text, ToolCall, ToolMessage, UserMessage
 from ot.ai.models.model import Piece, Request, Spent, Stopped, ToolOffer
 from ot.ai.providers.arguments import check_arguments
+
+if TYPE_CHECKING:
+    from ollama import ChatResponse
 
 PROVIDER = "ollama"
 _KEPT = frozenset({"type", "enum", "items", "description", "title", "default"})
 _DETAILS = 400  # characters of a schema that go into a description
 
 
-def render_messages(request: Request) -> list[dict[str, Any]]:
+def render_messages(request: Request) -> list[JsonObject]:
     """The conversation; results stand in the order of their calls, since Ollama has no ids."""
     rendered = [{"role": "system", "content": request.system}] if request.system else []
     return [*rendered, *(one for message in request.messages for one in _render(message))]
 
 
-def render_tools(request: Request) -> list[dict[str, Any]] | None:
+def render_tools(request: Request) -> list[JsonObject] | None:
     """The tools; a model that may not call any is not shown them."""
     if not request.tools or not request.may_call:
         return None
     return [_render_tool(tool) for tool in request.tools]
 
 
-def _render(message: Message) -> Iterator[dict[str, Any]]:
+def _render(message: Message) -> Iterator[JsonObject]:
     match message:
         case UserMessage():
             yield {"role": "user", "content": message.text}
@@ -40,8 +44,8 @@ def _render(message: Message) -> Iterator[dict[str, Any]]:
                 yield {"role": "tool", "content": words, "tool_name": result.call.name}
 
 
-def _render_turn(message: AssistantMessage) -> dict[str, Any]:
-    turn: dict[str, Any] = {"role": "assistant", "content": message.text}
+def _render_turn(message: AssistantMessage) -> JsonObject:
+    turn: JsonObject = {"role": "assistant", "content": message.text}
     calls = [{"function": {"name": call.name, "arguments": dict(call.arguments)}} for call in message.calls]
     if calls:
         turn["tool_calls"] = calls
@@ -51,17 +55,17 @@ def _render_turn(message: AssistantMessage) -> dict[str, Any]:
     return turn
 
 
-def _render_tool(tool: ToolOffer) -> dict[str, Any]:
+def _render_tool(tool: ToolOffer) -> JsonObject:
     parameters = tool.parameters
     properties = {name: _render_property(schema) for name, schema in parameters["properties"].items()}
     shown = {"type": "object", "properties": properties, "required": parameters.get("required", [])}
     return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": shown}}
 
 
-def _render_property(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _render_property(schema: Mapping[str, Json]) -> JsonObject:
     """What the SDK lets through of a schema: type, items, description and enum. The rest becomes words."""
     types = list(dict.fromkeys(_types(schema)))
-    shown: dict[str, Any] = {"type": types[0] if len(types) == 1 else types} if types else {}
+    shown: JsonObject = {"type": types[0] if len(types) == 1 else types} if types else {}
     if "enum" in schema:
         shown["enum"] = schema["enum"]
     if "items" in schema:
@@ -77,7 +81,7 @@ def _render_property(schema: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def _types(schema: Mapping[str, Any]) -> Iterator[str]:
+def _types(schema: Mapping[str, Json]) -> Iterator[str]:
     own = schema.get("type")
     yield from own if isinstance(own, list) else [own] if own else []
     for branch in schema.get("anyOf", ()):
@@ -90,7 +94,7 @@ class TurnReader:
     def __init__(self) -> None:
         self._thinking: list[str] = []
 
-    def read(self, part: Any) -> Iterator[Piece]:
+    def read(self, part: ChatResponse) -> Iterator[Piece]:
         """The pieces in one part, which is the SDK's ChatResponse."""
         message = part.message
         if message.thinking:

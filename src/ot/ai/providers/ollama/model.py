@@ -11,6 +11,7 @@ import httpx
 import ollama
 from pydantic import ValidationError
 
+from mcp_core.json_types import JsonObject
 from ot.ai.models.model import Piece, Request, Stopped
 from ot.ai.providers.http_failures import UNKNOWN_MODEL, brief, failure_of
 from ot.ai.providers.ollama import OllamaSettings
@@ -76,7 +77,7 @@ class OllamaModel:
         """See `Model`."""
         await self._client.close()
 
-    def _options(self, request: Request) -> dict[str, Any]:
+    def _options(self, request: Request) -> JsonObject:
         context = {"num_ctx": self._context} if self._context else {}
         return {"num_predict": request.max_tokens, **context}
 
@@ -99,7 +100,7 @@ def _words_of(error: object) -> str:
 class _Lines(httpx.AsyncByteStream):
     """The bytes of a response on their way to the SDK."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: httpx.AsyncByteStream) -> None:
         self._stream = stream
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -111,5 +112,6 @@ class _Lines(httpx.AsyncByteStream):
 
 async def _split_at_newlines_only(response: httpx.Response) -> None:
     # What is compressed has no lines yet.
-    if response.headers.get("content-encoding", "identity") == "identity":
+    plain = response.headers.get("content-encoding", "identity") == "identity"
+    if plain and isinstance(response.stream, httpx.AsyncByteStream):
         response.stream = _Lines(response.stream)
