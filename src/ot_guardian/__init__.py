@@ -7,7 +7,16 @@ What the child may touch is decided in its first moment, between the fork and th
 
 from __future__ import annotations
 
-from ot_guardian.guardian import adopt_orphans, divide, end_with_parent, guarded
+from ot_guardian.guardian import adopt_orphans, divide, end_children, end_with_parent, guarded
 from ot_guardian.ledger import VARIABLE, Ledger, inherit_ledger
 
-__all__ = ["VARIABLE", "Ledger", "adopt_orphans", "divide", "end_with_parent", "guarded", "inherit_ledger"]
+__all__ = [
+    "VARIABLE",
+    "Ledger",
+    "adopt_orphans",
+    "divide",
+    "end_children",
+    "end_with_parent",
+    "guarded",
+    "inherit_ledger",
+]

@@ -20,7 +20,7 @@ from ot_guardian.ledger import Ledger, inherit_ledger
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
 GRACE = 2.0  # seconds
 _PR_SET_PDEATHSIG = 1
@@ -133,20 +133,34 @@ class _Guard:
         """Kill all children, and theirs as they are adopted, until there are none."""
         left = True
         while left:
-            for pid in self._children():
+            for pid in _children():
                 _kill(pid)
             left = self._reap(0)
 
-    def _children(self) -> list[int]:
-        with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
-            return [int(pid) for pid in file.read().split()]
+
+def end_children(keep: Container[int]) -> None:
+    """Kill all children of this process but these, and theirs as they are adopted; for a process with one thread."""
+    immune: set[int] = set()
+    while children := [pid for pid in _children() if pid not in keep and pid not in immune]:
+        for pid in children:
+            if _kill(pid):
+                os.waitpid(pid, 0)
+            else:
+                immune.add(pid)
 
 
-def _kill(pid: int) -> None:
+def _children() -> list[int]:
+    with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
+        return [int(pid) for pid in file.read().split()]
+
+
+def _kill(pid: int) -> bool:
+    """Kill a child, which cannot lose its number before it is reaped; False if it has become another user's."""
     try:
-        os.kill(pid, signal.SIGKILL)  # a child cannot lose its number before we have reaped it
+        os.kill(pid, signal.SIGKILL)
     except OSError:
-        pass  # it has ended, or has become another user's
+        return False
+    return True
 
 
 def _signals_as_descriptor() -> int:

@@ -18,6 +18,7 @@ import socket
 import sys
 
 from ot_confinement import Allowance, Confinement, build_confinement
+from ot_guardian import adopt_orphans, end_children
 from ot_kernel import child
 from ot_kernel.wire import Message
 
@@ -28,10 +29,11 @@ FIRST_FREE_FD = child.SERVER_FD + 1
 class Zygote:
     """Forks kernels and reaps them until the server goes away."""
 
-    def __init__(self, control: socket.socket, scratch_root: str, confinement: Confinement) -> None:
+    def __init__(self, control: socket.socket, scratch_root: str, confinement: Confinement, *, confined: bool) -> None:
         self._control = control
         self._scratch_root = scratch_root
         self._confinement = confinement
+        self._confined = confined  # if not, kernels can start processes, which must end with them
         self._kernels: dict[int, tuple[int, int]] = {}  # pidfd: (kernel's number, pid)
         self._count = 0
         self._poll = select.poll()
@@ -64,6 +66,8 @@ class Zygote:
         pid = os.fork()
         if pid == 0:
             try:
+                if not self._confined:
+                    adopt_orphans()
                 descriptors = child.Descriptors(theirs.fileno(), output, dump, ruleset)
                 child.run_kernel(descriptors, scratch, self._confinement, parent)
             except BaseException:  # noqa: BLE001 - the edge: what it prints is the only clue to a kernel that cannot start
@@ -85,13 +89,21 @@ class Zygote:
         for pidfd, (_, pid) in self._kernels.items():
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
             os.waitpid(pid, 0)
+        self._kernels.clear()
+        self._end_orphans()
 
     def _reap(self, pidfd: int) -> None:
         number, pid = self._kernels.pop(pidfd)
         self._poll.unregister(pidfd)
         os.close(pidfd)
         status = os.waitpid(pid, 0)[1]
+        self._end_orphans()
         self._tell({"ended": number, "status": status}, [])
+
+    def _end_orphans(self) -> None:
+        """End what a dead kernel has started: what a living one starts is below that kernel, orphans too."""
+        if not self._confined:
+            end_children({pid for _, pid in self._kernels.values()})
 
     def _tell(self, message: Message, fds: list[int]) -> None:
         socket.send_fds(self._control, [json.dumps(message).encode()], fds)
@@ -111,13 +123,16 @@ def main(control_fd: int, settings: Message) -> None:
         file_size=child.FILE_SIZE_LIMIT,
         open_files=child.OPEN_FILES_LIMIT,
     )
-    confinement = build_confinement(allowance, off=settings["sandbox"] == "off", system=settings["system"])
+    confined = settings["sandbox"] != "off"
+    confinement = build_confinement(allowance, off=not confined, system=settings["system"])
     confinement.share()
+    if not confined:
+        adopt_orphans()
     child.prepare_process()
     gc.collect()
     gc.freeze()
     gc.disable()
-    zygote = Zygote(control, settings["scratch"], confinement)
+    zygote = Zygote(control, settings["scratch"], confinement, confined=confined)
     try:
         zygote.serve()
     except (BrokenPipeError, ConnectionResetError):

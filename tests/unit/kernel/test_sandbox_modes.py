@@ -18,7 +18,8 @@ from ot.errors import KernelStartError, SandboxError
 from ot.kernel import zygote_process
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
-from tests.unit.kernel.kernels import kernels, run, until
+from tests.e2e.processes import wait_until_gone
+from tests.unit.kernel.kernels import kernels, run, run_in, until
 
 OTHER_ZYGOTE = Path(__file__).parents[2] / "programs" / "other_zygote.py"
 
@@ -73,6 +74,22 @@ async def test_without_sandbox_a_run_has_its_own_process_and_limits_only() -> No
         assert (await run(supply, "open('/proc/self/comm').read()")).message["op"] == "value"
         assert (await run(supply, "'x' * 10**9")).error.startswith("MemoryError")
         assert (supply.layers, supply.missing) == ((), ())
+
+
+async def test_without_sandbox_what_a_run_starts_ends_with_it_and_not_with_another() -> None:
+    start = "subprocess.Popen(['/bin/sleep', '600'], start_new_session=True).pid"
+    orphan = (
+        "int(subprocess.run(['/bin/sh', '-c', '/bin/sleep 600 >/dev/null 2>&1 & echo $!'], capture_output=True).stdout)"
+    )
+    code = f"import subprocess\n({start}, {orphan})"
+    async with kernels(warm=2, sandbox="off") as supply, supply.take() as kernel:
+        kept = (await run_in(kernel, code)).value
+        ended = (await run(supply, code)).value
+
+        wait_until_gone(set(ended))
+        assert all(Path(f"/proc/{pid}").exists() for pid in kept)
+
+    wait_until_gone(set(kept))
 
 
 @pytest.mark.parametrize("sandbox", ["strict", "standard"])
