@@ -6,8 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
+from tests.properties import unhurried
 from tests.zwave_house import ZwaveHouse, start_zwave_house
+
+settings.register_profile("unhurried", unhurried)
+settings.load_profile("unhurried")
 
 
 @pytest.hookimpl(trylast=True)

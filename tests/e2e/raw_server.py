@@ -133,17 +133,17 @@ class RawServer:
         status = self.process.wait(WAIT)
         for reader in self._readers:
             reader.join(WAIT)
-        return status
-
-    def end(self) -> None:
-        self.process.kill()
-        self.wait_for_exit()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             if stream is not None:
                 try:
                     stream.close()
                 except BrokenPipeError:
                     pass
+        return status
+
+    def end(self) -> None:
+        self.process.kill()
+        self.wait_for_exit()
 
 
 @contextmanager

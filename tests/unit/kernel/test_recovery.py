@@ -47,7 +47,8 @@ async def test_the_next_run_works_after_the_zygote_was_killed(supply: KernelSupp
 
 
 async def test_a_run_asked_for_before_anybody_knows_of_the_zygotes_death_works_too(supply: KernelSupply) -> None:
-    supply._ready.clear()
+    while supply._ready:
+        supply._ready.popleft().close()
     os.kill(zygote_of(supply), signal.SIGKILL)
 
     assert (await run(supply, "1 + 1")).value == 2

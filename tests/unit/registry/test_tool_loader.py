@@ -18,7 +18,7 @@ from tests.opened_executor import open_executor, write_pack
 
 async def test_a_pack_is_imported_by_its_first_call_and_only_once(tmp_path: Path) -> None:
     imports = tmp_path / "imports"
-    write_pack(tmp_path, f"open({str(imports)!r}, 'a').write('x')\nasync def tool(): return 1\n")
+    write_pack(tmp_path, f"with open({str(imports)!r}, 'a') as file: file.write('x')\nasync def tool(): return 1\n")
 
     async with open_executor(tmp_path) as opened:
         assert not imports.exists()
@@ -86,7 +86,7 @@ async def test_a_pack_that_cannot_be_imported_says_where_and_why(tmp_path: Path,
 
 async def test_a_failed_import_is_tried_again_when_the_file_changes(tmp_path: Path) -> None:
     tries = tmp_path / "tries"
-    broken = f"open({str(tries)!r}, 'a').write('x')\nimport module_that_is_not_there\nasync def tool(): return 1\n"
+    broken = f"with open({str(tries)!r}, 'a') as file: file.write('x')\nimport module_that_is_not_there\nasync def tool(): return 1\n"
     file = write_pack(tmp_path, broken)
 
     async with open_executor(tmp_path) as opened:
