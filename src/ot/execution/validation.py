@@ -47,7 +47,7 @@ class ArgumentCheck:
         try:
             self._accept(arguments)
         except (ValueError, TypeError) as error:
-            self._refuse(self._problems(arguments) or [str(error)])
+            self._refuse(self._problems(arguments) or [f"the arguments{str(error).removeprefix('data')}"])
         return arguments
 
     def _by_own_names(self, keywords: Mapping[str, Any]) -> dict[str, Any]:

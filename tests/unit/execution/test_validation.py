@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from ot.errors import ToolArgumentError
-from ot.execution.validation import ArgumentCheck
+from ot.execution.validation import ArgumentCheck, _NoHandlers, load_compiler
 from ot.registry.definitions import ToolDefinition
 from ot.registry.from_source import read_pack
 from ot_kernel.project_path import ProjectPath
@@ -35,6 +36,8 @@ def test_positional_arguments_follow_the_order_of_the_schema_even_where_they_are
 
     assert check.bind((1,), {"c": 5}) == {"a": 1, "c": 5}
     assert check.bind((1, 4), {}) == {"a": 1, "b": 4}
+    assert check.bind((1, 4, 5), {}) == {"a": 1, "b": 4, "c": 5}
+    assert check.bind((), MappingProxyType({"a": 1})) == {"a": 1}
 
 
 def test_too_many_and_double_arguments_are_refused(tmp_path: Path) -> None:
@@ -137,3 +140,97 @@ def test_the_callers_own_dict_is_left_alone(tmp_path: Path) -> None:
     check_of(tmp_path, "*, a: str").bind((), arguments)
 
     assert arguments == {"a": Path("/x")}
+
+
+def test_all_further_positional_arguments_are_one_list(tmp_path: Path) -> None:
+    check = check_of(tmp_path, "*items: int, unit: str = 'm'")
+
+    assert check.bind((1, 2), {"unit": "km"}) == {"items": [1, 2], "unit": "km"}
+    assert check.bind((), {"items": [3]}) == {"items": [3]}
+    assert problems_of(check, 1, "2") == ("items[1] must be int, not str",)
+
+
+SPELT = define(
+    "x.tool",
+    {
+        "properties": {"from": {"type": "string"}, "from-to": {"type": "object"}, "plain": {"type": "integer"}},
+        "required": ["from"],
+        "additionalProperties": False,
+    },
+    spellings={"from_": "from", "from_to": "from-to"},
+)
+
+
+def test_a_parameter_is_found_by_either_spelling_and_reaches_its_server_by_its_own_name() -> None:
+    check = ArgumentCheck(SPELT)
+
+    assert check.bind((), {"from_": "a", "plain": 1}) == {"from": "a", "plain": 1}
+    assert check.bind((), {"from": "a"}) == {"from": "a"}
+    assert check.bind(("a",), {"from_to": {}}) == {"from": "a", "from-to": {}}
+
+
+def test_problems_name_a_parameter_as_the_signature_shows_it() -> None:
+    check = ArgumentCheck(SPELT)
+
+    assert problems_of(check) == ("from_ is missing",)
+    assert problems_of(check, from_=1) == ("from_ must be str, not int",)
+    assert problems_of(check, from_="a", from_to=1) == ("from_to must be dict, not int",)
+    assert problems_of(check, from_="a", plain="b") == ("plain must be int, not str",)
+    assert problems_of(check, "a", from_="b") == ("from_ is given twice",)
+    assert problems_of(check, **{"from": "a", "from_": "b"}) == ("from_ is given twice",)
+
+
+def test_a_place_inside_a_parameter_is_named_as_the_signature_shows_it() -> None:
+    schema = {"type": "array", "items": {"type": "integer"}}
+    check = ArgumentCheck(define("x.tool", {"properties": {"a-b": schema}}, spellings={"a_b": "a-b"}))
+
+    assert problems_of(check, a_b=[1, "2"]) == ("a_b[1] must be int, not str",)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "problem"),
+    [
+        ({"minimum": 3}, 2, "a must be bigger than or equal to 3"),
+        ({"maxLength": 2}, "abc", "a must be shorter than or equal to 2 characters"),
+        ({"const": "x"}, "y", "a must be one of 'x'"),
+        ({"anyOf": [{"type": "string", "enum": ["b", "c"]}, {"type": "null"}]}, 1, "a must be 'b' or 'c' or None"),
+        ({"anyOf": [{"type": ["string", "null"]}, {"type": "string"}, {"minimum": 3}]}, [], None),
+        ({"anyOf": [{"type": "integer"}, {"type": "string", "enum": ["b"]}]}, 1.5, "a must be int or 'b'"),
+        ({"type": ["array", "boolean"]}, 1, "a must be list or bool, not int"),
+    ],
+    ids=str,
+)
+def test_other_problems_are_named_too(schema: dict[str, Any], value: object, problem: str | None) -> None:
+    check = ArgumentCheck(define("x.tool", {"properties": {"a": schema}}))
+    if problem is None:
+        assert check.bind((), {"a": value}) == {"a": value}
+    else:
+        assert problems_of(check, a=value) == (problem,)
+
+
+def test_what_is_wrong_with_the_arguments_as_a_whole_is_told_too() -> None:
+    check = ArgumentCheck(define("x.tool", {"minProperties": 1}))
+
+    assert problems_of(check) == ("the arguments must contain at least 1 properties",)
+
+
+def test_an_error_names_its_tool_and_has_no_cause_to_show(tmp_path: Path) -> None:
+    with pytest.raises(ToolArgumentError) as raised:
+        check_of(tmp_path, "*, a: int").bind((), {})
+
+    assert raised.value.tool == "sample.tool"
+    assert raised.value.__suppress_context__
+
+
+def test_no_more_problems_are_told_than_anybody_reads(tmp_path: Path) -> None:
+    check = check_of(tmp_path, "*, a: int")
+
+    assert len(problems_of(check, **{f"x{number}": 1 for number in range(50)})) == 20
+
+
+def test_a_schema_is_compiled_without_anything_being_fetched() -> None:
+    load_compiler()
+
+    assert "https" in _NoHandlers()
+    with pytest.raises(ValueError, match=r"may not refer to https://example\.org"):
+        _NoHandlers()["https"]("https://example.org")

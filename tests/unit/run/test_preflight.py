@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ot.errors import CallError, PreflightError, ToolArgumentError, UnknownPackError, UnknownToolError
+from ot.errors import (
+    CallError,
+    PreflightError,
+    ServerUnavailableError,
+    ToolArgumentError,
+    UnknownPackError,
+    UnknownToolError,
+)
 from ot.registry.definitions import Cancellation
-from ot.registry.registry import ToolRegistry
+from ot.registry.registry import AbsentPack, ToolRegistry
 from ot.run.preflight import Reference, judge
 from tests.unit.run.registry_of import define, registry_of
 
@@ -20,6 +29,7 @@ def registry() -> ToolRegistry:
         define("ot.parallel", cancellation=Cancellation.KERNEL),
         define("demo.all", variadic="items", optional=("items",)),
         define("proj.path", "name"),
+        define("server.get_env", "from", optional=("to",), spellings={"from_": "from"}, original="get-env"),
     )
 
 
@@ -48,6 +58,9 @@ def problems(registry: ToolRegistry, *references: Reference) -> list[tuple[int, 
         call("ot.parallel", positional=50),
         call("demo.all", positional=50),
         call("proj.onetool"),
+        call("server.get_env", "from_"),
+        call("server.get_env", "from", "to"),
+        call("demo.all", "items"),
     ],
     ids=str,
 )
@@ -61,7 +74,7 @@ def test_an_unknown_pack_is_told_with_all_packs(registry: ToolRegistry) -> None:
 
     assert line == 7
     assert isinstance(problem, UnknownPackError)
-    assert problem.available == ("demo", "github", "ot", "proj")
+    assert problem.available == ("demo", "github", "ot", "proj", "server")
 
 
 @pytest.mark.scenario("run/pack-resolution/function-not-in-pack")
@@ -83,6 +96,10 @@ def test_an_unknown_tool_is_told_with_the_tools_of_its_pack(registry: ToolRegist
         (call("demo.join", positional=1), ["second is missing"]),
         (call("demo.upper", "txt", is_open=True), ["txt is not a parameter"]),
         (call("github.search", "anything"), ["query is missing"]),
+        (call("server.get_env"), ["from_ is missing"]),
+        (call("server.get_env", "from_", "from"), ["from_ is given twice"]),
+        (call("server.get_env", "from_", positional=1), ["from_ is given twice"]),
+        (call("demo.join", positional=4), ["4 positional arguments given, it takes at most 3"]),
     ],
     ids=str,
 )
@@ -108,3 +125,32 @@ def test_the_same_mistake_is_told_once(registry: ToolRegistry) -> None:
     found = problems(registry, *(call("demo.upper", "txt", line=line) for line in range(3, 300)))
 
     assert [line for line, _ in found] == [3]
+
+
+def test_different_mistakes_on_one_line_are_all_told(registry: ToolRegistry) -> None:
+    found = problems(registry, call("demo.upper", line=4), call("demo.join", line=4), call("demo.nope", line=4))
+
+    assert [(line, type(problem)) for line, problem in found] == [
+        (4, ToolArgumentError),
+        (4, ToolArgumentError),
+        (4, UnknownToolError),
+    ]
+
+
+def test_a_pack_that_should_be_there_is_explained(registry: ToolRegistry) -> None:
+    absent = ServerUnavailableError("", server="mail", reason="cannot be reached")
+    registry.absent["mail"] = AbsentPack(lambda: absent)
+
+    [(_, problem)] = problems(registry, call("mail.send"))
+
+    assert problem is absent
+
+
+def test_a_schema_that_leaves_names_open_refuses_none() -> None:
+    patterns = {"type": "object", "properties": {}, "patternProperties": {"^x": {}}, "additionalProperties": False}
+    elsewhere = {"type": "object", "$ref": "#/$defs/a", "required": ["a"]}
+    registry = registry_of(
+        replace(define("a.patterns"), parameters=patterns), replace(define("a.elsewhere"), parameters=elsewhere)
+    )
+
+    judge([call("a.patterns", "xyz"), call("a.elsewhere", "b")], registry)
