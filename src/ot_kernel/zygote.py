@@ -18,7 +18,6 @@ import socket
 import sys
 
 from ot_confinement import Allowance, Confinement, build_confinement
-from ot_guardian import adopt_orphans, end_children
 from ot_kernel import child
 from ot_kernel.wire import Message
 
@@ -67,7 +66,7 @@ class Zygote:
         if pid == 0:
             try:
                 if not self._confined:
-                    adopt_orphans()
+                    _adopt_orphans()
                 descriptors = child.Descriptors(theirs.fileno(), output, dump, ruleset)
                 child.run_kernel(descriptors, scratch, self._confinement, parent)
             except BaseException:  # noqa: BLE001 - the edge: what it prints is the only clue to a kernel that cannot start
@@ -103,6 +102,8 @@ class Zygote:
     def _end_orphans(self) -> None:
         """End what a dead kernel has started: what a living one starts is below that kernel, orphans too."""
         if not self._confined:
+            from ot_guardian import end_children  # noqa: PLC0415 - see `_adopt_orphans`
+
             end_children({pid for _, pid in self._kernels.values()})
 
     def _tell(self, message: Message, fds: list[int]) -> None:
@@ -127,7 +128,7 @@ def main(control_fd: int, settings: Message) -> None:
     confinement = build_confinement(allowance, off=not confined, system=settings["system"])
     confinement.share()
     if not confined:
-        adopt_orphans()
+        _adopt_orphans()
     child.prepare_process()
     gc.collect()
     gc.freeze()
@@ -141,6 +142,12 @@ def main(control_fd: int, settings: Message) -> None:
     import shutil  # noqa: PLC0415 - only now: it would be copied into every kernel
 
     shutil.rmtree(settings["scratch"], ignore_errors=True)
+
+
+def _adopt_orphans() -> None:
+    from ot_guardian import adopt_orphans  # noqa: PLC0415 - only unconfined kernels have orphans; others start sooner
+
+    adopt_orphans()
 
 
 def _reserve_kernel_descriptors(control_fd: int) -> None:

@@ -33,7 +33,7 @@ PRELOAD = (
 )
 
 _START = (
-    "import sys; sys.path.insert(0, {root!r}); from ot_kernel import zygote; sys.path.pop(0); "
+    "import sys; sys.path.insert(0, {root!r}); from ot_kernel import zygote; {guardian}sys.path.pop(0); "
     "zygote.main({fd}, {settings!r})"
 )
 
@@ -90,7 +90,8 @@ def launch_zygote(settings: ExecutionSettings, *, system: str = sys.platform) ->
         "writable": (_SINK, *map(str, settings.writable)),
     }
     root = str(Path(ot_kernel.__file__).parent.parent)
-    start = _START.format(root=root, fd=theirs.fileno(), settings=described)
+    guardian = "import ot_guardian; " if settings.sandbox == "off" else ""  # confined kernels start no processes
+    start = _START.format(root=root, guardian=guardian, fd=theirs.fileno(), settings=described)
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-X", "utf8", "-c", start],
