@@ -42,3 +42,10 @@ def write_extension(folder: Path, name: str, source: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(dedent(source))
     return file
+
+
+async def answer_of(app: App, command: str) -> str:
+    """The answer to a command that must succeed."""
+    answer = await app.runner.run(command)
+    assert not answer.is_error, answer.text
+    return answer.text

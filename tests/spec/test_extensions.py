@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ot.app import App
 from ot.registry.definitions import Cancellation
 from ot.registry.from_source import read_pack
 from ot.workers.pep723 import read_header
+from tests.engine import answer_of as run
 from tests.engine import open_engine, write_extension
 from tests.opened_executor import BUILT_IN
 
@@ -82,12 +82,6 @@ async def around() -> dict:
         "other": await context.call("demo.upper", text="called"),
     }
 '''
-
-
-async def run(app: App, code: str) -> str:
-    answer = await app.runner.run(code)
-    assert not answer.is_error, answer.text
-    return answer.text
 
 
 @pytest.mark.scenario("workers/internal-tool-in-process-execution/internal-tool-detection")

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from ot.app import App
-from tests.engine import open_engine
+from tests.engine import answer_of, open_engine
+from tests.spec.searching_packs import BRAVE
 
 pytestmark = pytest.mark.anyio
 
@@ -32,33 +33,6 @@ snippets:
     body: demo.echo(value=1)
 prompts: {packs: {excel: "Open the workbook before reading ranges."}}
 """
-
-BRAVE = '''
-"""Search engines."""
-
-pack = "brave"
-
-
-async def search(*, query: str, count: int = 1) -> str:
-    """Search with brave.
-
-    Args:
-        query: What to look for.
-        count: How many results.
-
-    Returns:
-        Titles and addresses.
-
-    Example:
-        brave.search(query="rust", count=3)
-    """
-    return query
-
-
-async def web_search(*, query: str) -> str:
-    """Search the web."""
-    return query
-'''
 
 EXCEL = '''
 """Workbooks."""
@@ -89,16 +63,9 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
         yield app
 
 
-async def run(app: App, command: str) -> str:
-    """The answer to a command that must succeed."""
-    answer = await app.runner.run(command)
-    assert not answer.is_error, answer.text
-    return answer.text
-
-
 async def value_of(app: App, command: str) -> Any:
     """The value that an answer shows, as a YAML parser reads it."""
-    return yaml.safe_load(await run(app, command))
+    return yaml.safe_load(await answer_of(app, command))
 
 
 # Tools
@@ -123,7 +90,7 @@ async def test_a_pattern_keeps_the_tools_whose_names_contain_it(app: App, patter
 
 @pytest.mark.scenario("ot/list-tools/info-level-list")
 async def test_level_list_gives_names_alone(app: App) -> None:
-    assert await run(app, 'ot.tools(pattern="brave.", info="list")') == "[brave.search, brave.web_search]"
+    assert await answer_of(app, 'ot.tools(pattern="brave.", info="list")') == "[brave.search, brave.web_search]"
 
 
 @pytest.mark.scenario("ot/list-tools/info-level-min")
@@ -139,8 +106,9 @@ async def test_level_full_gives_all_that_is_known(app: App) -> None:
         {
             "name": "brave.search",
             "signature": "brave.search(*, query: str, count: int = 1) -> str",
-            "description": "Search with brave.",
+            "description": "Search with brave.\n\nOnly public pages are known to it.",
             "source": "local",
+            "effect": "unknown",
             "args": ["query: What to look for.", "count: How many results."],
             "returns": "Titles and addresses.",
             "example": 'brave.search(query="rust", count=3)',
@@ -148,8 +116,9 @@ async def test_level_full_gives_all_that_is_known(app: App) -> None:
         {
             "name": "brave.web_search",
             "signature": "brave.web_search(*, query: str) -> str",
-            "description": "Search the web.",
+            "description": "Search the web for pages.",
             "source": "local",
+            "effect": "unknown",
         },
     ]
 
@@ -200,7 +169,7 @@ async def test_level_full_gives_the_tools_of_a_pack(app: App) -> None:
     assert pack["name"] == "brave"
     assert pack["tools"] == [
         {"name": "brave.search", "description": "Search with brave."},
-        {"name": "brave.web_search", "description": "Search the web."},
+        {"name": "brave.web_search", "description": "Search the web for pages."},
     ]
     assert "instructions" not in pack
 
@@ -269,7 +238,7 @@ async def test_level_list_gives_snippet_names_alone(app: App) -> None:
 @pytest.mark.scenario("ot/snippet-introspection/info-level-full")
 @pytest.mark.scenario("ot/snippet-introspection/snippet-output-format")
 async def test_level_full_gives_a_snippet_as_it_was_written_and_what_it_expands_to(app: App) -> None:
-    text = await run(app, 'ot.snippets(pattern="brv_research", info="full")')
+    text = await answer_of(app, 'ot.snippets(pattern="brv_research", info="full")')
 
     assert text == (
         "name: brv_research\n"
@@ -294,8 +263,8 @@ async def test_level_full_gives_a_snippet_as_it_was_written_and_what_it_expands_
 
 @pytest.mark.scenario("ot/yaml-flow-style-output/flow-style-formatting")
 async def test_simple_objects_are_one_line_and_lists_of_objects_one_object_a_line(app: App) -> None:
-    assert await run(app, 'ot.packs(pattern="brave")[0]') == "{name: brave, source: local, tool_count: 2}"
-    assert await run(app, 'ot.packs(pattern="e")[:2]') == (
+    assert await answer_of(app, 'ot.packs(pattern="brave")[0]') == "{name: brave, source: local, tool_count: 2}"
+    assert await answer_of(app, 'ot.packs(pattern="e")[:2]') == (
         "- {name: brave, source: local, tool_count: 2}\n"
         f"- {{name: demo, source: local, tool_count: {len(app.registry.pack('demo').tools)}}}"
     )
@@ -308,7 +277,7 @@ async def test_simple_objects_are_one_line_and_lists_of_objects_one_object_a_lin
 )
 async def test_answers_parse_to_their_value_and_nest_flow_style_at_most_twice(app: App, call: str) -> None:
     part = "value[:4] if isinstance(value, list) else value"
-    answer = await run(app, f"import json\nvalue = {call}\nprint(json.dumps({part}))\n{part}")
+    answer = await answer_of(app, f"import json\nvalue = {call}\nprint(json.dumps({part}))\n{part}")
 
     as_json, _, text = answer.partition("\n")
     assert yaml.safe_load(text) == json.loads(as_json)
@@ -332,7 +301,7 @@ async def test_the_span_of_a_call_is_named_after_the_function(
     app: App, function: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, logger="ot"):
-        await run(app, f"ot.{function}() is None")
+        await answer_of(app, f"ot.{function}() is None")
 
     spans = [record.getMessage().split()[0] for record in caplog.records]
     assert spans.count(f"ot.{function}") == 1
@@ -347,8 +316,8 @@ async def test_the_value_is_whole_and_only_its_text_is_cut_with_how_to_narrow_it
         for number in range(400)
     )
     async with open_engine(tmp_path, packs={"many": f'"""Many."""\npack = "many"\n{functions}'}) as app:
-        answer = await run(app, "ot.tools()")
-        count = await run(app, "len(ot.tools())")
+        answer = await answer_of(app, "ot.tools()")
+        count = await answer_of(app, "len(ot.tools())")
 
     assert count == str(len(app.registry.definitions()))
     assert len(answer) < 6000

@@ -9,7 +9,8 @@ import pytest
 
 from ot.app import App
 from ot.introspect.help import BUDGET
-from tests.engine import open_engine
+from tests.engine import answer_of, open_engine
+from tests.spec.searching_packs import BRAVE
 from tests.tokens import count_tokens
 
 pytestmark = pytest.mark.anyio
@@ -23,35 +24,6 @@ snippets:
     body: brave.search(query={{ q }}, count={{ count }})
 prompts: {packs: {firecrawl: "Scrape one page before you crawl a site."}}
 """
-
-BRAVE = '''
-"""A search engine."""
-
-pack = "brave"
-
-
-async def search(*, query: str, count: int = 1) -> str:
-    """Search with brave.
-
-    Only public pages are known to it.
-
-    Args:
-        query: What to look for.
-        count: How many results.
-
-    Returns:
-        Titles and addresses.
-
-    Example:
-        brave.search(query="rust", count=3)
-    """
-    return query
-
-
-async def web_search(*, query: str) -> str:
-    """Search the web for pages."""
-    return query
-'''
 
 FIRECRAWL = '''
 """Reads whole sites."""
@@ -90,9 +62,7 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
 
 
 async def help_of(app: App, arguments: str) -> str:
-    answer = await app.runner.run(f"ot.help({arguments})")
-    assert not answer.is_error, answer.text
-    return answer.text
+    return await answer_of(app, f"ot.help({arguments})")
 
 
 @pytest.mark.scenario("ot/unified-help/general-help-no-query")
@@ -241,26 +211,38 @@ async def test_level_full_gives_everything(app: App) -> None:
     assert "- url (str)" in searched
 
 
+SLUGS = {
+    "brave": "brave-search",
+    "code": "code-search",
+    "db": "database",
+    "ground": "grounding-search",
+    "llm": "transform",
+    "web": "web-fetch",
+    "other": "other",
+}
+
+
+@pytest.fixture(scope="module")
+async def documented(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[list[App]]:
+    """An engine with a pack of each of these names, and another one whose documentation is elsewhere."""
+    source = '"""A pack."""\npack = "{}"\n\n\nasync def tool() -> int:\n    """Do it."""\n    return 1\n'
+    packs = {f"{pack}_pack": source.format(pack) for pack in SLUGS}
+    folder = tmp_path_factory.mktemp("documented")
+    async with (
+        open_engine(folder / "usual", packs=packs) as usual,
+        open_engine(folder / "own", config="docs_url: https://example.org/x", packs=packs) as own,
+    ):
+        yield [usual, own]
+
+
 @pytest.mark.scenario("ot/unified-help/documentation-url-generation")
-@pytest.mark.parametrize(
-    ("pack", "slug"),
-    [
-        ("brave", "brave-search"),
-        ("code", "code-search"),
-        ("db", "database"),
-        ("ground", "grounding-search"),
-        ("llm", "transform"),
-        ("web", "web-fetch"),
-        ("other", "other"),
-    ],
-)
-async def test_the_documentation_of_a_pack_has_an_address(tmp_path: Path, pack: str, slug: str) -> None:
-    source = f'"""A pack."""\npack = "{pack}"\n\n\nasync def tool() -> int:\n    """Do it."""\n    return 1\n'
-    async with open_engine(tmp_path / "usual", packs={f"{pack}_pack": source}) as app:
-        for query in (f"{pack}.tool", pack):
-            assert f"https://onetool.beycom.online/reference/tools/{slug}/" in await help_of(app, f'query="{query}"')
-    async with open_engine(tmp_path / "own", config="docs_url: https://example.org/x", packs={"p": source}) as app:
-        assert f"https://example.org/x/{slug}/" in await help_of(app, f'query="{pack}"')
+@pytest.mark.parametrize(("pack", "slug"), SLUGS.items())
+async def test_the_documentation_of_a_pack_has_an_address(documented: list[App], pack: str, slug: str) -> None:
+    usual, own = documented
+
+    for query in (f"{pack}.tool", pack):
+        assert f"https://onetool.beycom.online/reference/tools/{slug}/" in await help_of(usual, f'query="{query}"')
+    assert f"https://example.org/x/{slug}/" in await help_of(own, f'query="{pack}"')
 
 
 @pytest.mark.scenario("ot/unified-help/no-matches")

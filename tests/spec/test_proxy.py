@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from ot.app import App
-from tests.engine import open_engine
+from tests.engine import answer_of, open_engine
 from tests.proxied import program
 
 pytestmark = pytest.mark.anyio
@@ -23,9 +23,7 @@ def config_of(**servers: Any) -> str:
 
 
 async def run(app: App, command: str) -> Any:
-    answer = await app.runner.run(command)
-    assert not answer.is_error, answer.text
-    return yaml.safe_load(answer.text)
+    return yaml.safe_load(await answer_of(app, command))
 
 
 @pytest.mark.scenario("ot/health-check/show-health")

@@ -16,6 +16,7 @@ from ot.run import fence_processor
 from ot.run.namespace import Namespace
 from ot_kernel import program_run
 from ot_kernel.pack_proxy import PackProxy
+from tests.engine import answer_of as run
 from tests.engine import open_engine
 
 CONFIG = """
@@ -62,13 +63,6 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
     folder = tmp_path_factory.mktemp("engine")
     async with open_engine(folder, config=CONFIG, packs={"brave": BRAVE, "context7": CONTEXT7}) as app:
         yield app
-
-
-async def run(app: App, command: str) -> str:
-    """The answer to a command that must succeed."""
-    answer = await app.runner.run(command)
-    assert not answer.is_error, answer.text
-    return answer.text
 
 
 async def fail(app: App, command: str) -> str:
