@@ -9,7 +9,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("package", ["mcp_core", "mcp_official"])
+@pytest.mark.parametrize("package", ["mcp_core", "mcp_official", "ot_confinement"])
 def test_every_name_of_a_package_can_be_imported(package: str) -> None:
     module = importlib.import_module(package)
 
