@@ -1,4 +1,4 @@
-"""What is wrong with the arguments of a call, as short phrases instead of a validation library's own text."""
+"""Problems with the arguments of a call, as short phrases instead of a validation library's own text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _JSON_NAMES = {
     list: "array",
     dict: "object",
 }
-_SAID_BY_US = ("Value error, ", "Assertion failed, ")  # put by pydantic before what a validator of ours says
+_SAID_BY_US = ("Value error, ", "Assertion failed, ")  # put by pydantic before what our own validators say
 
 Place = tuple[str | int, ...]
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: who reads one, also after a crash, finds all of it or what was before."""
+"""Files that are written whole or not at all: a reader, even after a crash, finds all of one or what was before."""
 
 from __future__ import annotations
 

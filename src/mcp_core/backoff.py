@@ -1,4 +1,4 @@
-"""How long to wait before something that failed is tried again."""
+"""Waits between attempts at something that fails."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _SHOWN = 600  # characters of the arguments in a question
 
 
 def requires_consent(word: str, *, effect: str, argument: str = CONSENT_ARGUMENT) -> Callable[[Function], Function]:
-    """Declare a tool that needs explicit consent; stands in the place of `ToolArguments.declare`.
+    """Declare a tool that needs explicit consent; used instead of `ToolArguments.declare`.
 
     The tool gets one more argument, which accepts nothing but `word`, such as CREATE_DOCUMENT; a model that has it
     already must ask for the same word. The description says what the tool does to the person's things (`effect`, as

@@ -1,4 +1,4 @@
-"""What a tool says when it failed: a sentence, a word that code can decide by, and what an agent can do next."""
+"""Failures in words: a sentence, a word that code can decide by, and what an agent can do next."""
 
 from __future__ import annotations
 

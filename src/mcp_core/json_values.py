@@ -162,7 +162,7 @@ def _fields_of(value: object) -> dict[str, object] | None:
 
 
 def _dump(model: BaseModel) -> dict[str, object]:
-    """The model's own idea of its fields, which may leave out or mask some; else the fields as they are."""
+    """Return the model's own idea of its fields, which may leave out or mask some; else the fields as they are."""
     try:
         dumped = model.model_dump(by_alias=True, warnings=False)
     except (ValueError, TypeError, AttributeError, RecursionError):  # circular, or built without validation

@@ -167,7 +167,7 @@ class _LineHandler(logging.StreamHandler[TextIO]):
 
 
 def _open_log(file: Path) -> TextIO:
-    """Only the owner may read it: arguments of calls stand in it."""
+    """Open it for its owner alone: it holds the arguments of calls."""
     file.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")

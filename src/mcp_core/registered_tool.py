@@ -69,7 +69,7 @@ class RegisteredTool:
         return wrapper
 
     def _find_context(self) -> inspect.Parameter | None:
-        """The parameter by which the library hands us the context: the tool's own, or one that we add."""
+        """Return the parameter by which the library hands us the context: the tool's own, or one that we add."""
         if self._form.context is not None or self._library is None:
             return self._form.context
         name = "context"
@@ -134,7 +134,7 @@ class RegisteredTool:
 
     @contextmanager
     def _logged(self) -> Iterator[None]:
-        """Log the beginning of a call, and an exception; a failure that is answered is no error of the server."""
+        """Log the beginning of a call, and an exception; a failure that is answered is not an error of the server."""
         tool_log.log(TRACE, "Tool called: %s", self._name)
         try:
             yield

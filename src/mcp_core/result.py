@@ -1,4 +1,4 @@
-"""What a tool came to: a value or a failure, with a word for the person and one for the agent."""
+"""The result of a tool: a value or a failure, with a word for the person and one for the agent."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Result(Generic[T]):
 
     @classmethod
     def ok(cls, value: T | None = None, *, message: str | None = None, instruction: str | None = None) -> Self:
-        """The tool did what was asked."""
+        """Return the result of a tool that did what was asked."""
         return cls(success=True, value=value, message=message, instruction=instruction)
 
     @classmethod
@@ -62,7 +62,7 @@ class Result(Generic[T]):
         message: str | None = None,
         instruction: str | None = None,
     ) -> Self:
-        """The tool could not do it; `exception` is told by type and message, its traceback is not."""
+        """Return the result of a tool that failed; `exception` is told by type and message, its traceback is not."""
         return cls(
             success=False,
             error=error,
@@ -73,7 +73,7 @@ class Result(Generic[T]):
         )
 
     def to_json(self) -> JsonObject:
-        """Give the fields that are present, as plain JSON values; a success always has its value."""
+        """Return the fields that are present, as plain JSON values; a success always has its value."""
         plain: JsonObject = {"success": self.success}
         if self.success:
             plain["value"] = to_json_value(self.value)

@@ -1,4 +1,4 @@
-"""What `ExtMcpToolDecorator` needs to know of the library a server is built with, since it imports none."""
+"""The little that `ExtMcpToolDecorator` must know of a server library, since it imports none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcp_core.result import ToolReply
 
 
 class Answer(Enum):
-    """What came of asking the person behind the client."""
+    """The answer of the person behind the client."""
 
     YES = auto()
     NO = auto()

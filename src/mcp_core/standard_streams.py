@@ -6,7 +6,7 @@ import os
 
 
 def claim_standard_streams() -> tuple[int, int]:
-    """Take stdin and stdout for the protocol, and for good: gives the descriptors that carry it.
+    """Take stdin and stdout for the protocol, for good, and return the descriptors that carry it.
 
     Descriptor 0 becomes the null device and descriptor 1 stderr, so that no print, no child process and nothing
     that is flushed at exit can reach the client. Raises OSError where one of them is closed.

@@ -41,7 +41,7 @@ class ToolArguments(BaseModel):
 
     @staticmethod
     def declare(function: Function) -> Function:
-        """Collect a tool function and give it back as it is; `find_form` says what form it must have."""
+        """Collect a tool function and return it as it is; `find_form` says what form it must have."""
         find_form(function)
         key = (function.__module__, function.__name__)
         with ToolArguments._lock:
@@ -100,7 +100,7 @@ class ToolArguments(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What must be given before a tool runs: `model` has the argument for it, `notice` and `question` the words."""
+    """The consent that a tool needs: `model` has the argument for it, `notice` and `question` the words."""
 
     model: type[ToolArguments]
     notice: str
@@ -109,7 +109,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class ToolForm:
-    """What a tool function takes."""
+    """The parameters of a tool function."""
 
     model: type[ToolArguments]
     context: inspect.Parameter | None

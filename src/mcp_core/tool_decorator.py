@@ -17,7 +17,7 @@ PREFIX_VARIABLE = "MCP_TOOL_PREFIX"
 
 
 class ToolServer(Protocol):
-    """What a server must offer: the official SDK's MCPServer and FastMCP both do."""
+    """A server that takes tools; the official SDK's MCPServer and FastMCP both do."""
 
     def tool(self, *, name: str, description: str) -> Callable[[ToolFunction], object]: ...
 

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def guide_of(ctx: Context[Guide]) -> Guide:
-    """The guide of the server that a tool is called in."""
+    """Return the guide of the server that a tool is called in."""
     return ctx.request_context.lifespan_context
 
 

@@ -57,13 +57,13 @@ class Categories:
         return self.read(name)
 
     def update(self, name: str, description: str) -> Category:
-        """Describe a category anew; raises NotFoundError."""
+        """Replace the description of a category; raises NotFoundError."""
         with self._folder.open_category(name, lock=True) as folder:
             _write_description(folder, description)
         return self.read(name)
 
     def remove(self, name: str, *, with_documents: bool) -> int:
-        """Remove a category and give the number of documents that went with it.
+        """Remove a category and return the number of documents that went with it.
 
         Raises NotEmptyError where it has documents and `with_documents` is false, or anything that is not ours; then
         nothing is removed.

@@ -31,7 +31,7 @@ class Collections:
         self._folder = folder
 
     def list(self) -> list[Collection]:
-        """Give all collections, in the order of the file; raises YamlError."""
+        """Return all collections, in the order of the file; raises YamlError."""
         try:
             with self._folder.open() as root:
                 found = _read(root)
@@ -40,7 +40,7 @@ class Collections:
         return [self._complete(collection) for collection in found.values()]
 
     def read(self, name: str) -> Collection:
-        """Give one collection; raises NotFoundError."""
+        """Return one collection; raises NotFoundError."""
         known = {collection.name: collection for collection in self.list()}
         if name not in known:
             raise NotFoundError("collection", name, nearest=find_nearest(name, known))
@@ -101,7 +101,7 @@ def _parse(name: str, value: object) -> Collection:
     if not isinstance(description, str) or not isinstance(categories, list):
         raise YamlError(f"has no list of categories for {name}")
     if not all(isinstance(category, str) for category in categories):
-        raise YamlError(f"has something else than names as categories of {name}")
+        raise YamlError(f"lists categories for {name} that are not names")
     return Collection(name, one_line(description), tuple(categories))
 
 

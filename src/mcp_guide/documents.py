@@ -17,7 +17,7 @@ SIZE_LIMIT = 1024 * 1024  # bytes of one document
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a list shows of a document; `problem` is that of its front matter, which then counts as missing."""
+    """A document as a list shows it; `problem` is that of its front matter, which then counts as missing."""
 
     name: DocumentName
     title: str
@@ -91,7 +91,7 @@ class Documents:
 
 
 def is_document(entry: Entry) -> bool:
-    """Say whether an entry has the name of a document; whether it can be read is another matter."""
+    """True if an entry has the name of a document; whether it can be read is another matter."""
     return entry.name.endswith(SUFFIX) and is_name(entry.name.removesuffix(SUFFIX))
 
 

@@ -1,7 +1,7 @@
 """Everything that can go wrong with a guide, as facts; `reporting.py` has the sentences.
 
 GuideError
-├── BadNameError            a name that cannot be one of ours
+├── BadNameError            a name that a guide cannot use
 ├── NotFoundError           no such category, document or collection
 ├── ExistsError             the name is taken
 ├── NotEmptyError           a category that still holds something

@@ -42,7 +42,7 @@ class Folder:
         self._descriptor = descriptor
 
     def entries(self) -> list[Entry]:
-        """Everything that lies in it, by name."""
+        """List everything that lies in it, by name."""
         with os.scandir(self._descriptor) as found:
             return sorted((_look_at(entry) for entry in found), key=lambda entry: entry.name)
 

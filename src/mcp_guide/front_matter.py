@@ -16,7 +16,7 @@ _YES = {"true", "yes", "on"}
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What a document says about itself; other keys than these are for other programs."""
+    """A document's description of itself; other keys than these are for other programs."""
 
     title: str = ""
     description: str = ""
@@ -25,7 +25,7 @@ class FrontMatter:
 
 
 def split_front_matter(text: str) -> tuple[FrontMatter, str]:
-    """Part a document into front matter and body; raises YamlError, its lines counted from the document's first.
+    """Split a document into front matter and body; raises YamlError, its lines counted from the document's first.
 
     A document that only begins with a line `---`, a rule in Markdown, has no front matter.
     """
@@ -40,7 +40,7 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
 
 
 def find_body(text: str) -> str:
-    """Give what follows the front matter, whatever that holds."""
+    """Return what follows the front matter, whatever that holds."""
     block = _BLOCK.match(text)
     return text if block is None else text[block.end() :]
 

@@ -12,7 +12,7 @@ from mcp_guide.names import check_name, find_nearest, is_name
 
 
 class GuideFolder:
-    """The folder of one guide, opened anew for each piece of work. It need not exist."""
+    """The folder of one guide, opened again for each piece of work. It need not exist."""
 
     def __init__(self, path: Path, *, may_be_link: bool) -> None:
         """`may_be_link` is for a folder that a person has named; one that was found in a project must be real."""
@@ -25,7 +25,7 @@ class GuideFolder:
 
     @contextmanager
     def open(self, *, lock: bool = False) -> Iterator[Folder]:
-        """Open it, with `lock` alone among all servers of this guide, for a change.
+        """Open it; with `lock`, for a change, as the only one among all servers of this guide.
 
         Raises FileNotFoundError, or NotADirectoryError for anything but a folder.
         """
@@ -47,7 +47,7 @@ class GuideFolder:
             yield folder
 
     def category_names(self) -> list[str]:
-        """Every folder in the guide's that has a name that can be asked for; none where there is no guide yet."""
+        """List the folders in the guide's that have a name one can ask for; none where there is no guide yet."""
         try:
             with self.open() as root:
                 return [entry.name for entry in root.entries() if entry.kind == "folder" and is_name(entry.name)]

@@ -1,4 +1,4 @@
-"""What a Markdown text is about, where nobody has said so: its first heading and its first paragraph."""
+"""A summary of a Markdown text that has none: its first heading and its first paragraph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_PARAGRAPH = re.compile(r"\s*(?:$|[#>|<]|[-*+][ \t]|\d+[.)][ \t]|\{[%#{]|[-*_
 
 
 def find_title(body: str) -> str:
-    """Give the text of the first heading, empty where there is none."""
+    """Return the text of the first heading, empty where there is none."""
     previous = ""
     for line in _prose_lines(body):
         if heading := _HEADING.fullmatch(line):
@@ -28,7 +28,7 @@ def find_title(body: str) -> str:
 
 
 def find_description(body: str) -> str:
-    """Give the first paragraph in one line, shortened; empty where there is none."""
+    """Return the first paragraph in one line, shortened; empty where there is none."""
     paragraph: list[str] = []
     for line in _prose_lines(body):
         if _UNDERLINE.fullmatch(line):
@@ -49,7 +49,7 @@ def shorten(text: str, length: int = _LENGTH) -> str:
 
 
 def _prose_lines(body: str) -> Iterator[str]:
-    """Give the lines outside of code blocks."""
+    """Yield the lines outside of code blocks."""
     fence = ""
     for line in islice(body.splitlines(), _LINES):
         mark = _FENCE.match(line)

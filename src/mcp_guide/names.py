@@ -24,7 +24,7 @@ _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True, order=True)
 class DocumentName:
-    """Where a document stands; written `category/name`."""
+    """The place of a document, written `category/name`."""
 
     category: str
     name: str
@@ -50,7 +50,7 @@ def parse_document_name(text: str) -> DocumentName:
 
 
 def check_name(kind: Kind, name: str) -> str:
-    """Give back a name that can be looked up: one step of a path, not hidden. Raises BadNameError."""
+    """Return a name that can be looked up: one step of a path, not hidden. Raises BadNameError."""
     reason = _find_fault(name)
     if reason is not None:
         raise BadNameError(kind, name, reason)
@@ -58,12 +58,12 @@ def check_name(kind: Kind, name: str) -> str:
 
 
 def is_name(name: str) -> bool:
-    """Say whether a name can be looked up."""
+    """True if a name can be looked up."""
     return _find_fault(name) is None
 
 
 def check_new_name(kind: Kind, name: str) -> str:
-    """Give back a name that can be created on any system; raises BadNameError."""
+    """Return a name that can be created on any system; raises BadNameError."""
     check_name(kind, name)
     if not _PORTABLE.fullmatch(name):
         raise BadNameError(kind, name, "use letters, digits, - and _; dots and spaces only between them")
@@ -77,7 +77,7 @@ def check_new_name(kind: Kind, name: str) -> str:
 
 
 def fold_name(name: str) -> str:
-    """Give names that some file systems take for the same one form."""
+    """Return one form for all names that some file systems take for the same."""
     return unicodedata.normalize("NFKC", name).casefold()
 
 

@@ -1,4 +1,4 @@
-"""Where the project is, and where its guide lies."""
+"""The place of the project and of its guide."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def find_places(named: str | None, *, environ: Mapping[str, str], cwd: Path, hom
 
 
 def _find_project(cwd: Path, home: Path) -> Path:
-    """Take the nearest folder at or above `cwd` that has a guide or a repository, below the home folder; else `cwd`.
+    """Return the nearest folder at or above `cwd` that has a guide or a repository, below the home folder; else `cwd`.
 
     What another user has left in a shared folder such as /tmp is passed over: guidance is followed.
     """

@@ -45,7 +45,7 @@ def write_mapping(value: JsonObject) -> str:
 
 
 def one_line(value: object) -> str:
-    """Put a text on one line, in characters that a file can hold; anything else than a text is none."""
+    """Put a text on one line, in characters that a file can hold; anything but a text becomes an empty one."""
     if not isinstance(value, str):
         return ""
     return " ".join(value.encode("utf-8", "backslashreplace").decode().split())

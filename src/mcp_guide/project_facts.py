@@ -1,4 +1,4 @@
-"""What templates can know of the project: its name, its languages, its branch."""
+"""The facts of a project that templates can use: its name, its languages, its branch."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def collect_facts(project: Path, *, today: date) -> ProjectFacts:
 
 
 def _describe(root: Folder, markers: list[str]) -> dict[str, str]:
-    """Give what the first file that names the project says of it."""
+    """Return what the first file that names the project says of it."""
     for marker in markers:
         if read := _READERS.get(marker):
             found = read(_read_text(root, marker))

@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def render(documents: Documents, template: str, variables: Mapping[str, Json]) -> JsonObject:
-    """Render a document; gives its `text`, or the `error` with `template` and `line` where these are known."""
+    """Render a document and return its `text`, or the `error` with `template` and `line` where these are known."""
     loader = _GuideLoader(documents)
     environment = ImmutableSandboxedEnvironment(
         loader=loader,

@@ -55,7 +55,7 @@ def _not_found(error: NotFoundError) -> str:
 def _not_empty(error: NotEmptyError) -> Report:
     if error.strangers:
         names = ", ".join(map(quote_name, error.strangers[:5]))
-        text = f"The category {quote_name(error.category)} holds what is no document: {names}."
+        text = f"The category {quote_name(error.category)} holds files that are not documents: {names}."
         return Report(text, "not_empty", "Leave it; a person can remove it by hand.")
     count = "1 document" if error.documents == 1 else f"{error.documents} documents"
     text = f"The category {quote_name(error.category)} has {count}."

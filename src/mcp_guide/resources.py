@@ -32,7 +32,7 @@ def list_documents(guide: Guide) -> Iterator[Resource]:
 
 
 def read_document(guide: Guide, category: str, name: str) -> str:
-    """Give the text of one document; raises the errors that the server library turns into answers."""
+    """Return the text of one document; raises the errors that the server library turns into answers."""
     try:
         wanted = DocumentName(check_name("category", category), check_name("document", name))
         return guide.documents.read(wanted).text

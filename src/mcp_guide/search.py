@@ -1,4 +1,4 @@
-"""Which documents fit the words of a search, and how well."""
+"""The search for documents: those that have its words, the best first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LINE = 160  # characters
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """How much each word of a search weighs in one document, and the first line of its body that has one of them."""
+    """The weight of each word of a search in one document, and the first line of its body that has one of them."""
 
     weights: tuple[float, ...]
     line: str
@@ -31,7 +31,7 @@ class Search:
         self._words = tuple(dict.fromkeys(map(_stem, words)))[:_WORDS]
 
     def judge(self, document: Document) -> Match | None:
-        """Look at one document, None where it has none of the words."""
+        """Return the match of one document, None where it has none of the words."""
         body = document.body.casefold()
         weights = tuple(_weigh(word, document, body) for word in self._words)
         return Match(weights, self._find_line(document.body)) if any(weights) else None
@@ -56,7 +56,7 @@ def _stem(word: str) -> str:
 
 
 def _weigh(word: str, document: Document, body: str) -> float:
-    """A word weighs most in title and name, then in tags, then in the description, and least in the body."""
+    """Weigh a word: most in title and name, then in tags, then in the description, and least in the body."""
     summary = document.summary
     in_title = word in f"{summary.title} {summary.name}".casefold()
     in_tags = any(word in tag.casefold() for tag in summary.tags)

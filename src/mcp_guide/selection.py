@@ -1,4 +1,4 @@
-"""Which documents are meant: by category, by collection, by pattern, by words, or by all of these together."""
+"""Selecting documents by category, by collection, by pattern, by words, or by all of these together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcp_guide.search import Match, Search
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What a caller wants to see; every part that is given must fit."""
+    """The documents that a caller wants; every part that is given must fit."""
 
     category: str | None = None
     collection: str | None = None

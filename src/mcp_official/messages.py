@@ -1,4 +1,4 @@
-"""Lines of bytes as JSON-RPC messages, and the answer to a line that is none."""
+"""Lines of bytes as JSON-RPC messages, and the answer to a line that is not one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_LINE = 16 * 2**20
 
 
 class MalformedLineError(Exception):
-    """A line that is no message; `answer` is what JSON-RPC sends back, None where it sends nothing."""
+    """A line that is not a message; `answer` is what JSON-RPC sends back, None where it sends nothing."""
 
     def __init__(self, answer: JSONRPCError | None) -> None:
         super().__init__(answer)
@@ -33,7 +33,7 @@ class LineBuffer:
         self._bytes += data
 
     def take(self) -> bytes | None:
-        """Give the next whole line, None if there is none yet; raises MalformedLineError for one past the limit."""
+        """Return the next whole line, None if there is none yet; raises MalformedLineError for one past the limit."""
         end = self._bytes.find(b"\n", self._searched)
         if end < 0:
             self._searched = len(self._bytes)
@@ -43,7 +43,7 @@ class LineBuffer:
         return self._cut(end)
 
     def take_rest(self) -> bytes:
-        """Give what is left at the end of input: a last line without its end."""
+        """Return what is left at the end of input: a last line without its end."""
         return self._cut(len(self._bytes))
 
     def _cut(self, end: int) -> bytes:

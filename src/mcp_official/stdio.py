@@ -1,4 +1,4 @@
-"""MCP over this process's stdin and stdout: one message a line.
+"""MCP over this process's stdin and stdout: one message per line.
 
 The SDK's own transport hands every line to a thread and back, which doubles the cost of a short call, and a thread that
 waits for stdin does not end when a signal asks the server to. This one waits with the event loop.
@@ -23,11 +23,11 @@ _FINISH_LINE = 1.0  # seconds for the rest of a line whose sender was cancelled
 
 
 def _tell_nobody() -> None:
-    """For when nobody wants to know."""
+    """Do nothing: nobody wants to know."""
 
 
 class _Stream:
-    """What both directions share: a descriptor that is closed once."""
+    """The common part of both directions: a descriptor that is closed once."""
 
     def __init__(self, descriptor: int) -> None:
         mode = os.fstat(descriptor).st_mode
@@ -90,7 +90,7 @@ class MessageWriter(_Stream):
             return 0
 
     async def _finish(self, rest: memoryview) -> None:
-        """Half a line would spoil every later one: complete it soon, or end the stream."""
+        """Complete half a line soon, or end the stream: it would spoil every later line."""
         with anyio.move_on_after(_FINISH_LINE, shield=True) as scope:
             while rest := rest[self._write_some(rest) :]:
                 await anyio.wait_writable(self._descriptor)
@@ -99,7 +99,7 @@ class MessageWriter(_Stream):
 
 
 class MessageReader(_Stream):
-    """The messages from the client; a line that is none is answered through `writer` and goes no further."""
+    """The messages from the client; a line that is not one is answered through `writer` and goes no further."""
 
     def __init__(self, descriptor: int, writer: MessageWriter) -> None:
         super().__init__(descriptor)
@@ -109,7 +109,7 @@ class MessageReader(_Stream):
         self._ended = False
 
     async def receive(self) -> SessionMessage:
-        """Give the next message; raises EndOfStream when the client has closed its side."""
+        """Return the next message; raises EndOfStream when the client has closed its side."""
         while True:
             try:
                 return SessionMessage(parse_message(await self._next_line()))

@@ -49,7 +49,7 @@ Result = TypeVar("Result", bound=BaseModel)
 
 
 class LogLevels:
-    """What each client with a session has asked to hear of; nothing, until it asks."""
+    """The log level of each client with a session; a client hears of nothing until it asks."""
 
     def __init__(self) -> None:
         self._levels: OrderedDict[int, tuple[object, int]] = OrderedDict()
@@ -70,7 +70,7 @@ class LogLevels:
 
 
 class _Asked:
-    """What can be asked of a client, and the questions in the protocol's words; `_ask` brings them to it."""
+    """Questions to a client in the protocol's words, as far as it can be asked; `_ask` brings them to it."""
 
     def __init__(self, able: ClientCapabilities | None) -> None:
         self._able = able or ClientCapabilities()
@@ -111,7 +111,7 @@ class _Asked:
         except MCPError as error:
             raise FrontError(error.error.message) from error
         except ValidationError as error:
-            raise FrontError("what was asked, or what it answered, has no form that the protocol knows") from error
+            raise FrontError("what was asked, or what it answered, does not fit the protocol") from error
         return answer.model_dump(by_alias=True, mode="json", exclude_none=True)
 
     async def _bring(self, request: ServerRequest, kind: type[Result]) -> Result:
@@ -152,7 +152,7 @@ class SuspendedFront(_Asked):
         self._answer_of = ask
 
     async def log(self, level: str, logger: str, data: Json) -> None:
-        """Such a client has no way to ask for a level, and hears of none."""
+        """Do nothing: such a client has no way to ask for a level."""
 
     async def _bring(self, request: ServerRequest, kind: type[Result]) -> Result:
         answer = await self._answer_of(request)

@@ -44,7 +44,7 @@ class BearerGate:
 class _WebServer(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to us: uvicorn raises them again when it is done, before the engine has been closed."""
+        """Leave signals alone: uvicorn would raise them again when it is done, before the engine has been closed."""
         yield
 
 

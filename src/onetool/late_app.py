@@ -24,11 +24,11 @@ class LateApp:
         self._app: App | None = None
 
     def want(self) -> None:
-        """Open it now, whoever will need it."""
+        """Open it now, before anyone needs it."""
         self._wanted.set()
 
     async def get(self) -> App:
-        """The engine, as soon as it is open."""
+        """Return the engine as soon as it is open."""
         if self._app is None:
             self.want()
             await self._opened.wait()
@@ -44,7 +44,7 @@ class LateApp:
 
 @asynccontextmanager
 async def open_late_app(open_app: Callable[[], AbstractAsyncContextManager[App]]) -> AsyncIterator[LateApp]:
-    """The engine is opened and closed by one task, as what it holds requires; `open_app` may load it."""
+    """Open and close the engine in one task, as its parts require; `open_app` may load it."""
     app = LateApp()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(app.live, open_app)

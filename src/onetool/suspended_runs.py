@@ -69,7 +69,7 @@ class _Run:
 
     @property
     def cancelled(self) -> bool:
-        """Whether there will be no outcome."""
+        """True if there will be no outcome."""
         return self.outcome is None and (self.scope.cancel_called or self.ended.is_set())
 
     async def carry_out(self, work: Work) -> None:

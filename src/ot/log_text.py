@@ -75,5 +75,5 @@ def _brief_items(items: Iterable[str], brackets: str, total: int, depth: int) ->
 
 
 def _digits(value: int) -> int:
-    """About how many; str() refuses very large ones."""
+    """Return about how many digits it has; str() refuses very large numbers."""
     return math.ceil(value.bit_length() * math.log10(2))

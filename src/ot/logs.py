@@ -66,7 +66,7 @@ class LogSpan:
         self._level = max(self._level, level)
 
     def elapsed(self) -> float:
-        """Seconds since the span began."""
+        """Return the seconds since the span began."""
         return self._clock() - self._start
 
     def __enter__(self) -> Self:

@@ -91,7 +91,7 @@ class _Walk:
         return build(new) if changed else fields if original is None else original
 
     def _items(self, value: object, depth: int) -> object:
-        """Lists and their like; an iterator is used up by looking at it, so it becomes a list."""
+        """Visit a list or the like; an iterator is used up by looking at it, so it becomes a list."""
         for kind in (list, tuple, set, frozenset):
             if isinstance(value, kind):
                 new = [self.visit(item, depth) for item in value]

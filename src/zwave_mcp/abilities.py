@@ -1,4 +1,4 @@
-"""What a device can do, read from the values it has; and the one value that a command must set."""
+"""The abilities of a device, read from the values it has, and the one value that a command must set."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def list_abilities(node: Node) -> tuple[str, ...]:
 
 
 def is_sensor(value: Value) -> bool:
-    """Whether the value is something that the device measures or notices."""
+    """True if the value is something that the device measures or notices."""
     if value.id.command_class not in _SENSORS or not value.readable or value.writeable or value.secret:
         return False
     match value.id.command_class:
@@ -63,7 +63,7 @@ def is_sensor(value: Value) -> bool:
 
 
 def is_everyday(value: Value) -> bool:
-    """Whether the value is one of daily use, not of the configuration or the inventory."""
+    """True if the value is one of daily use, not of the configuration or the inventory."""
     return value.id.command_class in _EVERYDAY
 
 

@@ -1,4 +1,4 @@
-"""Where the Z-Wave server is: ws://host:3000, or mqtt://user:password@host/prefix."""
+"""The address of the Z-Wave server: ws://host:3000, or mqtt://user:password@host/prefix."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Address:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be logged."""
+        """The parts that must not be logged."""
         return tuple(secret for secret in (self.password, self.query) if secret)
 
     @property
@@ -56,7 +56,7 @@ def parse_address(text: str) -> Address:
         parts = urlsplit(text.strip())
         port = parts.port
     except ValueError:
-        raise BadAddressError("it is no address") from None
+        raise BadAddressError("it is not an address") from None
     schemes = {**_WEBSOCKET, **_MQTT}
     if parts.scheme not in schemes:
         raise BadAddressError(f"it must begin with {', '.join(f'{scheme}://' for scheme in schemes)}")

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def house_of(ctx: Context[House]) -> House:
-    """The house of the server that a tool is called in."""
+    """Return the house of the server that a tool is called in."""
     return ctx.request_context.lifespan_context
 
 

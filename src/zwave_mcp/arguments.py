@@ -11,9 +11,9 @@ WHICH_DEVICE = "Number of the node, its name, or place and name, in any case"
 
 
 def _refuse_boolean(value: object) -> object:
-    """Python takes `true` for 1, which would be a node, a percent or a second that nobody asked for."""
+    """Refuse `true`, which Python takes for 1: a node, a percent or a second that nobody asked for."""
     if isinstance(value, bool):
-        raise PydanticCustomError("boolean_type", "true and false are no number")
+        raise PydanticCustomError("boolean_type", "true and false are not numbers")
     return value
 
 

@@ -44,7 +44,7 @@ def build_mode(node: Node, *, mode: str, endpoint: int | None) -> Command:
 
 
 def describe_limits(target: Value) -> str:
-    """What a set point accepts, in words."""
+    """Say what a set point accepts."""
     unit = target.unit or ""
     if target.minimum is None or target.maximum is None:
         return f"a temperature in {unit}" if unit else "a temperature"
@@ -52,13 +52,13 @@ def describe_limits(target: Value) -> str:
 
 
 def list_setpoints(node: Node) -> list[Value]:
-    """The set points that can be set, in the order of their numbers."""
+    """List the set points that can be set, in the order of their numbers."""
     found = [value for value in node.values.values() if _is_setpoint(value) and value.writeable]
     return sorted(found, key=lambda value: (value.id.endpoint, str(value.id.key)))
 
 
 def name_of(target: Value) -> str:
-    """What a set point is called: Heating, Cooling, …"""
+    """Return the name of a set point: Heating, Cooling, …"""
     if target.key_name:
         return target.key_name
     _, _, inside = target.label.partition("(")  # "Setpoint (Heating)"

@@ -62,10 +62,10 @@ class Commander:
         self._turns: dict[int, anyio.Lock] = {}
 
     async def carry_out(self, node: Node, command: Command) -> Value:
-        """Give the value that the device reports after the command; raises the errors that say why it does not."""
+        """Return the value that the device reports after the command; raises the errors that say why it does not."""
         async with self._turns.setdefault(node.id, anyio.Lock()):
             await self._network.require_connection()
-            node = self._network.nodes.get(node.id, node)  # it may have been described anew while this waited
+            node = self._network.nodes.get(node.id, node)  # it may have been replaced while this waited
             check_reachable(node)
             log.debug("node %s: set %s to %r", node.id, command.target.name, command.value)
             outcome = await self._send(node, command)

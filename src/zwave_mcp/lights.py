@@ -32,12 +32,12 @@ def build_dim(node: Node, *, percent: int, seconds: float | None, endpoint: int 
 
 
 def read_percent(value: object) -> int | None:
-    """The level of a dimmer in percent: its 99 is all there is."""
+    """Return the level of a dimmer in percent: its 99 is all there is."""
     if not is_level(value) or not isinstance(value, (int, float)):
         return None
     return 100 if value >= FULL else round(value)
 
 
 def is_level(value: object) -> bool:
-    """Whether this is a level of a dimmer, as opposed to a state that it does not know."""
+    """True if this is a level of a dimmer, as opposed to a state that it does not know."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= FULL

@@ -39,7 +39,7 @@ def describe_candidate(node: Node) -> Candidate:
 
 
 def fold(name: str) -> str:
-    """Give names that a person would call the same one form."""
+    """Return one form for all names that a person would call the same."""
     once = unicodedata.normalize("NFKC", name).casefold()
     # Folding may write what has another normal form, and the other way round.
     return _SEPARATORS.sub(" ", unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", once).casefold())).strip()

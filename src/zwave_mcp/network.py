@@ -75,7 +75,7 @@ class Network:
         self._first_attempt.set()
 
     def disconnected(self, problem: str) -> None:
-        """The connection could not be made, or broke."""
+        """Note that the connection could not be made, or broke."""
         since = self.link.since if self.link.state is LinkState.DISCONNECTED else datetime.now(UTC)
         self.link = Link(LinkState.DISCONNECTED, since, problem, self.link.attempts + 1)
         self.controller.ready = False
@@ -94,7 +94,7 @@ class Network:
         self.nodes.pop(node, None)
 
     def put_value(self, value: Value) -> None:
-        """A value with all that is known about it."""
+        """Put in a value with all that is known about it."""
         node = self.nodes.get(value.id.node)
         if node is not None:
             node.values[value.id] = value
@@ -102,7 +102,7 @@ class Network:
             self._wake(value.id)
 
     def update_value(self, value_id: ValueId, value: Json, updated: datetime | None) -> None:
-        """A value has changed, or was heard again; what else is known about it stays."""
+        """Note that a value has changed, or was heard again; what else is known about it stays."""
         node = self.nodes.get(value_id.node)
         if node is not None:
             self.put_value(replace(node.values.get(value_id) or Value(value_id), value=value, updated=updated))
@@ -129,11 +129,11 @@ class Network:
             raise DriverNotReadyError
 
     def devices(self) -> list[Node]:
-        """The things in the house, in the order of their numbers."""
+        """List the things in the house, in the order of their numbers."""
         return [self.nodes[id_] for id_ in sorted(self.nodes) if self.nodes[id_].is_device]
 
     async def wait_for_news(self, value_id: ValueId, seconds: float) -> None:
-        """Wait until the value is heard of again, or so long."""
+        """Wait until the value is heard of again, at most so long."""
         news = anyio.Event()
         self._waiting.setdefault(value_id, set()).add(news)
         try:
@@ -145,7 +145,7 @@ class Network:
                 del self._waiting[value_id]
 
     async def wait_for_status(self, node: int, fits: Callable[[Status], bool], seconds: float) -> None:
-        """Wait until a node is in a state that fits, or so long."""
+        """Wait until a node is in a state that fits, at most so long."""
         with anyio.move_on_after(seconds):
             while node in self.nodes and not fits(self.nodes[node].status):
                 await self._statuses_changed.wait()
@@ -155,7 +155,7 @@ class Network:
             news.set()
 
     def _learn_name(self, node: Node, value: Value) -> None:
-        """A device may carry its own name; the driver tells of a change as of any other value."""
+        """Take over the name that a device carries; the driver tells of a change as of any other value."""
         if value.id.command_class == CommandClass.NODE_NAMING and isinstance(value.value, str):
             if value.id.property == "name":
                 node.name = value.value

@@ -14,7 +14,7 @@ _BROADCAST = {0, 255, 4095}  # addresses that stand for every node, not for one
 
 
 class Status(Enum):
-    """Whether a node can be talked to."""
+    """The state of a node: it can be talked to only while it is alive."""
 
     UNKNOWN = "unknown"
     ASLEEP = "asleep"
@@ -25,7 +25,7 @@ class Status(Enum):
 
 @dataclass(slots=True)
 class Node:
-    """What is known of one node; the network's owner changes it as messages arrive."""
+    """One node as far as it is known; the network's owner changes it as messages arrive."""
 
     id: int
     name: str = ""
@@ -42,7 +42,7 @@ class Node:
 
     @property
     def is_device(self) -> bool:
-        """Whether it is a thing in the house: not the controller, not a group or a broadcast address."""
+        """True if it is a thing in the house: not the controller, not a group or a broadcast address."""
         return not (self.controller or self.virtual or self.id in _BROADCAST)
 
     @property

@@ -51,17 +51,17 @@ def _word_failure(error: ZwaveError) -> Report:
     match error:
         case NotConnectedError():
             text = f"There is no connection to the Z-Wave server at {error.address}: {error.problem or 'not yet'}."
-            return Report(text, "not_connected", "It is tried again by itself; call health for its state.")
+            return Report(text, "not_connected", "It is tried again automatically; call health for its state.")
         case DriverNotReadyError():
             text = "The Z-Wave server runs, but the driver of its controller is not ready."
             return Report(text, "driver_not_ready", "Try again in a while; call health for its state.")
         case ConnectionLostError():
             text = (
-                f"The connection broke before the answer to {error.request}: whether it was carried out is not known."
+                f"The connection broke before {error.request} was answered: it is not known whether it was carried out."
             )
             return Report(text, "connection_lost", "Look at the device's values before you try again.")
         case NoAnswerError():
-            text = f"The Z-Wave server gave no answer to {error.request} in {error.seconds:g} s."
+            text = f"The Z-Wave server did not answer {error.request} within {error.seconds:g} s."
             return Report(text, "no_answer", "Look at the device's values before you try again.")
         case CommandFailedError():
             return Report(f"{quote_name(error.device)} was not changed: {error.reason.rstrip('.')}.", "command_failed")
@@ -96,14 +96,14 @@ def _endpoint(error: EndpointError) -> Report:
 
 
 def _unreachable(error: UnreachableError) -> Report:
-    seen = f"; it was last heard {error.last_seen}" if error.last_seen else ""
+    seen = f"; it was last heard from at {error.last_seen}" if error.last_seen else ""
     if error.status is Status.DEAD:
         text = f"{quote_name(error.device)} is dead: the controller cannot reach it{seen}. Nothing was sent."
         return Report(text, "device_dead", "Call ping to see whether it has come back.")
     if error.status is Status.ASLEEP:
         text = f"{quote_name(error.device)} is asleep: it hears nothing until it wakes up{seen}. Nothing was sent."
         return Report(text, "device_asleep", "Its values are those of the last time it was awake.")
-    text = f"{quote_name(error.device)} is not yet interviewed by the driver{seen}. Nothing was sent."
+    text = f"{quote_name(error.device)} has not been interviewed by the driver yet{seen}. Nothing was sent."
     return Report(text, "device_not_ready", "Try again in a while.")
 
 
@@ -112,7 +112,7 @@ def _not_confirmed(error: NotConfirmedError) -> Report:
     if error.heard:
         state = f"after {error.seconds:g} s it still reports {last} where {wanted} was asked for"
     else:
-        state = f"it has not answered for {error.seconds:g} s; the last known value is {last}, asked for was {wanted}"
+        state = f"it has not answered for {error.seconds:g} s; the last known value is {last}, not {wanted}"
     text = f"The command for {quote_name(error.device)} was accepted, but the device does not confirm it: {state}."
     return Report(text, "not_confirmed", "Do not report it as done.")
 

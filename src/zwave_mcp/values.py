@@ -33,7 +33,7 @@ class CommandClass(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValueId:
-    """Where a value stands; `key` sets values of one property apart, such as the set points of a thermostat."""
+    """The identity of a value; `key` sets values of one property apart, such as the set points of a thermostat."""
 
     node: int
     command_class: int
@@ -42,7 +42,7 @@ class ValueId:
     key: str | int | None = None
 
     def sibling(self, name: str) -> ValueId:
-        """The value of another property beside this one."""
+        """Return the id of another property beside this one."""
         return ValueId(self.node, self.command_class, self.endpoint, name, self.key)
 
 
@@ -68,7 +68,7 @@ class Value:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Its name for people."""
         return self.label or self.property_name or str(self.id.property)
 
     @property
@@ -83,7 +83,7 @@ class Value:
 
 
 def state_key(value: Json) -> str:
-    """The text by which a value stands in `states`."""
+    """Return the text by which a value stands in `states`."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -92,7 +92,7 @@ def state_key(value: Json) -> str:
 
 
 def read_milliseconds(stamp: object) -> datetime | None:
-    """Read a time as JavaScript writes it; None for anything that is none."""
+    """Read a time as JavaScript writes it; None for anything else."""
     if isinstance(stamp, bool) or not isinstance(stamp, (int, float)) or stamp <= 0:
         return None
     try:
@@ -102,7 +102,7 @@ def read_milliseconds(stamp: object) -> datetime | None:
 
 
 def read_iso(stamp: object) -> datetime | None:
-    """Read a time in ISO form; None for anything that is none."""
+    """Read a time in ISO form; None for anything else."""
     if not isinstance(stamp, str):
         return None
     try:

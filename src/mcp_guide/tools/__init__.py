@@ -1,1 +1,1 @@
-"""The tools of the guide, one file a subject; what they tell is worded in `mcp_guide.reporting`."""
+"""The tools of the guide, one file per subject; errors are worded in `mcp_guide.reporting`."""

@@ -24,25 +24,25 @@ class CategoryLine(TypedDict):
 
 
 class ListCategoriesArgs(ToolArguments):
-    """Nothing: there are never many categories."""
+    """No arguments: there are never many categories."""
 
 
 class CreateCategoryArgs(ToolArguments):
-    """What create_category takes."""
+    """Arguments of create_category."""
 
     category: str = Field(description="Name in lower case, such as api-design")
     description: str = Field(max_length=1000, description="One sentence: what its documents are about")
 
 
 class UpdateCategoryArgs(ToolArguments):
-    """What update_category takes."""
+    """Arguments of update_category."""
 
     category: str = Field(description="Name of the category")
     description: str = Field(max_length=1000, description="One sentence that replaces its description")
 
 
 class RemoveCategoryArgs(ToolArguments):
-    """What remove_category takes."""
+    """Arguments of remove_category."""
 
     category: str = Field(description="Name of the category")
     with_documents: bool = Field(default=False, description="Remove its documents as well")
@@ -64,7 +64,7 @@ async def create_category(args: CreateCategoryArgs, ctx: Context[Guide]) -> Resu
 
 @requires_consent("UPDATE_CATEGORY", effect="replaces the description of a category")
 async def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[CategoryLine]:
-    """Describe a category of this project's guidance anew; its documents stay as they are."""
+    """Replace the description of a category of this project's guidance; its documents stay as they are."""
     guide = guide_of(ctx)
     return await answer(lambda: Result.ok(_describe(guide.categories.update(args.category, args.description))))
 

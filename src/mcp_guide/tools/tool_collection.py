@@ -23,11 +23,11 @@ class CollectionLine(TypedDict):
 
 
 class ListCollectionsArgs(ToolArguments):
-    """Nothing: there are never many collections."""
+    """No arguments: there are never many collections."""
 
 
 class SetCollectionArgs(ToolArguments):
-    """What set_collection takes."""
+    """Arguments of set_collection."""
 
     collection: str = Field(description="Name, such as onboarding")
     description: str = Field(max_length=1000, description="One sentence: what it is for")
@@ -35,7 +35,7 @@ class SetCollectionArgs(ToolArguments):
 
 
 class RemoveCollectionArgs(ToolArguments):
-    """What remove_collection takes."""
+    """Arguments of remove_collection."""
 
     collection: str = Field(description="Name of the collection")
 

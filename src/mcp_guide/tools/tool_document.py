@@ -58,7 +58,7 @@ class DocumentTexts(TypedDict):
 
 
 class DocumentWish(ToolArguments):
-    """Which documents are meant; every part that is given must fit."""
+    """A selection of documents; every part that is given must fit."""
 
     category: str | None = Field(default=None, description="Only documents of this category")
     collection: str | None = Field(default=None, description="Only documents of the categories in this collection")
@@ -74,13 +74,13 @@ class DocumentWish(ToolArguments):
 
 
 class ListDocumentsArgs(DocumentWish):
-    """What list_documents takes."""
+    """Arguments of list_documents."""
 
     limit: int = Field(default=50, ge=1, le=500, description="At most so many, the best first")
 
 
 class ReadDocumentsArgs(DocumentWish):
-    """What read_documents takes."""
+    """Arguments of read_documents."""
 
     documents: list[str] = Field(default=[], max_length=50, description="Names, each written category/name")
     limit: int = Field(default=5, ge=1, le=50, description="At most so many of those that are not named")
@@ -88,7 +88,7 @@ class ReadDocumentsArgs(DocumentWish):
 
 
 class CreateDocumentArgs(ToolArguments):
-    """What create_document takes."""
+    """Arguments of create_document."""
 
     document: str = Field(description="Name, written category/name; the category must exist")
     content: str = Field(
@@ -98,7 +98,7 @@ class CreateDocumentArgs(ToolArguments):
 
 
 class RemoveDocumentArgs(ToolArguments):
-    """What remove_document takes."""
+    """Arguments of remove_document."""
 
     document: str = Field(description="Name, written category/name")
 

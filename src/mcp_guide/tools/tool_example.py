@@ -8,7 +8,7 @@ from mcp_core import Result, ToolArguments
 
 
 class GreetArgs(ToolArguments):
-    """What greet takes: one field is one argument."""
+    """Arguments of greet: one field is one argument."""
 
     name: str = Field(min_length=1, max_length=100, description="Who is greeted")
 

@@ -27,7 +27,7 @@ class Rendered(TypedDict):
 
 
 class RenderTemplateArgs(ToolArguments):
-    """What render_template takes."""
+    """Arguments of render_template."""
 
     document: str = Field(description="Name of the template, written category/name")
     variables: JsonObject = Field(default={}, description="Values for the names that the template uses")

@@ -37,7 +37,7 @@ CLIENTS = {
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Where programs keep their files, which differs from system to system."""
+    """The folders in which programs keep their files, which differ from system to system."""
 
     home: Path
     environ: Mapping[str, str]
@@ -59,7 +59,7 @@ class System:
 
 
 def client_files(system: System, project: Path) -> list[ClientFile]:
-    """Every file that applies to a project, those of the project first; they need not exist."""
+    """List every file that applies to a project, those of the project first; they need not exist."""
     data, home = system.application_data, system.home
     zed = data / "Zed" if system.platform == "win32" else system.configuration / "zed"
     claude = ("projects", str(project), "mcpServers")
@@ -83,7 +83,7 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
 
 
 def connection_file(client: str, system: System, project: Path | None) -> ClientFile | None:
-    """The file in which a client is told about a server: the project's if there is one, else the person's own.
+    """Return the file in which a client is told about a server: the project's if there is one, else the person's own.
 
     None where the client has no file for that.
     """
@@ -96,7 +96,7 @@ def connection_file(client: str, system: System, project: Path | None) -> Client
 
 
 def connection_entry(client: str, command: str, arguments: list[str]) -> JsonObject:
-    """How a client writes down a server that it starts."""
+    """Return the entry by which a client starts a server."""
     started: JsonObject = {"command": command, "args": arguments}
     match client:
         case "claude-code" | "vscode":

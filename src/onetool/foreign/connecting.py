@@ -61,7 +61,7 @@ def _other_level(project: Path | None) -> str:
 
 
 def own_command(*, shared: bool) -> tuple[str, list[str]]:
-    """How OneTool is started: by its full path, since a desktop program has another PATH than a terminal.
+    """Return how OneTool is started: by its full path, since a desktop program has another PATH than a terminal.
 
     In a file that a project shares the path of one person is of no use to the others: there it goes by its name.
     """
@@ -77,7 +77,7 @@ def own_command(*, shared: bool) -> tuple[str, list[str]]:
 
 
 def show_difference(connection: Connection) -> Iterator[str]:
-    """Lines of a difference for a terminal; secrets of others that stand near the change are not shown."""
+    """Yield the lines of a difference for a terminal; secrets of others that stand near the change are not shown."""
     file = connection.original.file
     before, after = connection.original.text.splitlines(), connection.text.splitlines()
     source = str(file) if connection.original.content is not None else "(a new file)"
@@ -94,7 +94,7 @@ def _masked(line: str) -> str:
 
 
 def _knows_onetool(servers: object) -> bool:
-    """Whether OneTool is there, under whatever name, as somebody may have written it; one that has moved is not."""
+    """True if OneTool is there, under whatever name, as somebody may have written it; one that has moved is not."""
     entries = servers.values() if isinstance(servers, dict) else ()
     return any(is_onetool(entry) and not _is_gone(entry.get("command")) for entry in entries)
 

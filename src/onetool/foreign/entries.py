@@ -31,7 +31,7 @@ class Entry:
 
 
 def is_onetool(entry: object) -> bool:
-    """Whether an entry starts OneTool itself, which would call itself in a circle."""
+    """True if an entry starts OneTool itself, which would call itself in a circle."""
     if not isinstance(entry, Mapping):
         return False
     command, arguments = _command_line(entry)
@@ -126,7 +126,7 @@ def _texts(value: object) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """A value that should be text, and in many files is a number or a truth."""
+    """Return a value that should be text as one; in many files it is a number or a boolean."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

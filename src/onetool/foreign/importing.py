@@ -1,4 +1,4 @@
-"""Servers of other clients, taken over into a configuration of ours: first a plan, then two files at most."""
+"""Servers of other clients, taken over into a OneTool configuration: first a plan, then two files at most."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _IGNORE = ".gitignore"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of one server: `state` in a word or two, and `settings` as they are written, if they are."""
+    """The plan for one server: `state` in a word or two, and `settings` as they are written, if they are."""
 
     found: Found
     name: str
@@ -60,7 +60,7 @@ def make_plan(
 ) -> Plan:
     """Decide about every server that was found; nothing is written. Raises ConfigError.
 
-    `file` is the configuration that is written to. `elsewhere` are servers that another file of ours has, and which;
+    `file` is the configuration that is written to. `elsewhere` are servers that another OneTool file has, and which;
     `more_secrets` are files of secrets that apply as well. `project` is the folder in which servers of the project are
     started, where the file is not the project's.
     """
@@ -100,7 +100,7 @@ def _decide(found: Found, vault: Vault, *, project: Path | None) -> Decision:
 
 
 def _find_mistake(settings: Mapping[str, Json]) -> str:
-    """Why OneTool would refuse such an entry, and with it the whole file; empty where it would not."""
+    """Say why OneTool would refuse such an entry, and with it the whole file; empty where it would not."""
     url = settings.get("url", "")
     checked = {**settings, "url": "http://reference"} if url.startswith("${") else settings
     try:
@@ -133,7 +133,7 @@ def _compare(
     elsewhere: Mapping[str, Path],
     file: Path,
 ) -> Decision:
-    """Against what is there already, and what an earlier file brought: the first one stays."""
+    """Compare with what is there already, and with what an earlier file brought: the first one stays."""
     name = decision.name
     if name in present:
         same = isinstance(present[name], dict) and _same(present[name], decision.settings)
@@ -149,7 +149,7 @@ def _compare(
 
 
 def _same(first: Mapping[str, Json], second: Mapping[str, Json]) -> bool:
-    """Whether two entries start or reach the same; how their secrets are called does not count."""
+    """True if two entries start or reach the same; the names of their secrets do not count."""
     return _essence(first) == _essence(second)
 
 
@@ -163,7 +163,7 @@ def _essence(settings: Mapping[str, Json]) -> list[Json]:
 
 
 def _switched_off(decision: Decision, needs: Mapping[str, str], secrets_file: Path) -> Decision:
-    """A server that cannot work yet is written down, but not started: a missing variable would stop OneTool itself."""
+    """Write down a server that cannot work yet, switched off: a missing variable would stop OneTool itself."""
     notes = list(decision.notes)
     if needs:
         notes.append(f"switched off until {', '.join(needs)} is set in {secrets_file}; then remove `enabled: false`")
@@ -175,7 +175,7 @@ def _switched_off(decision: Decision, needs: Mapping[str, str], secrets_file: Pa
 
 
 def servers_in(file: Path) -> JsonObject:
-    """The servers that a configuration file of ours has, as they are written; raises ConfigError."""
+    """Return the servers of a OneTool configuration file, as they are written; raises ConfigError."""
     servers = read_document(file).get("servers") if file.exists() else None
     return servers if isinstance(servers, dict) else {}
 
@@ -189,7 +189,7 @@ class Written:
 
 
 def changed_text(plan: Plan) -> tuple[TextFile, str]:
-    """The configuration file as it is, and as it would be."""
+    """Return the configuration file as it is, and as it would be."""
     original = read_text_file(plan.file)
     if not plan.servers:
         return original, original.text
@@ -212,7 +212,7 @@ def carry_out(plan: Plan) -> list[Written]:
 
 
 def _keep_out_of_git(secrets_file: Path) -> None:
-    """Secrets lie in the project's folder, and whoever commits that folder would publish them, and their copies."""
+    """Keep secrets and their copies out of version control: they lie in the project's folder."""
     ignore = read_text_file(secrets_file.parent / _IGNORE)
     lines = [line for line in (f"{SECRETS_FILE}*",) if line not in ignore.text.splitlines()]
     if lines:

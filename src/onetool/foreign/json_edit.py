@@ -1,4 +1,4 @@
-"""One member put into a JSON text, by hand as it were: every other character stays where it is, comments too."""
+"""One member put into a JSON text as if by hand: every other character stays where it is, comments too."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LEADING = re.compile(r"[ \t]*")
 
 
 def put_member(text: str, path: Sequence[str], value: object, *, newline: str = "\n") -> str:
-    """The text with `value` at `path`, in place of what is there; objects on the way are made where they are missing.
+    """Return the text with `value` at `path`, in place of what is there; missing objects on the way are made.
 
-    Raises JsoncError where the text is no JSON, or something on the way is no object. What comes out is read again
+    Raises JsoncError where the text is not JSON, or something on the way is not an object. What comes out is read again
     before it is given back, so that it cannot be anything else.
     """
     root = parse_jsonc(text)
@@ -37,7 +37,7 @@ def _merged(old: object, path: Sequence[str], value: object) -> Json:
     if not path:
         return value
     if not isinstance(old, dict):
-        raise JsoncError(f"{path[0]!r} cannot be put into something that is no object", 1)
+        raise JsoncError(f"{path[0]!r} cannot be put into something that is not an object", 1)
     return {**old, path[0]: _merged(old.get(path[0], {}), path[1:], value)}
 
 
@@ -91,13 +91,13 @@ def _write(value: object, indent: str, unit: str, newline: str) -> str:
 
 
 def _indent_at(text: str, place: int) -> str:
-    """The blanks at the beginning of the line in which a place lies."""
+    """Return the blanks at the beginning of the line in which a place lies."""
     match = _LEADING.match(text, text.rfind("\n", 0, place) + 1)
     return match[0] if match else ""
 
 
 def _unit(text: str, root: Node) -> str:
-    """One step of indentation, as the text has it."""
+    """Return one step of indentation, as the text has it."""
     for _, place, _ in root.members:
         indent = _indent_at(text, place)
         if indent:

@@ -22,7 +22,7 @@ _WORDS: JsonObject = {"true": True, "false": False, "null": None}
 
 
 class JsoncError(ValueError):
-    """Text that is no JSON; `line` is counted from 1."""
+    """Text that is not JSON; `line` is counted from 1."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(f"{reason} (line {line})")
@@ -40,12 +40,12 @@ class Node:
     members: tuple[tuple[str, int, Node], ...] = ()
 
     def member(self, name: str) -> Node | None:
-        """The value of a name; of one that stands twice the last, as everywhere."""
+        """Return the member of a name; the last one if the name stands twice."""
         return next((node for key, _, node in reversed(self.members) if key == name), None)
 
 
 def parse_jsonc(text: str) -> Node | None:
-    """The one value that the text holds, None if it is empty; raises JsoncError."""
+    """Read the one value that the text holds, None if it is empty; raises JsoncError."""
     reader = _Reader(text)
     if not reader.kind:
         return None

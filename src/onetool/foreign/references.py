@@ -27,7 +27,7 @@ class Translator:
     unknown: list[str] = field(default_factory=list)
 
     def translate(self, text: str, name: str = "") -> str:
-        """A value in our notation; `name` is the variable that it is the value of, if it is one."""
+        """Return a value in OneTool's notation; `name` is the variable that it is the value of, if it is one."""
         parts: list[str] = []
         place = 0
         for match in _REFERENCE.finditer(text):
@@ -69,5 +69,5 @@ class Translator:
 
 
 def _escaped(text: str) -> str:
-    """Text in which nothing is a reference."""
+    """Return text in which nothing is a reference."""
     return text.replace("${", "$${")

@@ -1,4 +1,4 @@
-"""Which values are secrets that somebody wrote down in clear, and how they are kept out of a configuration file."""
+"""Secrets that somebody wrote down in clear: recognised, and kept out of a configuration file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MASK = "***"
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a value should not stand in a file that others may see; `name` is what it is the value of."""
+    """True if a value should not stand in a file that others may see; `name` is what it is the value of."""
     if len(value) < _SHORTEST or _PLAIN.fullmatch(value) or _REFERENCE.search(value):
         return False
     if _VALUES.fullmatch(value) or _IN_ADDRESS.search(value):
@@ -46,7 +46,7 @@ def is_secret(name: str, value: str) -> bool:
 
 
 def masked(name: str, value: str) -> str:
-    """A value as it may be shown: a secret, or the part of it that is one, as `***`."""
+    """Return a value as it may be shown: a secret, or the part of it that is one, as `***`."""
     if is_secret(name, value):
         return _MASK
     for pattern, group in ((_IN_ADDRESS, "password"), (_IN_QUERY, "value")):
@@ -57,7 +57,7 @@ def masked(name: str, value: str) -> str:
 
 
 def _is_random(value: str) -> bool:
-    """Whether it looks like what a machine made up: long, mixed, and hard to compress."""
+    """True if it looks as if a machine had made it up: long, mixed, and hard to compress."""
     if not _RANDOM.fullmatch(value) or not _MIXED.match(value) or value.count("/") > 2 or "." in value:
         return False
     counts = Counter(value).values()
@@ -76,7 +76,7 @@ class Vault:
     added: dict[str, str] = field(default_factory=dict)
 
     def keep(self, name: str, value: str, *, owner: str) -> str:
-        """The reference to a secret, under its own name where that is free, else with the owner's before it."""
+        """Return the reference to a secret, under its own name where that is free, else with the owner's before it."""
         value = value.replace("$${", "${")  # nothing is looked up inside a secret, so nothing is written twice there
         known = {**self.taken, **self.added}
         plain = _variable(name) or "SECRET"
@@ -88,7 +88,7 @@ class Vault:
         raise AssertionError("the candidates have no end")
 
     def hide_value(self, name: str, value: str, *, owner: str) -> str:
-        """A value with its secret taken out, all of it or the part that is one."""
+        """Return a value with its secret taken out, all of it or the part that is one."""
         if match := _SCHEME.fullmatch(value):
             if len(match["secret"]) >= _SHORTEST and not _REFERENCE.search(value):
                 return match["scheme"] + self.keep(name, match["secret"], owner=owner)
@@ -96,7 +96,7 @@ class Vault:
         return self.keep(name, value, owner=owner) if is_secret(name, value) else value
 
     def hide_address(self, url: str, *, owner: str) -> str:
-        """An address without the password and the keys in it."""
+        """Return an address without the password and the keys in it."""
         if (match := _IN_ADDRESS.search(url)) and not _REFERENCE.search(match["password"]):
             reference = self.keep(f"{owner}_PASSWORD", match["password"], owner=owner)
             url = url[: match.start("password")] + reference + url[match.end("password") :]
@@ -109,7 +109,7 @@ class Vault:
         return "".join([*parts, url[place:]])
 
     def hide_arguments(self, arguments: list[str], *, owner: str) -> list[str]:
-        """A command line without secrets: values of flags that are named like one, and what looks like one."""
+        """Return a command line without secrets: values of flags that are named like one, and what looks like one."""
         hidden: list[str] = []
         flag = ""
         for argument in arguments:

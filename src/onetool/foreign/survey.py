@@ -1,4 +1,4 @@
-"""What other clients know: every server in every file of theirs that applies here."""
+"""A survey of other clients: every server in every file of theirs that applies here."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ def _follow(document: object, keys: Sequence[str]) -> Json:
 
 
 def _project_of(projects: Mapping[str, Json], folder: str) -> Json:
-    """What a client knows about a project: under its path, however that is written."""
+    """Return the part of a client's file about a project, which stands under its path, however that is written."""
     wanted = os.path.realpath(folder)
     return next((item for path, item in projects.items() if os.path.realpath(path) == wanted), None)
 
 
 def _inputs(value: object) -> dict[str, str]:
-    """What the client asks a person for: an id, and the words that it asks with."""
+    """Return what the client asks a person for: ids, and the words that it asks with."""
     items = value if isinstance(value, list) else []
     return {
         str(item["id"]): str(item.get("description", "")) for item in items if isinstance(item, dict) and "id" in item

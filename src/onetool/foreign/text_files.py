@@ -25,7 +25,7 @@ class TextFile:
 
     @property
     def newline(self) -> str:
-        """How its lines end."""
+        """The ending of its lines."""
         return "\r\n" if "\r\n" in self.text else "\n"
 
 
@@ -56,7 +56,7 @@ def read_text_file(file: Path) -> TextFile:
 
 
 def replace_text_file(original: TextFile, text: str, *, private: bool = False) -> Path | None:
-    """Put new text in the place of a file that was read; gives the copy of the old one that lies beside it.
+    """Put new text in the place of a file that was read; returns the copy of the old one that lies beside it.
 
     Whoever reads the file, also after a crash, finds all of the old or all of the new. A link stays a link, the
     permissions stay as they were. Raises ConfigError, and changes nothing, where somebody else has changed the file

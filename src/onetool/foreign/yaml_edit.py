@@ -1,4 +1,4 @@
-"""Entries added to a mapping of a YAML text, by hand as it were: no comment, key or blank of it is touched.
+"""Entries added to a mapping of a YAML text as if by hand: no comment, key or blank of it is touched.
 
 The nodes of the text tell where to write. YAML has more corners than anybody thinks of, so nothing relies on having
 thought of them: there are one or two places to try, each result is read again, and only one that holds everything that
@@ -27,7 +27,7 @@ Entries = Mapping[str, Json]
 def add_entries(
     text: str, section: str, entries: Entries, *, file: Path, newline: str = "\n", private: bool = False
 ) -> str:
-    """The text with entries added to a section of it, or to its root where `section` is empty; none may be there yet.
+    """Return the text with entries added to a section, or to its root where `section` is empty; none may be there yet.
 
     Raises ConfigError where the text is no YAML, the section no mapping, or no place for the entries is safe.
     """
@@ -48,7 +48,7 @@ def add_entries(
 
 
 def write_entries(entries: Entries, indent: str = "", newline: str = "\n") -> str:
-    """Entries as lines; an entry that is a mapping has a line for each of its keys."""
+    """Write entries as lines; an entry that is a mapping has a line for each of its keys."""
     lines = []
     for name, value in entries.items():
         if isinstance(value, dict) and value:
@@ -88,7 +88,7 @@ def _drafts(text: str, section: str, entries: Entries, newline: str) -> Iterator
 
 
 def _into(text: str, node: yaml.MappingNode, section: str, entries: Entries, end: int, newline: str) -> Iterator[str]:
-    """Drafts with entries behind those of a mapping; `end` is where something else begins."""
+    """Yield drafts with entries behind those of a mapping; `end` is where something else begins."""
     if node.flow_style:
         closing = node.end_mark.index - 1
         members = _flow({section: entries} if section else entries)[1:-1]
@@ -108,7 +108,7 @@ def _with_heading(section: str, entries: Entries, indent: str, newline: str) -> 
 
 
 def _below(text: str, start: int, end: int, key: yaml.Node, entries: Entries, newline: str) -> str:
-    """A draft with entries below a key that has no value, or one that says so."""
+    """Return a draft with entries below a key that has no value, or one that says so."""
     body = write_entries(entries, " " * key.start_mark.column + _STEP, newline)
     before = text[:start] if start == end else text[:start].rstrip(" ")
     if start == end:  # nothing: its place may lie lines further down
@@ -118,7 +118,7 @@ def _below(text: str, start: int, end: int, key: yaml.Node, entries: Entries, ne
 
 
 def _content_end(text: str, end: int) -> int:
-    """The end of the last line before `end` that is neither blank nor a comment: those belong to what follows."""
+    """Find the end of the last line before `end` that is neither blank nor a comment: those belong to what follows."""
     while end > 0:
         start = _line_start(text, end - 1)
         line = text[start:end].strip()
@@ -137,7 +137,7 @@ def _append(text: str, body: str, newline: str) -> str:
 
 
 def _flow(value: object) -> str:
-    """A value on one line; plain where nobody can take it for something else."""
+    """Write a value on one line; plain where nobody can take it for something else."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -148,7 +148,7 @@ def _flow(value: object) -> str:
 
 
 def _stands_for_itself(word: str) -> bool:
-    """Whether a plain word is read as that text, and not as a number, a date or the end of a document."""
+    """True if a plain word is read as that text, and not as a number, a date or the end of a document."""
     try:
         return bool(yaml.safe_load(f"[{word}]") == [word] and yaml.safe_load(word) == word)
     except yaml.YAMLError:

@@ -1,4 +1,4 @@
-"""What a way to reach a Z-Wave network must offer."""
+"""The interface of a way to reach a Z-Wave network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ANSWER_WITHIN = 20.0  # seconds: a driver tries a silent device several times be
 
 
 class SetStatus(IntEnum):
-    """What the driver says of a command, with its own numbers."""
+    """The driver's verdict on a command, with its own numbers."""
 
     NO_DEVICE_SUPPORT = 0
     WORKING = 1
@@ -56,10 +56,10 @@ class Backend(Protocol):
         """Ask the device for all its values, over the radio."""
 
     async def ping(self, node: int) -> bool:
-        """Say whether the device answers."""
+        """True if the device answers."""
 
     async def read_times(self, ids: Iterable[ValueId]) -> Mapping[ValueId, datetime]:
-        """When the driver last heard these values, as far as it can tell."""
+        """Return when the driver last heard these values, as far as it can tell."""
 
 
 def read_outcome(answer: object) -> SetOutcome:

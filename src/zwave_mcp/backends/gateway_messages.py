@@ -107,7 +107,7 @@ class GatewayNode(Message):
 
 
 class DriverInfo(Message):
-    """What a gateway says of its driver."""
+    """The state of a gateway's driver."""
 
     homeid: int | None = None
     controller_id: int | None = None
@@ -140,7 +140,7 @@ class Reply(Message):
 
 
 class NodeStatus(Message):
-    """What stands at …/status of a node."""
+    """The message at …/status of a node."""
 
     status: str | None = None
     node_id: int | None = None

@@ -1,4 +1,4 @@
-"""What zwave-js-ui publishes of its nodes and values, put into the model."""
+"""Topics of zwave-js-ui about nodes and values, put into the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ABOUT_NODES = ("status", "lastActive", "nodeinfo")
 
 
 def apply_report(network: Network, index: TopicIndex, path: str, payload: bytes, *, retained: bool) -> bool:
-    """Put one message into the model; false where it is about something unknown, so that all must be looked at.
+    """Put one message into the model; False if it is about something unknown, so that all must be looked at.
 
     What the broker has kept from before is older than what the gateway told since, unless its time says otherwise.
     Raises ValueError for a message that makes no sense.

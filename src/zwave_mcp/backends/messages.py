@@ -1,4 +1,4 @@
-"""What all messages from outside have in common."""
+"""The common base of all messages from outside."""
 
 from __future__ import annotations
 

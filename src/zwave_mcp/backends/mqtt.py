@@ -83,7 +83,7 @@ class MqttBackend:
         return {}  # the gateway sends a time with each value that it has one for
 
     async def _connect_once(self) -> None:
-        """Be connected to the broker until the end of it; raises LinkError."""
+        """Stay connected to the broker until the connection ends; raises LinkError."""
         address = self._address
         client = Client(
             address.host,
@@ -163,7 +163,7 @@ class MqttBackend:
         self._network.connected(known.values(), controller, {**facts, "version": info.app_version or ""})
 
     def _choose_gateway(self) -> str:
-        """The gateway to talk to; raises NotConnectedError where there is none, or a choice that is not ours."""
+        """Return the gateway to talk to; raises NotConnectedError where there is none, or several to choose from."""
         if self._address.gateway:
             return self._address.gateway
         online = sorted(name for name, here in self._online.items() if here)
@@ -219,7 +219,7 @@ class MqttBackend:
     def _take_driver_status(self, *, ready: bool, retained: bool) -> None:
         self._network.controller.ready = ready and self._network.link.state is LinkState.CONNECTED
         if ready and not retained:
-            self._look.set()  # it has started anew: everything known is void
+            self._look.set()  # it has restarted: everything known is void
 
     def _take_reply(self, gateway: str, api: str, payload: bytes) -> None:
         reply = Reply.model_validate(read_json(payload))
@@ -232,7 +232,7 @@ class MqttBackend:
             self._pending.fail(key, RefusedError(api, "api_failed", reply.message))
 
     def _find_request(self, api: str, reply: Reply) -> str | None:
-        """The request that a reply belongs to: by its id, or by what was asked if an old gateway does not echo it."""
+        """Find the request of a reply: by its id, or by what was asked if an old gateway does not echo it."""
         if isinstance(reply.origin, dict):
             session, _, key = str(reply.origin.get("id")).partition(":")
             return key if session == self._session else None
@@ -258,7 +258,7 @@ class MqttBackend:
 
 def _read_list(answer: Json) -> list[Json]:
     if not isinstance(answer, list):
-        raise ValueError("it is no list")
+        raise ValueError("it is not a list")
     return answer
 
 
@@ -281,7 +281,7 @@ def _address(value_id: ValueId) -> JsonObject:
 
 
 def _word(error: Exception | None) -> str:
-    """What is wrong, in a clause; the libraries' texts hold no password."""
+    """Say in a clause what is wrong; the libraries' texts hold no password."""
     cause = error.__context__ if isinstance(error, MqttError) else error  # the library hides it
     if isinstance(cause, OSError):
         return word_os_error(cause)

@@ -18,7 +18,7 @@ class Pending:
         self._last = 0
 
     def open(self, request: str) -> str:
-        """Begin to wait for the answer to a request, which is named for people; gives the id to send with it."""
+        """Begin to wait for the answer to a request, which is named for people; returns the id to send with it."""
         self._last += 1
         key = f"{self._last}"
         self._waiting[key] = (request, asyncio.get_running_loop().create_future())
@@ -36,7 +36,7 @@ class Pending:
             del self._waiting[key]
 
     def answer(self, key: object, answer: Json) -> bool:
-        """Hand over an answer; false where nobody waits for it."""
+        """Hand over an answer; False if nobody waits for it."""
         waiting = self._waiting.get(key) if isinstance(key, str) else None
         if waiting is None:
             return False
@@ -45,12 +45,12 @@ class Pending:
         return True
 
     def name_of(self, key: object) -> str:
-        """What was asked for under this id."""
+        """Return what was asked for under this id."""
         waiting = self._waiting.get(key) if isinstance(key, str) else None
         return waiting[0] if waiting else ""
 
     def fail(self, key: object, error: Exception) -> bool:
-        """End a request with an error; false where nobody waits for it."""
+        """End a request with an error; False if nobody waits for it."""
         waiting = self._waiting.get(key) if isinstance(key, str) else None
         if waiting is None:
             return False
@@ -59,7 +59,7 @@ class Pending:
         return True
 
     def fail_all(self) -> None:
-        """The connection is over; nobody will answer any more."""
+        """Fail all requests: the connection is over."""
         for request, future in list(self._waiting.values()):
             if not future.done():
                 future.set_exception(ConnectionLostError(request))

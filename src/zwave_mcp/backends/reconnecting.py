@@ -20,7 +20,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0  # seconds
 
 
 def word_os_error(error: OSError) -> str:
-    """Why a host cannot be reached, in the system's words and without the address."""
+    """Say why a host cannot be reached, in the system's words and without the address."""
     if isinstance(error, socket.gaierror):
         return "its name is not known"
     if isinstance(error, ssl.SSLError):

@@ -1,4 +1,4 @@
-"""What happens in a network, as zwave-js-server tells it, put into the model."""
+"""Events of a network, as zwave-js-server tells them, put into the model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def apply_event(network: Network, event: Event) -> None:
 
 def _apply_to_driver(network: Network, event: Event) -> None:
     if event.event == "driver ready":
-        raise LinkError("the driver has started anew")  # everything known is void: begin again
+        raise LinkError("the driver has restarted")  # everything known is void: begin again
     if event.event == "all nodes ready":
         network.controller.all_nodes_ready = True
 
@@ -75,7 +75,7 @@ def _apply_to_node(network: Network, event: Event) -> None:
 
 
 def _update_metadata(network: Network, node: Node, args: Json) -> None:
-    """Metadata may come before the value that it describes."""
+    """Take over metadata, which may come before the value that it describes."""
     state = ValueState.model_validate(args)
     known = node.values.get(state.id_in(node.id))
     fresh = state.to_value(node.id)

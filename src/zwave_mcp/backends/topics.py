@@ -64,7 +64,7 @@ class ReplyTopic:
 
 @dataclass(frozen=True, slots=True)
 class DriverTopic:
-    """Whether the driver is ready."""
+    """A message about the driver being ready or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def parse_topic(topic: str, prefix: str) -> Topic | None:
 
 
 def request_topic(prefix: str, gateway: str, api: str) -> str:
-    """Where a gateway takes requests."""
+    """Return the topic at which a gateway takes requests."""
     return "/".join((prefix, _CLIENTS, f"{GATEWAY}{gateway}", _API, api, _SET))
 
 
@@ -142,14 +142,14 @@ class TopicIndex:
 
 
 def node_paths(node: Node) -> set[str]:
-    """Every way in which a gateway may write a node, by its settings: with or without its place, by name or number."""
+    """List the ways in which a gateway may write a node: with or without its place, by name or number."""
     names = {clean(node.name) if node.name else f"nodeID_{node.id}", str(node.id)}
     places = {"", f"{clean(node.location)}/" if node.location else ""}
     return {f"{place}{name}" for place in places for name in names}
 
 
 def value_tails(value: Value) -> Iterator[str]:
-    """What follows the node for a value, in topics with names and in topics with numbers."""
+    """List what follows the node for a value, in topics with names and in topics with numbers."""
     id_ = value.id
     class_name = _CLASS_NAMES.get(id_.command_class, f"unknownClass_{id_.command_class}")
     key = () if id_.key is None else (_without_slash(id_.key),)

@@ -89,7 +89,7 @@ class WebSocketBackend:
         return read_milliseconds(answer.get("timestamp"))
 
     async def _connect_once(self) -> None:
-        """Be connected until the end of it; raises LinkError."""
+        """Stay connected until the connection ends; raises LinkError."""
         try:
             async with connect(
                 self._uri(),
@@ -195,7 +195,7 @@ def _parse(text: str | bytes) -> JsonObject:
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     if not isinstance(message, dict):
-        raise ValueError(f"it is no object: {text[:_SHOWN]!r}")
+        raise ValueError(f"it is not an object: {text[:_SHOWN]!r}")
     return message
 
 
@@ -203,14 +203,14 @@ def _read_version(text: str | bytes) -> Version:
     try:
         version = Version.model_validate(_parse(text))
     except ValueError as error:
-        raise LinkError("what answers there is no zwave-js-server") from error
+        raise LinkError("what answers there is not zwave-js-server") from error
     if version.type != "version":
-        raise LinkError("what answers there is no zwave-js-server")
+        raise LinkError("what answers there is not zwave-js-server")
     return version
 
 
 def _choose_schema(version: Version) -> int:
-    """The newest form of the interface that both sides know; raises LinkError."""
+    """Return the newest version of the interface that both sides know; raises LinkError."""
     chosen = min(version.max_schema_version, NEWEST_SCHEMA)
     if chosen < max(version.min_schema_version, OLDEST_SCHEMA):
         offered = f"{version.min_schema_version} to {version.max_schema_version}"
@@ -224,7 +224,7 @@ def _read_refusal(request: str, message: Mapping[str, Json]) -> RefusedError:
 
 
 def _authorization(address: Address) -> dict[str, str]:
-    """For a reverse proxy that asks who is there; in a header, since errors tell the address."""
+    """Build the header for a reverse proxy that asks who is there; a header, since errors tell the address."""
     if not address.username:
         return {}
     token = base64.b64encode(f"{address.username}:{address.password}".encode()).decode()

@@ -17,7 +17,7 @@ from zwave_mcp.lights import build_dim, build_switch, read_percent
 
 
 class SwitchState(TypedDict):
-    """What the device reports after the command."""
+    """The report of the device after the command."""
 
     node: int
     device: str
@@ -27,7 +27,7 @@ class SwitchState(TypedDict):
 
 
 class ThermostatState(TypedDict):
-    """What the thermostat reports after the command."""
+    """The report of the thermostat after the command."""
 
     node: int
     device: str
@@ -39,7 +39,7 @@ class ThermostatState(TypedDict):
 
 
 class SwitchArgs(ToolArguments):
-    """What switch takes."""
+    """Arguments of switch."""
 
     device: Device
     on: bool = Field(description="true for on, false for off")
@@ -47,7 +47,7 @@ class SwitchArgs(ToolArguments):
 
 
 class DimArgs(ToolArguments):
-    """What dim takes."""
+    """Arguments of dim."""
 
     device: Device
     level: Annotated[int, NoBoolean] = Field(ge=0, le=100, description="Percent: 0 is off, 100 is full")
@@ -58,7 +58,7 @@ class DimArgs(ToolArguments):
 
 
 class SetTemperatureArgs(ToolArguments):
-    """What set_temperature takes."""
+    """Arguments of set_temperature."""
 
     device: Device
     temperature: Annotated[float, NoBoolean] = Field(description="In the thermostat's own unit, or in `unit`")
@@ -70,7 +70,7 @@ class SetTemperatureArgs(ToolArguments):
 
 
 class SetModeArgs(ToolArguments):
-    """What set_mode takes."""
+    """Arguments of set_mode."""
 
     device: Device
     mode: str = Field(max_length=100, description="Name of a mode that the thermostat has, such as Heat or Off")

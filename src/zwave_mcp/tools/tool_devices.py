@@ -1,4 +1,4 @@
-"""Tools that look: the devices, one device's values, what the sensors say, and the network's health."""
+"""Tools that only look: the devices, one device's values, the sensors, and the network's health."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DeviceValues(TypedDict):
 
 
 class Reading(TypedDict):
-    """What one sensor says; `status` is that of the device."""
+    """One reading of a sensor; `status` is that of the device."""
 
     node: int
     device: str
@@ -48,7 +48,7 @@ class Reading(TypedDict):
 
 
 class Pinged(TypedDict):
-    """Whether a device answered."""
+    """The answer of a device, or that there was none."""
 
     node: int
     device: str
@@ -57,21 +57,21 @@ class Pinged(TypedDict):
 
 
 class DevicesArgs(ToolArguments):
-    """What devices takes."""
+    """Arguments of devices."""
 
     search: str = Field(default="", max_length=200, description="Only devices with these words in name or place")
     ability: str = Field(default="", max_length=50, description="Only devices that are a switch, dimmer, lock, …")
 
 
 class DeviceArgs(ToolArguments):
-    """What device takes."""
+    """Arguments of device."""
 
     device: Device
     everything: bool = Field(default=False, description="Also the configuration and the inventory of the device")
 
 
 class SensorsArgs(ToolArguments):
-    """What sensors takes."""
+    """Arguments of sensors."""
 
     device: Annotated[str | int | None, NoBoolean] = Field(
         default=None, description=f"{WHICH_DEVICE}; all devices where left out"
@@ -150,7 +150,7 @@ async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading
 
 @ToolArguments.declare
 async def health(args: NoArgs, ctx: Context[House]) -> Result[Health]:
-    """Tell the state of the Z-Wave network: connection, driver, controller, statistics, dead and sleeping devices."""
+    """Report the state of the Z-Wave network: connection, driver, controller, statistics, dead and sleeping devices."""
     network = house_of(ctx).network
     await network.finish_first_attempt()
     return Result.ok(describe_health(network))
@@ -158,7 +158,7 @@ async def health(args: NoArgs, ctx: Context[House]) -> Result[Health]:
 
 @ToolArguments.declare
 async def refresh(args: OneDeviceArgs, ctx: Context[House]) -> Result[DeviceValues]:
-    """Ask a Z-Wave device for all its values anew, over the radio; takes seconds, so only where they look wrong."""
+    """Ask a Z-Wave device for all its values again, over the radio; slow, so use it only if they look wrong."""
 
     async def work() -> Result[DeviceValues]:
         house = house_of(ctx)

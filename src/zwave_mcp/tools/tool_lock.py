@@ -15,7 +15,7 @@ from zwave_mcp.locks import build_lock
 
 
 class LockState(TypedDict):
-    """What the lock reports after the command."""
+    """The report of the lock after the command."""
 
     node: int
     device: str
@@ -24,7 +24,7 @@ class LockState(TypedDict):
 
 
 class LockArgs(ToolArguments):
-    """What lock and unlock take."""
+    """Arguments of lock and unlock."""
 
     device: Device
     endpoint: Endpoint
