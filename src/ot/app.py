@@ -51,7 +51,7 @@ from ot.workers.host import WorkerHost
 from ot.workers.pool import open_worker_pool
 
 if TYPE_CHECKING:
-    from ot.ai.tool_loop import ToolLoop
+    from ot.ai import ToolLoop
 
 BUILT_IN_PACKS = "ot_tools"
 AFTER_START = 0.2  # seconds
@@ -185,7 +185,7 @@ async def open_assistant(
 
     Raises MissingExtraError or ConfigError where it could never answer.
     """
-    from ot.ai.clients import build_client  # a server needs none of it
+    from ot.ai import build_client  # a server needs none of it
 
     client = build_client(app.executor, settings or app.config.ai, loaded.secrets, caller=caller)
     async with client:

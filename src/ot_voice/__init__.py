@@ -1,1 +1,82 @@
 """The assistant that listens: audio in, speech found and recognised, an AI client asked, its answer spoken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from ot_voice.background_transcriber import Answers, BackgroundTranscriber
+    from ot_voice.events import (
+        AnswerEnded,
+        Answering,
+        Dropped,
+        Failed,
+        Heard,
+        Interrupted,
+        NotUnderstood,
+        SpeechBegan,
+        Spoken,
+        VoiceEvent,
+        WakeWordHeard,
+    )
+    from ot_voice.listening import open_listening
+    from ot_voice.microphone import MicrophoneSource
+    from ot_voice.players import FolderPlayer, Player, find_player
+    from ot_voice.recognisers import Recogniser, Transcript
+    from ot_voice.sources import AudioSource, PcmSource, WavSource
+    from ot_voice.speech import Speaker
+else:  # A helper process imports one engine of this package, and nothing else of it.
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "background_transcriber": ["Answers", "BackgroundTranscriber"],
+            "events": [
+                "AnswerEnded",
+                "Answering",
+                "Dropped",
+                "Failed",
+                "Heard",
+                "Interrupted",
+                "NotUnderstood",
+                "SpeechBegan",
+                "Spoken",
+                "VoiceEvent",
+                "WakeWordHeard",
+            ],
+            "listening": ["open_listening"],
+            "microphone": ["MicrophoneSource"],
+            "players": ["FolderPlayer", "Player", "find_player"],
+            "recognisers": ["Recogniser", "Transcript"],
+            "sources": ["AudioSource", "PcmSource", "WavSource"],
+            "speech": ["Speaker"],
+        },
+    )
+
+__all__ = [
+    "AnswerEnded",
+    "Answering",
+    "Answers",
+    "AudioSource",
+    "BackgroundTranscriber",
+    "Dropped",
+    "Failed",
+    "FolderPlayer",
+    "Heard",
+    "Interrupted",
+    "MicrophoneSource",
+    "NotUnderstood",
+    "PcmSource",
+    "Player",
+    "Recogniser",
+    "Speaker",
+    "SpeechBegan",
+    "Spoken",
+    "Transcript",
+    "VoiceEvent",
+    "WakeWordHeard",
+    "WavSource",
+    "find_player",
+    "open_listening",
+]

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from ot.ai.events import Event, Retrying, TextDelta, ToolStarted
+from ot.ai import Event, Retrying, TextDelta, ToolStarted
 from ot.errors import VoiceError
 from ot.execution.wording import word_error
 from ot_voice.events import Answering, Failed, Spoken, VoiceEvent

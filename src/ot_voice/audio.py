@@ -1,4 +1,4 @@
-"""Audio as every part of the voice takes it: 16-bit little-endian samples, 16,000 a second, one channel."""
+"""The one form of audio in this package: 16-bit little-endian samples, 16,000 per second, one channel."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ BLOCK = 512 * SAMPLE  # bytes that speech detection looks at: 32 ms
 
 
 def seconds_of(size: int) -> float:
-    """How long so many bytes sound."""
+    """Return how many seconds so many bytes last."""
     return size / (RATE * SAMPLE)
 
 
 def bytes_of(seconds: float) -> int:
-    """How many bytes sound so long, in whole samples."""
+    """Return how many bytes last so long, in whole samples."""
     return int(seconds * RATE) * SAMPLE
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """What somebody said without a longer pause; `start` and `end` are seconds since listening began."""
+    """Speech without a longer pause; `start` and `end` are seconds since listening began."""
 
     audio: bytes
     start: float

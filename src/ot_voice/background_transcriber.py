@@ -16,7 +16,7 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from ot.ai.events import Event
+from ot.ai import Event
 from ot.config.models import VoiceSettings
 from ot.errors import OneToolError
 from ot.execution.wording import word_error
@@ -35,7 +35,7 @@ _LONGEST_PREPARATION = 180.0  # seconds
 
 
 class Answers(Protocol):
-    """What answers: an AI client on a ToolExecutor. Closing or cancelling a reply stops it and its calls of tools."""
+    """Whoever answers: an AI client on a ToolExecutor. Closing or cancelling a reply stops it and its tool calls."""
 
     def reply(self, text: str) -> AsyncIterator[Event]: ...
 
@@ -98,7 +98,7 @@ class BackgroundTranscriber:
         return await self._tasks.__aexit__(kind, error, traceback)
 
     async def finished(self) -> None:
-        """Wait until the source has ended and everything heard is answered; raises VoiceError where it broke off."""
+        """Wait until the source has ended and everything heard is answered; raises VoiceError if it broke off."""
         await self._ended.wait()
         if self._failure is not None:
             raise self._failure
@@ -109,7 +109,7 @@ class BackgroundTranscriber:
             self._answer.stop()
 
     async def _prepare(self) -> None:
-        """Load models before they are needed; what fails here fails again, and is told, when it is needed."""
+        """Load models before they are needed; a failure is reported when they are."""
         try:
             with anyio.fail_after(_LONGEST_PREPARATION):
                 await self._recogniser.prepare()
@@ -165,7 +165,7 @@ class BackgroundTranscriber:
             self._ended.set()
 
     async def _recognise(self, utterance: Utterance) -> Transcript | None:
-        """The words of an utterance; None where the recogniser failed, which is told."""
+        """Return the words of an utterance; None if the recogniser failed, which is reported."""
         await self._prepared.wait()  # loading is not part of the limit: on a busy machine it may take longer
         limit = self._settings.recognition_timeout
         with LogSpan("voice.recognise", seconds=round(utterance.seconds, 2)) as span:

@@ -1,4 +1,4 @@
-"""The ear: audio in; out come the moments that matter: speech began, the wake word, a whole utterance."""
+"""The ear: turns audio into the moments that matter: speech began, the wake word, a whole utterance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEPT = 0.25  # seconds before the wake word is reported in which the command ma
 
 
 class Waker(Protocol):
-    """Whatever hears a wake word."""
+    """A detector of a wake word."""
 
     name: str
 
@@ -60,7 +60,7 @@ class Ear:
         return list(self._hear(block))
 
     def finish(self) -> list[Sound]:
-        """The source has ended."""
+        """End the stream; return what was still being said."""
         return list(self._attend(self._segmenter.finish()))
 
     def close(self) -> None:

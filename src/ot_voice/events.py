@@ -1,10 +1,10 @@
-"""What happens while somebody speaks with the assistant, for whoever shows it."""
+"""The events of a spoken conversation, for whoever shows them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ot.ai.events import Event
+from ot.ai import Event
 from ot_voice.ear import WakeWordHeard
 from ot_voice.vad import SpeechBegan
 
@@ -48,7 +48,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """Something that the AI client does."""
+    """An event of the AI client."""
 
     event: Event
 

@@ -13,14 +13,14 @@ MOST_WORDS = 6  # of one name
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What can be spoken of: devices (and rooms) by the names people gave them, tools as `pack.tool`."""
+    """The names that can be spoken: devices (and rooms) as people call them, tools as `pack.tool`."""
 
     devices: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
 
 
 def spoken_names(names: Iterable[str]) -> dict[str, str]:
-    """Names by the words that are said for them, the first of two that are said alike; without those nobody can say."""
+    """Return names by their spoken words: the first of two that sound alike, and none that nobody can say."""
     spoken: dict[str, str] = {}
     for name in names:
         form = spoken_form(name)

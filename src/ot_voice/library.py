@@ -1,4 +1,4 @@
-"""Libraries of the extra `voice`, loaded when they are first used: who does not listen never pays for them."""
+"""The libraries of the extra `voice`, loaded on first use, so that only those who listen pay for them."""
 
 from __future__ import annotations
 

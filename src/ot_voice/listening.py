@@ -56,13 +56,13 @@ async def open_listening(
 
 
 def build_ear(settings: VoiceSettings) -> Ear:
-    """Speech detection, and the wake word where one is set; raises VoiceError."""
+    """Build speech detection, and the wake word if one is set; raises VoiceError."""
     waker = WakeWord(settings.wake_word, threshold=settings.wake_threshold) if settings.wake_word else None
     return Ear(SileroDetector(), settings.vad, waker=waker, window=settings.wake_window)
 
 
 def build_recogniser(host: IsolateHost, names: LiveNames, settings: VoiceSettings) -> Recogniser:
-    """The engine, with the grammar beside it where a second opinion is wanted; raises MissingVoiceError."""
+    """Build the engine, with the grammar beside it if a second opinion is wanted; raises MissingVoiceError."""
     grammar = GrammarRecogniser(host, names)
     if settings.engine == "grammar":
         grammar.require()

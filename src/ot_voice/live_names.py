@@ -1,4 +1,4 @@
-"""The names that can be spoken of right now: every tool, and the devices that configured tools tell of."""
+"""The names that can be spoken right now: every tool, and the devices that configured tools list."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SOON = 15.0  # the same while a server that tells of devices is away
 
 
 class LiveNames:
-    """Asked often and answered from memory; `keep_fresh`, a task, looks again from time to time.
+    """The current names, answered from memory; the task `keep_fresh` looks again from time to time.
 
     `catch_up` waits for servers that a text names for as long as they are being connected: a command that is heard
     before its device has a name would be taken for another one.
@@ -74,7 +74,7 @@ class LiveNames:
 
 
 def find_names(value: object) -> Iterator[str]:
-    """Names in what a tool gave: a list of texts, or of entries with `name` and perhaps `location`; in an envelope too.
+    """Yield the names in a tool's result: a list of texts, or of entries with `name` and perhaps `location`.
 
     A device is spoken of by its name, or by its place and name; a place alone is a name too ("how warm is the attic").
     """

@@ -22,7 +22,7 @@ _BLOCK = 0.04  # seconds
 
 
 class MicrophoneSource:
-    """A device by name or number, the system's default without one; at whatever rate it has."""
+    """A microphone by name or number, or the system's default, at whatever rate it has."""
 
     live = True
 

@@ -1,4 +1,4 @@
-"""Where spoken sound goes: a device of this machine, or files where there is none."""
+"""Players of spoken sound: a device of this machine, or files where there is none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEAD = 44  # bytes before the samples in the WAVs that we write
 
 
 class Player(Protocol):
-    """Whatever lets a WAV be heard, or keeps it."""
+    """A player or keeper of WAV files."""
 
     async def play(self, wav: bytes) -> None:
         """Play it, and return at its end; cancelled, it is silent at once. Raises VoiceError."""
@@ -90,7 +90,7 @@ class FolderPlayer:
 
 
 def find_player() -> Player | None:
-    """What can be heard on this machine; None where nothing can."""
+    """Return a player that can be heard on this machine; None if there is none."""
     try:
         sounddevice = load_library("sounddevice")
         sounddevice.query_devices(kind="output")

@@ -1,4 +1,4 @@
-"""How a word is said that no dictionary has: espeak-ng's phonemes, written in the ARPAbet of the acoustic model."""
+"""The pronunciation of words that no dictionary has: espeak-ng's phonemes in the acoustic model's ARPAbet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIGN = re.compile("|".join(sorted(map(re.escape, _PHONES), key=len, reverse=Tru
 
 
 def pronounce(words: Sequence[str], *, program: str = "espeak-ng") -> dict[str, str]:
-    """ARPAbet for each word that can be said; nothing where espeak-ng is not installed. Blocking."""
+    """Return ARPAbet for each word that can be said; nothing if espeak-ng is not installed. Blocking."""
     path = shutil.which(program)
     if path is None or not words:
         return {}
@@ -45,5 +45,5 @@ def pronounce(words: Sequence[str], *, program: str = "espeak-ng") -> dict[str, 
 
 
 def to_arpabet(ipa: str) -> str:
-    """Phonemes of the International Phonetic Alphabet as ARPAbet; marks of stress and length are left out."""
+    """Translate IPA phonemes to ARPAbet, without marks of stress and length."""
     return " ".join(_PHONES[sign] for sign in _SIGN.findall(ipa))

@@ -26,7 +26,7 @@ _SHORTEST = bytes_of(0.1)  # no word is shorter, and engines fail on nothing
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was heard; `confidence` is from 0 to 1, or None where the engine does not say."""
+    """The words of an utterance; `confidence` is from 0 to 1, or None if the engine does not say."""
 
     text: str
     engine: str
@@ -34,14 +34,14 @@ class Transcript:
 
 
 class Recogniser(Protocol):
-    """Whatever turns speech into words; cancelled, it has stopped."""
+    """Turns speech into words; once cancelled, it has stopped."""
 
     async def prepare(self) -> None:
         """Load what takes time; may be called beside `transcribe`, or never."""
         ...
 
     async def transcribe(self, audio: bytes) -> Transcript:
-        """Words for one utterance, 16-bit samples at 16 kHz; an empty text where there are none."""
+        """Return the words of one utterance, 16-bit samples at 16 kHz; an empty text if there are none."""
         ...
 
 
@@ -58,7 +58,7 @@ class IsolatedRecogniser:
         self._one_at_a_time = anyio.Lock()  # a second call would load the model a second time, in another process
 
     def require(self) -> None:
-        """Raises MissingVoiceError where the library is not installed."""
+        """Raise MissingVoiceError if the library is not installed."""
         if importlib.util.find_spec(self._library) is None:
             raise MissingVoiceError(self._library, "not installed", package=self.package)
 
@@ -140,7 +140,7 @@ class GrammarRecogniser(IsolatedRecogniser):
 
 
 def confidence_of(margin: float) -> float:
-    """The margin of a command as a probability.
+    """Return the margin of a command as a probability.
 
     A half lies where the commands and the other sentences that we generated were equally far away.
     """

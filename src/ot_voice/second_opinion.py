@@ -30,7 +30,7 @@ _WEIGHT = 20.0  # of agreement: one tenth more of it counts as much as two logit
 
 
 class SecondOpinion:
-    """A recogniser that asks two others at once; where one fails, the other's word stands."""
+    """A recogniser that asks two others at once; if one fails, the other's word stands."""
 
     def __init__(self, free: Recogniser, commands: Recogniser) -> None:
         self._free = free
@@ -84,7 +84,7 @@ class SecondOpinion:
 
 
 def choose(free: Transcript, command: Transcript) -> Transcript:
-    """The command where the evidence is for it, else the free text; confidence is what the evidence says."""
+    """Return the command if the evidence is for it, else the free text; confidence is what the evidence says."""
     if not command.text:
         return free
     evidence = _logit(command.confidence or 0.0)
@@ -96,14 +96,14 @@ def choose(free: Transcript, command: Transcript) -> Transcript:
 
 
 def agreement(one: str, other: str) -> float:
-    """How many of the letters of two texts are the same, in order, from 0 to 1; spaces do not count."""
+    """Return the share of letters that two texts have in common, in order, from 0 to 1; spaces do not count."""
     first, second = (spoken_form(text).replace(" ", "") for text in (one, other))
     total = len(first) + len(second)
     return 2 * _common_letters(first, second) / total if total else 1.0
 
 
 def _common_letters(first: str, second: str) -> int:
-    """The length of the longest common subsequence; texts are short."""
+    """Return the length of the longest common subsequence; the texts are short."""
     row = [0] * (len(second) + 1)
     for letter in first:
         above = 0

@@ -1,4 +1,4 @@
-"""Where audio comes from: a WAV file, raw samples on a descriptor such as stdin, or the microphone.
+"""Sources of audio: a WAV file, or raw samples on a descriptor such as stdin.
 
 A source that is *live* does not wait for anybody: what is not heard in time is gone. A file waits.
 """

@@ -1,4 +1,4 @@
-"""Speaking: espeak-ng makes the sound, a player lets it be heard; stopped, both have ended."""
+"""Speaking: espeak-ng makes the sound, a player plays it; once stopped, both have ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ot_voice.wav import read_samples, write_wav
 
 
 class Speaker(Protocol):
-    """Whatever can say a sentence."""
+    """Says sentences."""
 
     async def say(self, sentence: str) -> None:
         """Say it, and return when it has been said; cancelled, it is silent at once. Raises VoiceError."""
@@ -34,7 +34,7 @@ class EspeakSpeaker:
         await self._player.play(await self.synthesise(sentence))
 
     async def synthesise(self, sentence: str) -> bytes:
-        """The sentence as a WAV file in the form that all of this package uses."""
+        """Return the sentence as a WAV file in this package's one form."""
         path = shutil.which(self._program)
         if path is None:
             raise VoiceError(
@@ -50,7 +50,7 @@ class EspeakSpeaker:
 
 
 def _in_our_form(wav: bytes, name: str) -> bytes:
-    """Streamed WAVs have no true length in their head; ours do."""
+    """Return a streamed WAV, whose head has no true length, as one that has."""
     audio = b""
     resampler = None
     for form, samples in read_samples(io.BytesIO(wav), name):

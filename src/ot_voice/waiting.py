@@ -19,7 +19,7 @@ class WaitingUtterances:
         self._closed = False
 
     def put(self, utterance: Utterance) -> Utterance | None:
-        """Add one; gives back the oldest where there were too many."""
+        """Add one; return the oldest if there were too many."""
         dropped = self._items.popleft() if len(self._items) >= self._limit else None
         self._items.append(utterance)
         self._notify()
@@ -31,7 +31,7 @@ class WaitingUtterances:
             await self._changed.wait()
 
     async def take(self) -> Utterance | None:
-        """The oldest; None when there are no more to come."""
+        """Take the oldest; None when no more will come."""
         while not self._items:
             if self._closed:
                 return None

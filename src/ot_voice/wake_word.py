@@ -9,7 +9,7 @@ _LIBRARY = "pyopen_wakeword"
 
 
 class WakeWord:
-    """One wake word by the name of its model, such as "hey_jarvis"; raises VoiceError for one that there is not."""
+    """One wake word by the name of its model, such as "hey_jarvis"; raises VoiceError for an unknown one."""
 
     def __init__(self, name: str, *, threshold: float = 0.5) -> None:
         library = load_library(_LIBRARY)
@@ -22,7 +22,7 @@ class WakeWord:
         self._model = library.OpenWakeWord.from_builtin(known[self.name])
 
     def heard_in(self, block: bytes) -> bool:
-        """Whether the word has just been said; it is told about 0.15 to 0.4 s after its end."""
+        """True if the word has just been said, about 0.15 to 0.4 s after its end."""
         heard = False
         for features in self._features.process_streaming(block):
             for probability in self._model.process_streaming(features):

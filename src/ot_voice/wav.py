@@ -1,4 +1,4 @@
-"""WAV files, as they are found in the world: any rate, width and number of channels, often cut short.
+"""WAV files as they occur in practice: any rate, width and number of channels, often cut short.
 
 The standard library reads neither float samples nor the extensible format that recorders write, and believes a length
 that a program which streams its output could not know.
@@ -32,7 +32,7 @@ _UNKNOWN_LENGTH = 0x7FFFF000  # and above: what programs write that do not know 
 
 @dataclass(frozen=True, slots=True)
 class WavFormat:
-    """How the samples of one file are written."""
+    """The format of one file's samples."""
 
     kind: int
     channels: int
@@ -61,7 +61,7 @@ def read_samples(stream: BinaryIO, name: str, *, frames: int = 4096) -> Iterator
 
 
 def write_wav(audio: bytes, *, rate: int = RATE) -> bytes:
-    """16-bit samples of one channel as a WAV file."""
+    """Return 16-bit samples of one channel as a WAV file."""
     head = _HEADER.pack(
         b"RIFF", 36 + len(audio), b"WAVE", b"fmt ", 16, PCM, 1, rate, rate * 2, 2, 16, b"data", len(audio)
     )
@@ -88,7 +88,7 @@ def _read_head(stream: BinaryIO, name: str) -> tuple[WavFormat, int]:
 
 
 def _read_chunk(stream: BinaryIO, size: int) -> bytes:
-    """The first bytes of a chunk, which is skipped whole, however long it claims to be; chunks have even lengths."""
+    """Return the first bytes of a chunk and skip the rest, however long it claims to be; chunks have even lengths."""
     content = stream.read(min(size, 64))
     left = size + size % 2 - len(content)
     while left > 0 and (skipped := stream.read(min(left, 65536))):

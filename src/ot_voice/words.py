@@ -1,4 +1,4 @@
-"""Text as the words that somebody says: names of devices, what recognisers wrote, numbers."""
+"""Text as spoken words: names of devices, what recognisers wrote, numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+")
 
 
 def say_number(number: int) -> str:
-    """A number in words, up to 999; beyond that digit by digit."""
+    """Return a number in words, up to 999; beyond that, digit by digit."""
     if number < 20:
         return _SMALL[number]
     if number < 100:
@@ -27,7 +27,7 @@ def say_number(number: int) -> str:
 
 
 def spoken_form(text: str) -> str:
-    """The words of a text in small letters, without signs: "Bed-room Lamp 2" and "bed room lamp two" are the same.
+    """Return the words of a text in lower case, without signs: "Bed-room Lamp 2" and "bed room lamp two" are the same.
 
     Whatever the text, the outcome is letters, apostrophes and single spaces.
     """

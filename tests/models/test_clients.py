@@ -198,7 +198,7 @@ async def test_a_provider_that_stays_broken_is_given_up(provider: str, fault: st
     assert caught.value.attempts in (1, 3)  # a provider may ask for more patience than anybody has
 
 
-async def test_an_answer_that_breaks_off_begins_anew_and_says_so(provider: str, server: ScriptedServer) -> None:
+async def test_an_answer_that_breaks_off_starts_over_and_says_so(provider: str, server: ScriptedServer) -> None:
     text = "one two three four five six seven"
     server.answer({"sequenceIndex": 0}, {"content": text}, truncateAfterChunks=5, latency=10)
     server.answer({}, {"content": text})

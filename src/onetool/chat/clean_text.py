@@ -1,4 +1,4 @@
-"""Text that a terminal can be given: what a model or a tool wrote must not move the cursor, or hide anything."""
+"""Text that is safe to print: nothing that a model or a tool wrote may move the cursor or hide anything."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u20
 
 
 def clean(text: str) -> str:
-    """The text with a visible mark in the place of each character that acts on the terminal."""
+    """Replace each character that acts on the terminal by a visible mark."""
     return _HARMFUL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, width: int) -> str:
-    """The beginning of a text, on one line of at most so many characters."""
+    """Return the beginning of a text, on one line of at most `width` characters."""
     line = " ".join(clean(text[: width * 8]).split())
     return line if len(line) <= width and len(text) <= width * 8 else f"{line[: max(width - 1, 0)]}…"
 
 
 def show_call(name: str, arguments: Mapping[str, Json], width: int) -> str:
-    """A call as one line of code."""
+    """Return a call as one line of code."""
     shown = ", ".join(f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in arguments.items())
     return one_line(f"{name}({shown})", width)
 
 
 def show_seconds(seconds: float) -> str:
-    """How long something took, in a unit that fits."""
+    """Return a duration in a unit that fits."""
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -1,4 +1,4 @@
-"""What a person can say to the program itself: words that begin with a slash."""
+"""The commands of the chat itself: words that begin with a slash."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from onetool.chat.clean_text import one_line
 from onetool.chat.conversation import Conversation
-from ot.ai.models.failover import Totals
-from ot.ai.tool_loop import ToolLoop
+from ot.ai import ToolLoop, Totals
 
 HELP = """\
 /help    show this
@@ -23,7 +22,7 @@ class Leaving(Exception):  # noqa: N818 - a wish, not an error
 
 
 def obey(words: str, conversation: Conversation, say: Callable[[str], None]) -> None:
-    """Do what a command says; an unknown one is explained."""
+    """Carry out a command; explain an unknown one."""
     name = words.split(maxsplit=1)[0].lower()
     match name:
         case "/help" | "/?":
@@ -49,7 +48,7 @@ def _list_tools(client: ToolLoop) -> str:
 
 
 def word_totals(totals: dict[tuple[str, str], Totals]) -> str:
-    """One line for each model that was asked."""
+    """Return one line for each model that was asked."""
     lines = []
     for (provider, model), total in totals.items():
         cost = f"${total.cost:.4f}" if total.cost is not None else "no price is known (ai.prices)"

@@ -15,8 +15,7 @@ from typing import TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from ot.ai.events import Event
-from ot.ai.tool_loop import ToolLoop
+from ot.ai import Event, ToolLoop
 from ot.app import open_app, open_assistant
 from ot.caller import Caller
 from ot.config.loader import LoadedConfig
@@ -43,7 +42,7 @@ class _End:
 
 
 class Conversation:
-    """What the main thread knows of the assistant."""
+    """The assistant as the main thread sees it."""
 
     def __init__(self, portal: BlockingPortal, client: ToolLoop, desk: _Desk) -> None:
         self._portal = portal
@@ -51,7 +50,7 @@ class Conversation:
         self._desk = desk
 
     def reply(self, text: str) -> Generator[Event | Question | None]:
-        """What happens while the model answers; closing this, or a KeyboardInterrupt in it, stops the answer.
+        """Yield what happens while the model answers; closing this, or a KeyboardInterrupt in it, stops the answer.
 
         None comes in every moment in which nothing happens. It is over when the calls that were being made have ended.
         Raises ModelError.
@@ -81,7 +80,7 @@ class Conversation:
 
 
 def _next(happenings: SimpleQueue[Event | Question | _End]) -> Event | Question | _End | None:
-    """What happens next, or None after a moment: a Ctrl-C in the instant before a wait begins is seen after it only."""
+    """Return the next event, or None after a moment: a Ctrl-C just before a wait begins is seen only after it."""
     try:
         return happenings.get(timeout=MOMENT)
     except Empty:
@@ -89,7 +88,7 @@ def _next(happenings: SimpleQueue[Event | Question | _End]) -> Event | Question 
 
 
 def _wait_for_end(happenings: SimpleQueue[Event | Question | _End]) -> None:
-    """Calls are being stopped; whoever presses Ctrl-C again does not make that faster."""
+    """Wait until the calls have stopped; pressing Ctrl-C again does not make that faster."""
     while True:
         try:
             item = _next(happenings)
@@ -109,7 +108,7 @@ class _Desk:
         self._one_at_a_time = asyncio.Lock()
 
     def open(self) -> SimpleQueue[Event | Question | _End]:
-        """A queue for the next answer."""
+        """Return a queue for the next answer."""
         self._happenings = SimpleQueue()
         return self._happenings
 

@@ -1,4 +1,4 @@
-"""What a person sees of an answer, behind one interface: a live terminal, or plain text for a pipe."""
+"""Displays of an answer behind one interface: a live terminal, or plain text for a pipe."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from typing import Protocol, TextIO
 
 from onetool.chat.clean_text import one_line, show_call, show_seconds
-from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted
+from ot.ai import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted
 
 NOTES = {
     "length": "The answer met its limit of tokens (ai.max_tokens).",
@@ -16,7 +16,7 @@ NOTES = {
 
 
 class Display(Protocol):
-    """Shows one answer after the other."""
+    """Shows answers, one after another."""
 
     def begin(self) -> None: ...
     def show(self, event: Event) -> None: ...
@@ -85,7 +85,7 @@ class PlainDisplay:
 
 
 def describe_end(event: ToolEnded, call: ToolStarted | None, width: int) -> str:
-    """One line about a call that has ended."""
+    """Return one line about a call that has ended."""
     mark = "✓" if event.ok else "✗"
     time = show_seconds(event.seconds)
     shown = show_call(event.name, call.arguments if call else {}, max(width - len(time) - 6, 20))
@@ -94,8 +94,8 @@ def describe_end(event: ToolEnded, call: ToolStarted | None, width: int) -> str:
 
 
 def describe_retry(event: Retrying) -> str:
-    """One line about a provider that did not answer."""
+    """Return one line about a provider that did not answer."""
     reason = one_line(event.reason, 200)
     then = f"asking {event.provider} instead" if event.provider else f"asking again in {show_seconds(event.seconds)}"
-    void = "; the answer begins anew" if event.withdrawn else ""
+    void = "; the answer starts over" if event.withdrawn else ""
     return f"! {reason}; {then}{void}"

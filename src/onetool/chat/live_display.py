@@ -19,14 +19,14 @@ from rich.text import Text
 from onetool.chat.clean_text import clean, show_call, show_seconds
 from onetool.chat.display import NOTES, describe_end, describe_retry
 from onetool.chat.markdown_blocks import MarkdownBlocks
-from ot.ai.events import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted
+from ot.ai import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted
 
 _INTERVAL = 0.08  # seconds between two drawings
 _SPARE_LINES = 2
 
 
 class LiveDisplay:
-    """Draws one answer after the other."""
+    """Draws answers, one after another."""
 
     def __init__(self, console: Console, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
@@ -100,7 +100,7 @@ class LiveDisplay:
             self._console.print(Text(note, style="yellow"))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """What may still change, cut to what the screen can hold."""
+        """Draw what may still change, cut to what fits on the screen."""
         room = max(console.height - _SPARE_LINES - len(self._running), 1)
         if self._blocks.open.strip():
             lines = console.render_lines(_lay_out(self._blocks.open), options, pad=False)

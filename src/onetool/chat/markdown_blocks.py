@@ -8,14 +8,14 @@ LONGEST_BLOCK = 20_000  # characters; a longer one is not laid out again with ev
 
 
 class MarkdownBlocks:
-    """Takes text in pieces. Whatever stands before the last block cannot change any more."""
+    """Markdown that arrives in pieces. Whatever stands before the last block can no longer change."""
 
     def __init__(self) -> None:
         self._parser = MarkdownIt().enable("table")
         self.open = ""  # the block that is still being written
 
     def feed(self, text: str) -> str:
-        """Take a piece; gives what became settled by it, which may be nothing."""
+        """Add a piece; return what it settled, which may be nothing."""
         self.open += text
         if "\n" not in text:
             return ""
@@ -29,10 +29,10 @@ class MarkdownBlocks:
 
     @property
     def too_long(self) -> bool:
-        """Whether the open block has become one that is better printed as it is."""
+        """True if the open block is now better printed as it is."""
         return len(self.open) > LONGEST_BLOCK
 
     def end(self) -> str:
-        """Nothing more comes: the rest."""
+        """Return the rest; nothing more comes."""
         rest, self.open = self.open, ""
         return rest

@@ -1,4 +1,4 @@
-"""What a person types: with editing, history, several lines, and a way out. Importing this loads prompt_toolkit.
+"""The prompt: editing, history, several lines, and a way out. Importing this loads prompt_toolkit.
 
 The terminal is raw while a line is typed, so Ctrl-C is a key like any other and none is lost, however early it comes.
 """
@@ -79,7 +79,7 @@ class Prompt:
 
 
 def _bindings() -> KeyBindings:
-    """A line that ends with a backslash goes on; any other is the end, wherever the cursor stands."""
+    """Bind Enter: after a backslash at the end the text goes on, otherwise it is complete."""
     bindings = KeyBindings()
 
     @bindings.add("enter")
@@ -94,7 +94,7 @@ def _bindings() -> KeyBindings:
 
 
 class _FileHistory(History):
-    """What was typed, as it was typed: a line that ends with a backslash goes on in the next one.
+    """A history file of lines as they were typed: one that ends with a backslash goes on in the next.
 
     It is written at once, so that it survives a window that is closed.
     """

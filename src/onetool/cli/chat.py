@@ -15,7 +15,7 @@ from onetool.chat.display import Display, PlainDisplay
 from onetool.cli import FAILED, INTERRUPTED, OK, USAGE
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
-from ot.ai.tool_loop import ToolLoop
+from ot.ai import ToolLoop
 from ot.app import launch
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings
@@ -51,7 +51,7 @@ def main(options: Namespace) -> int:
 
 
 def choose(settings: AiSettings, provider: str | None, model: str | None) -> AiSettings:
-    """The settings with what the command line says instead."""
+    """Return the settings with the changes that the command line asks for."""
     provider = provider or settings.provider
     changes: dict[str, object] = {"provider": provider}
     if settings.failover == provider:
@@ -62,7 +62,7 @@ def choose(settings: AiSettings, provider: str | None, model: str | None) -> AiS
 
 
 def _answer_once(conversation: Conversation) -> int:
-    """All of stdin is one question; its answer is stdout, and nothing else is."""
+    """Answer one question, which is all of stdin; only its answer goes to stdout."""
     try:
         text = sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
@@ -106,7 +106,7 @@ def _talk(conversation: Conversation, loaded: LoadedConfig) -> int:
 
 
 def greet(client: ToolLoop) -> str:
-    """Who is there, with how many tools."""
+    """Return the first line: who answers, with how many tools."""
     count = len(client.offered())
     tools = "1 tool" if count == 1 else f"{count} tools"
     return f"{client.model.provider} {client.model.name}, {tools}. /help shows commands."
@@ -128,7 +128,7 @@ def _show(conversation: Conversation, text: str, display: Display, prompt: Promp
 
 
 def _open_display() -> tuple[Display, Callable[[str], None]]:
-    """What suits stdout, and a way to write a line beside it."""
+    """Return a display that suits stdout, and a way to write lines beside it."""
     if not sys.stdout.isatty():
         return PlainDisplay(), complain
     from rich.console import Console

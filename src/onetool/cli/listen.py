@@ -24,22 +24,26 @@ from ot.config.providers import find_providers
 from ot.errors import ModelError, VoiceError
 from ot.execution.wording import word_error
 from ot.kernel.zygote_process import ZygoteProcess
-from ot_voice.background_transcriber import BackgroundTranscriber
-from ot_voice.events import (
+from ot_voice import (
     AnswerEnded,
     Answering,
+    AudioSource,
+    BackgroundTranscriber,
     Dropped,
     Failed,
+    FolderPlayer,
     Heard,
     Interrupted,
+    MicrophoneSource,
     NotUnderstood,
+    PcmSource,
+    Player,
     VoiceEvent,
     WakeWordHeard,
+    WavSource,
+    find_player,
+    open_listening,
 )
-from ot_voice.listening import open_listening
-from ot_voice.microphone import MicrophoneSource
-from ot_voice.players import FolderPlayer, Player, find_player
-from ot_voice.sources import AudioSource, PcmSource, WavSource
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -22,7 +22,7 @@ from ot.stats.recorder import Recorder
 def build_client(
     executor: ToolExecutor, settings: AiSettings, secrets: Secrets, *, caller: Caller = NOBODY
 ) -> ToolLoop:
-    """Begin a conversation; raises MissingExtraError or ConfigError where its model could never answer."""
+    """Begin a conversation; raises MissingExtraError or ConfigError if its model could never answer."""
     keys = {provider.name: secrets.get(provider.secret) or "" for provider in find_providers().values()}
     for key in keys.values():
         executor.redactor.learn(key)
@@ -42,7 +42,7 @@ def client_class(provider: str) -> type[ToolLoop]:
 def build_model(settings: AiSettings, name: str, *, api_key: str = "", chosen_by: str = "ai.provider") -> Model:
     """Return the model of a provider that the settings name; its library is loaded with the first request.
 
-    `chosen_by` is the setting that asks for it. Raises MissingExtraError or ConfigError where it could never answer.
+    `chosen_by` is the setting that asks for it. Raises MissingExtraError or ConfigError if it could never answer.
     """
     provider, own = find_providers()[name], settings.section(name)
 

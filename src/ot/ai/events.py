@@ -1,4 +1,4 @@
-"""What happens while a model answers, in the order in which it happens."""
+"""The events of an answer, in the order in which they happen."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class ToolEnded:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """The model did not answer and is asked again in so many seconds.
+    """The model did not answer and is asked again in `seconds`.
 
-    `withdrawn` is text that was already passed on and is now void: the same turn is begun anew. `provider` is set
+    `withdrawn` is text that was already passed on and is now void: the same turn starts over. `provider` is set
     where another one is asked from now on.
     """
 
@@ -55,7 +55,7 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one request to the model took; an answer with tools makes several. `cost` is None where no price is known.
+    """The tokens of one request; an answer with tools makes several. `cost` is None if no price is known.
 
     `input_tokens` are those neither read from the provider's cache nor written to it; these are counted by themselves.
     """

@@ -68,16 +68,16 @@ class ToolLoop:
 
     @property
     def model(self) -> Model:
-        """Who answers now."""
+        """The model that answers now."""
         return self._models.current
 
     @property
     def totals(self) -> dict[tuple[str, str], Totals]:
-        """What the conversation has used, by provider and model."""
+        """The totals of the conversation, by provider and model."""
         return self._models.totals
 
     def offered(self) -> OfferedTools:
-        """The tools that the model is offered, as the registry has them now."""
+        """Return the tools that the model is offered, as the registry has them now."""
         registry = self._executor.registry
         if self._offered is None or self._offered[0] != registry.version:
             offered = offer_tools(find_chosen(registry, self._settings.tools), self._settings.tools)
@@ -85,7 +85,7 @@ class ToolLoop:
         return self._offered[1]
 
     async def reply(self, text: str) -> AsyncGenerator[Event]:
-        """What happens while the model answers; raises ModelError where it does not.
+        """Yield what happens while the model answers; raises ModelError if it does not.
 
         Closing this, or cancelling whoever waits for it, ends the request and the calls, and waits until they have
         ended. What was said and done until then is remembered; a question that nothing came of is not. One answer at a
@@ -106,7 +106,7 @@ class ToolLoop:
                 self.memory.end(exchange, "".join(said))
 
     async def ask(self, text: str) -> str:
-        """The whole answer: the words of its last turn, or of those before where that one has none."""
+        """Return the whole answer: the words of its last turn, or of an earlier one if that has none."""
         turns = [""]
         async with aclosing(self.reply(text)) as events:
             async for event in events:
@@ -122,7 +122,7 @@ class ToolLoop:
         return next((words for words in reversed(turns) if words.strip()), "")
 
     async def close(self) -> None:
-        """Give up the connections."""
+        """Close the connections."""
         await self._models.close()
 
     async def __aenter__(self) -> Self:

@@ -34,7 +34,7 @@ class ProviderSettings(Section):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What is known of a provider before its library is loaded."""
+    """The description of a provider, readable before its library is loaded."""
 
     name: str  # of its folder, its section of the configuration, and the extra that installs its library
     settings: type[ProviderSettings]

@@ -1,1 +1,1 @@
-"""What runs inside the helper processes of the recognisers: plain blocking functions over their libraries."""
+"""The code inside the recognisers' helper processes: plain blocking functions over their libraries."""

@@ -1,4 +1,4 @@
-"""faster-whisper, for who has it installed and has its weights: more languages and better ears, and slower."""
+"""faster-whisper, where it is installed: more languages and better ears, but slower."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def prepare(model: str) -> None:
 
 
 def transcribe(audio: bytes, model: str) -> dict[str, str | float | None]:
-    """Words for one utterance."""
+    """Return the words of one utterance."""
     numpy = load_library("numpy")
     samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32) / 32768
     segments = list(_model(model).transcribe(samples, beam_size=5, condition_on_previous_text=False)[0])

@@ -17,7 +17,7 @@ def prepare() -> None:
 
 
 def transcribe(audio: bytes) -> dict[str, str]:
-    """Words for one utterance."""
+    """Return the words of one utterance."""
     numpy = load_library("numpy")
     samples = numpy.frombuffer(audio, "<i2").astype(numpy.float32) / 32768
     lines = _transcriber().transcribe_without_streaming(samples, RATE).lines

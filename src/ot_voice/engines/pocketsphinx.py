@@ -17,12 +17,12 @@ _SCALE = 1024  # scores are natural logarithms, scaled down by this
 
 
 def prepare(devices: tuple[str, ...], tools: tuple[str, ...]) -> list[str]:
-    """Load the model and the grammar; gives the names that it cannot have, because nobody knows how they are said."""
+    """Load the model and the grammar; return the names that are left out because their pronunciation is unknown."""
     return sorted(_decoder().load(devices, tools))
 
 
 def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -> dict[str, str | float]:
-    """The most likely command, and its margin.
+    """Return the most likely command, and its margin.
 
     The margin is how much more likely it makes each hundredth of a second than free phones do, in nats: about 0.1 to
     1.5 for a command of the grammar, less for everything else that people say.
@@ -52,7 +52,7 @@ class _Decoder:
         self._left_out: set[str] = set()
 
     def load(self, devices: tuple[str, ...], tools: tuple[str, ...]) -> set[str]:
-        """Take these names into the grammar, unless they are there; gives those that were left out."""
+        """Take these names into the grammar, unless they are there; return those that were left out."""
         if self._names != (devices, tools):
             unsayable = self._learn({word for name in (*devices, *tools) for word in name.split()})
             self._left_out = {name for name in (*devices, *tools) if not unsayable.isdisjoint(name.split())}
@@ -65,7 +65,7 @@ class _Decoder:
         return self._left_out
 
     def decode(self, search: str, audio: bytes) -> tuple[str, float, int]:
-        """What this search finds: its text, its score and the number of frames; no text where it finds nothing."""
+        """Return the text, score and number of frames that a search finds; no text if it finds nothing."""
         decoder = self._decoder
         decoder.activate_search(search)
         decoder.start_utt()
@@ -80,7 +80,7 @@ class _Decoder:
         return found.hypstr, math.log(found.score), max(1, frames)
 
     def _learn(self, words: set[str]) -> set[str]:
-        """Learn the words that the dictionary has not; gives those that cannot be learnt."""
+        """Learn the words that the dictionary lacks; return those that cannot be learnt."""
         new = sorted(word for word in words if self._decoder.lookup_word(word) is None)
         said = pronounce(new)
         for word, phones in said.items():

@@ -1,4 +1,4 @@
-"""What the model is shown of a conversation: bounded, and whole in its parts.
+"""The part of a conversation that the model is shown: bounded, and complete in itself.
 
 A conversation is a list of exchanges: what the person said, rounds of calls with their results, and the answer. The
 parts of a round are only ever added and dropped together, and an exchange begins with the person, so every conversation
@@ -46,7 +46,7 @@ class Exchange:
     answer: AssistantMessage | None = None
 
     def messages(self) -> Iterator[Message]:
-        """In order; while it is being answered, without an answer at the end."""
+        """Yield its messages in order; the answer is missing while it is being given."""
         yield UserMessage(self.question)
         for one in self.rounds:
             yield one.turn
@@ -63,13 +63,13 @@ class Memory:
         self._exchanges: list[Exchange] = []
 
     def begin(self, question: str) -> Exchange:
-        """The person said something; `end` must follow."""
+        """Begin an exchange with what the person said; `end` must follow."""
         exchange = Exchange(question)
         self._exchanges.append(exchange)
         return exchange
 
     def end(self, exchange: Exchange, unfinished: str = "") -> None:
-        """Nothing more will come of it. Without an answer it keeps what there was of one, or is forgotten."""
+        """End an exchange. Without an answer it keeps what there was of one, or is forgotten."""
         if exchange.answer is not None:
             words = exchange.answer.text.strip() or exchange.answer.calls
             exchange.answer = exchange.answer if words else AssistantMessage((Text(NOTHING),))
@@ -86,7 +86,7 @@ class Memory:
         self._exchanges.clear()
 
     def messages(self) -> tuple[Message, ...]:
-        """The conversation within its bounds; the first message is always the person's."""
+        """Return the conversation within its bounds; the first message is always the person's."""
         self._bound()
         return tuple(self._all())
 
@@ -112,13 +112,13 @@ class Memory:
 
 
 def _measure(exchange: Exchange) -> tuple[int, int]:
-    """How many messages it has, and about how many characters."""
+    """Return its number of messages, and about how many characters they take up."""
     weights = list(map(weigh, exchange.messages()))
     return len(weights), sum(weights)
 
 
 def weigh(message: Message) -> int:
-    """Characters that a message takes up, about."""
+    """Return about how many characters a message takes up."""
     match message:
         case UserMessage():
             return len(message.text)
@@ -139,7 +139,7 @@ def _weigh_part(part: Text | ToolCall | Opaque) -> int:
 
 
 def _shrink(exchange: Exchange, count: int, size: int) -> None:
-    """One exchange alone is too much: its oldest rounds go, then each text gets its share of the room."""
+    """Shrink one exchange that is too long by itself: drop its oldest rounds, then cut each text to its share."""
     del exchange.rounds[: max(0, len(exchange.rounds) - max(1, (count - 2) // 2))]
     while len(exchange.rounds) > 1 and _measure(exchange)[1] > size:
         del exchange.rounds[0]
@@ -161,7 +161,7 @@ def _cut_result(result: ToolResult, share: int) -> ToolResult:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Head and tail of a text that is too long, with a note of how much is missing."""
+    """Cut a text that is too long to its head and tail, with a note of how much is missing."""
     if len(text) <= limit:
         return text
     half = max(limit // 2 - 20, 0)

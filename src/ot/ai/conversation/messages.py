@@ -1,4 +1,4 @@
-"""A conversation in a form of our own, so that any provider can go on with it."""
+"""A conversation in a neutral form, so that any provider can continue it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Part = Text | ToolCall | Opaque
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the model reads about one call."""
+    """The outcome of one call as the model reads it."""
 
     call: ToolCall
     text: str
@@ -49,7 +49,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the person said."""
+    """A message from the person."""
 
     text: str
 

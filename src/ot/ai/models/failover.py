@@ -27,7 +27,7 @@ Record = Callable[[Usage, float], None]
 
 @dataclass(slots=True)
 class Totals:
-    """What a conversation has used so far, by provider and model."""
+    """The running totals of one provider's model in a conversation."""
 
     requests: int = 0
     input_tokens: int = 0
@@ -74,14 +74,14 @@ class Models:
 
     @property
     def current(self) -> Model:
-        """Who would be asked now."""
+        """The model that would be asked now."""
         away = self._spare is not None and self._clock() < self._away_until
         return self._spare if away and self._spare is not None else self._first
 
     async def ask(self, request: Request) -> AsyncGenerator[TextDelta | Retrying | Usage | Turn]:
-        """What happens until the model has had its turn, which comes last; raises ModelError where nobody answers.
+        """Yield what happens during a turn of the model, and the turn last; raises ModelError if nobody answers.
 
-        A turn that broke off is asked for anew, from its beginning: that is safe, since no call of it was made, and it
+        A turn that broke off is asked for again, from its beginning: that is safe, since no call of it was made, and it
         is told together with the words that are void now.
         """
         model, attempt = self.current, 0
@@ -141,14 +141,14 @@ class Models:
         return usage
 
     def _other_than(self, model: Model, failure: ModelUnavailableError) -> Model:
-        """The model that stands in; raises the failure where there is none, or where that one failed too."""
+        """Return the model that stands in; raises the failure if there is none, or if that one failed too."""
         if self._spare is None or model is self._spare:
             raise failure
         self._away_until = self._clock() + AWAY
         return self._spare
 
     async def close(self) -> None:
-        """Give up the connections."""
+        """Close the connections."""
         await self._first.close()
         if self._spare is not None:
             await self._spare.close()

@@ -1,4 +1,4 @@
-"""A model whose library is loaded with its first request, off the event loop: that takes a second, and may not come."""
+"""A model whose library is loaded on its first request, off the event loop, since that takes a second."""
 
 from __future__ import annotations
 

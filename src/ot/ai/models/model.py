@@ -1,4 +1,4 @@
-"""What a provider must be able to do: take a request in our form, and stream the model's turn in our form."""
+"""The interface of a model: take a request in our form, and stream its turn in our form."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Model(Protocol):
     def name(self) -> str: ...
 
     def stream(self, request: Request) -> AsyncGenerator[Piece]:
-        """The turn as it is written; closing it ends the request. Raises ModelError and nothing else.
+        """Stream the turn as it is written; closing the stream ends the request. Raises ModelError and nothing else.
 
         A call comes as soon as it is complete; its id and name are the model's own, its arguments are an object, or
         `problem` says what they are instead.
@@ -67,5 +67,5 @@ class Model(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give up the connection."""
+        """Close the connection."""
         ...

@@ -1,4 +1,4 @@
-"""What a request to a model cost, where a person has said what its tokens cost; nothing is assumed."""
+"""The cost of a request, from the prices that the person configured; nothing is assumed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PER = 1_000_000  # tokens
 
 
 def cost_of(spent: Spent, model: str, prices: Mapping[str, PriceSettings]) -> float | None:
-    """US dollars; None where any of it has no price."""
+    """Return the cost in US dollars; None if any of it has no price."""
     price = find_price(model, prices)
     if price is None:
         return None
@@ -31,6 +31,6 @@ def cost_of(spent: Spent, model: str, prices: Mapping[str, PriceSettings]) -> fl
 
 
 def find_price(model: str, prices: Mapping[str, PriceSettings]) -> PriceSettings | None:
-    """The price of the longest pattern that the model's name fits: the most particular one."""
+    """Return the price under the longest pattern that matches the model's name: the most specific one."""
     fitting = [pattern for pattern in prices if fnmatchcase(model, pattern)]
     return prices[max(fitting, key=len)] if fitting else None

@@ -12,7 +12,7 @@ from ot.errors import ModelUnavailableError
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Waits that double, with some chance in them so that clients that failed together do not return together."""
+    """Waits that double, with some randomness, so that clients that failed together do not return together."""
 
     retries: int
     first: float = 0.5  # seconds
@@ -21,7 +21,7 @@ class Backoff:
     chance: Callable[[], float] = random.random
 
     def wait_after(self, attempt: int, error: ModelUnavailableError) -> float | None:
-        """Seconds until the next attempt, or None where there is none; `attempt` counts from 1."""
+        """Return the seconds until the next attempt, or None if there is none; `attempt` counts from 1."""
         if attempt > self.retries:
             return None
         if error.retry_after is not None:

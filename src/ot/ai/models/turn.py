@@ -16,7 +16,7 @@ _ODD = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(slots=True)
 class Turn:
-    """What has come so far."""
+    """A turn as far as it has arrived."""
 
     spent: Spent | None = None
     stopped: Stopped | None = None
@@ -43,7 +43,7 @@ class Turn:
 
     @property
     def complete(self) -> bool:
-        """Whether the model said that this is all."""
+        """True if the model said that the turn is complete."""
         return self.stopped is not None
 
     def message(self) -> AssistantMessage:
@@ -65,7 +65,7 @@ class CallNames:
         self._count = 0
 
     def sound(self, message: AssistantMessage) -> AssistantMessage:
-        """The turn with calls that any provider takes back: unique ids, legal names, and not too many of them."""
+        """Return the turn with calls that any provider accepts: unique ids, legal names, and not too many of them."""
         parts: list[Part] = []
         calls = 0
         for part in message.parts:

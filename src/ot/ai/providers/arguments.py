@@ -1,4 +1,4 @@
-"""The arguments of a call as a model wrote them: an object, or words about what they are instead."""
+"""The arguments of a call as a model wrote them: an object, or a sentence about what is wrong with them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHOWN = 200  # characters
 
 
 def read_arguments(written: str) -> tuple[JsonObject, str]:
-    """The object that was written, and no problem; or no arguments, and the problem."""
+    """Return the object and no problem, or no arguments and the problem."""
     try:
         arguments = json.loads(written, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -20,7 +20,7 @@ def read_arguments(written: str) -> tuple[JsonObject, str]:
 
 
 def check_arguments(arguments: object) -> tuple[JsonObject, str]:
-    """The same, for what has been parsed already."""
+    """Do the same for arguments that are parsed already."""
     if arguments is None:
         return {}, ""
     if not isinstance(arguments, dict):

@@ -1,4 +1,4 @@
-"""What an HTTP answer that is no answer means: ask again, or do not."""
+"""The meaning of HTTP errors: worth another request, or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST = 500  # characters of what a server says about itself
 
 
 def failure_of(provider: str, status: int, reason: str, headers: Mapping[str, str] | None = None) -> ModelError:
-    """The error for a status; an account without money will not have some in a minute, but another provider may do."""
+    """Return the error for a status; without credit waiting does not help, but another provider may."""
     reason = brief(reason)
     if status in PASSING or status >= 500:
         return ModelUnavailableError(provider, reason, retry_after=read_retry_after(headers or {}), status=status)
@@ -26,13 +26,13 @@ def failure_of(provider: str, status: int, reason: str, headers: Mapping[str, st
 
 
 def brief(reason: str) -> str:
-    """A server's words on one line, and not too many of them."""
+    """Put a server's words on one line, cut to a sensible length."""
     words = " ".join("".join(char if char.isprintable() else " " for char in reason).split())
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds until the provider wants to be asked again; it names them, their thousandths, or a date."""
+    """Return the seconds until the provider wants to be asked again; it gives seconds, milliseconds or a date."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
             seconds = float(headers.get(name, "")) / unit

@@ -1,4 +1,4 @@
-"""Which tools a model is offered, under names and with schemas that every provider takes, and the way back.
+"""The tools that a model is offered, with names and schemas that every provider accepts, and the way back.
 
 Providers want names of letters, digits, _ and -; ours have a dot, and those of other servers may have anything.
 """
@@ -35,7 +35,7 @@ class OfferedTool:
     renamed: Mapping[str, str] = field(default_factory=dict)  # parameters, by the names that the model uses
 
     def arguments(self, given: Mapping[str, Json]) -> JsonObject:
-        """The arguments by the names that the tool itself knows."""
+        """Return the arguments under the tool's own names."""
         return {self.renamed.get(name, name): value for name, value in given.items()}
 
 
@@ -50,11 +50,11 @@ class OfferedTools:
         return len(self._tools)
 
     def find(self, name: str) -> OfferedTool | None:
-        """What the model means by a name; nothing that was not offered can be meant."""
+        """Return the tool that the model means by a name; nothing that was not offered can be meant."""
         return self._tools.get(name) or self._tools.get(legal_name(name))
 
     def explain_unknown(self, name: str) -> str:
-        """The words for a model that asked for something else."""
+        """Return the words for a model that asked for something else."""
         names = list_names(name, self._tools)
         way = ""
         if self._tools.keys() == {"run"}:
@@ -63,14 +63,14 @@ class OfferedTools:
 
 
 def find_chosen(registry: ToolRegistry, patterns: Sequence[str]) -> list[ToolDefinition]:
-    """The definitions that may fit; where every tool is named in full no other one is looked at, or loaded."""
+    """Return the definitions that may fit; if every tool is named in full, no other is looked at or loaded."""
     if any(char in pattern for pattern in patterns for char in "*?["):
         return registry.definitions()
     return [registry.get(name) for name in patterns if registry.has(name)]
 
 
 def offer_tools(definitions: Iterable[ToolDefinition], patterns: Sequence[str]) -> OfferedTools:
-    """Offer the tools whose names fit a pattern; where two would look alike, the second one is marked."""
+    """Offer the tools whose names match a pattern; if two would look alike, the second is marked."""
     tools: list[OfferedTool] = []
     taken: set[str] = set()
     for definition in sorted(definitions, key=lambda one: one.name):
@@ -82,7 +82,7 @@ def offer_tools(definitions: Iterable[ToolDefinition], patterns: Sequence[str]) 
 
 
 def _is_chosen(name: str, patterns: Sequence[str]) -> bool:
-    """The tool that runs code is beside the others only where it is named."""
+    """True if a pattern matches; the tool that runs code must be named itself."""
     if name.startswith(f"{_RUN_PACK}."):
         patterns = [pattern for pattern in patterns if pattern.startswith(f"{_RUN_PACK}.")]
     return any(fnmatchcase(name, pattern) for pattern in patterns)
@@ -105,7 +105,7 @@ def _describe(definition: ToolDefinition) -> str:
 
 
 def legal_name(name: str) -> str:
-    """A name that every provider takes; a long one keeps its beginning and gets a mark of the whole."""
+    """Return a name that every provider accepts; a long one keeps its beginning and gets a hash of the whole."""
     legal = _ODD.sub("_", name) or "_"
     return legal if len(legal) <= LONGEST else _marked(legal, name)
 

@@ -19,18 +19,18 @@ STOPPED = "The call was stopped before it was finished."
 
 
 class CallRound:
-    """The calls of one turn, and what came of them so far: each has an answer at any moment."""
+    """The calls of one turn with their results so far: each has an answer at any moment."""
 
     def __init__(self, calls: Sequence[ToolCall]) -> None:
         self.calls = tuple(calls)
         self._results = {call.id: ToolResult(call, NOT_BEGUN, ok=False) for call in calls}
 
     def settle(self, result: ToolResult) -> None:
-        """Note what came of one call."""
+        """Record the result of one call."""
         self._results[result.call.id] = result
 
     def results(self) -> ToolMessage:
-        """The answers, in the order in which the model asked."""
+        """Return the results, in the order in which the model asked."""
         return ToolMessage(tuple(self._results[call.id] for call in self.calls))
 
 
@@ -46,7 +46,7 @@ class ToolCalls:
         self._clock = clock
 
     async def carry_out(self, turn: CallRound, offered: OfferedTools) -> AsyncGenerator[Event]:
-        """Make the calls, and tell as they begin and end; closing this stops those that still run."""
+        """Make the calls, and yield as they begin and end; closing this stops those still running."""
         events: asyncio.Queue[Event] = asyncio.Queue()
         gate = asyncio.Semaphore(self._most)
 

@@ -1,4 +1,4 @@
-"""Our form of a conversation in Anthropic's: messages and tools of a request, and the events of its stream."""
+"""Translation between our form and Anthropic's: the messages and tools of a request, and the events of its stream."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _STOPS: dict[str, Literal["length", "refused"]] = {
 
 
 def render_request(request: Request, model: str) -> JsonObject:
-    """The arguments of `messages.create`."""
+    """Return the arguments of `messages.create`."""
     rendered: JsonObject = {
         "model": model,
         "max_tokens": request.max_tokens,
@@ -111,7 +111,7 @@ class TurnReader:
         self._stop = "end_turn"
 
     def read(self, event: Any) -> Iterator[Piece]:
-        """The pieces that an event completes."""
+        """Yield the pieces that an event completes."""
         match getattr(event, "type", None):
             case "message_start":
                 yield self._count(getattr(event.message, "usage", None))
@@ -171,7 +171,7 @@ class TurnReader:
         return ToolCall(str(block.get("id") or ""), str(block.get("name") or ""), arguments, problem)
 
     def _count(self, usage: object) -> Spent:
-        """The counts are running totals; what an event does not mention stays as it was."""
+        """Update the counts, which are running totals; what an event does not mention stays as it was."""
         known = self._spent
         self._spent = Spent(
             _number(usage, "input_tokens", known.input_tokens),

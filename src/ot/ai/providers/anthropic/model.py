@@ -26,7 +26,7 @@ def open_model(settings: AnthropicSettings, *, api_key: str, timeout: float) -> 
 
 
 class AnthropicModel:
-    """One model of Anthropic's."""
+    """One of Anthropic's models."""
 
     provider = PROVIDER
 

@@ -1,4 +1,4 @@
-"""Our form of a conversation in Ollama's: messages and tools of a request, and the parts of its stream."""
+"""Translation between our form and Ollama's: the messages and tools of a request, and the parts of its stream."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _DETAILS = 400  # characters of a schema that go into a description
 
 
 def render_messages(request: Request) -> list[JsonObject]:
-    """The conversation; results stand in the order of their calls, since Ollama has no ids."""
+    """Return the conversation; results stand in the order of their calls, since Ollama has no ids."""
     rendered = [{"role": "system", "content": request.system}] if request.system else []
     return [*rendered, *(one for message in request.messages for one in _render(message))]
 
 
 def render_tools(request: Request) -> list[JsonObject] | None:
-    """The tools; a model that may not call any is not shown them."""
+    """Return the tools; a model that may not call any is not shown them."""
     if not request.tools or not request.may_call:
         return None
     return [_render_tool(tool) for tool in request.tools]
@@ -63,7 +63,7 @@ def _render_tool(tool: ToolOffer) -> JsonObject:
 
 
 def _render_property(schema: Mapping[str, Json]) -> JsonObject:
-    """What the SDK lets through of a schema: type, items, description and enum. The rest becomes words."""
+    """Reduce a schema to what the SDK lets through: type, items, description and enum. The rest becomes words."""
     types = list(dict.fromkeys(_types(schema)))
     shown: JsonObject = {"type": types[0] if len(types) == 1 else types} if types else {}
     if "enum" in schema:
@@ -95,7 +95,7 @@ class TurnReader:
         self._thinking: list[str] = []
 
     def read(self, part: ChatResponse) -> Iterator[Piece]:
-        """The pieces in one part, which is the SDK's ChatResponse."""
+        """Yield the pieces in one part."""
         message = part.message
         if message.thinking:
             self._thinking.append(message.thinking)

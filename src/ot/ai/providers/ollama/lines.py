@@ -1,4 +1,4 @@
-"""Answers of Ollama that its SDK can take apart: one JSON object a line, and nothing else that looks like a line's end.
+"""Make Ollama's streams safe for its SDK: one JSON object per line, and nothing else that looks like the end of a line.
 
 The SDK splits the stream where Python's `splitlines` does, which is also at three characters that may stand in a JSON
 string as they are. Written as escapes they mean the same, and the text arrives whole.
@@ -13,7 +13,7 @@ _LONGEST = max(map(len, _BREAKING))
 
 
 async def without_breaks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The same JSON, in chunks that may end inside a character."""
+    """Yield the same JSON without such characters; the chunks may end inside one."""
     held = b""
     async for chunk in chunks:
         data = held + chunk
@@ -28,7 +28,7 @@ async def without_breaks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _unfinished(data: bytes) -> int:
-    """How many bytes at the end may be the beginning of such a character."""
+    """Return how many bytes at the end may be the beginning of such a character."""
     for count in range(_LONGEST - 1, 0, -1):
         tail = data[-count:]
         if len(tail) == count and any(raw.startswith(tail) and raw != tail for raw in _BREAKING):

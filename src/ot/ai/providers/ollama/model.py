@@ -30,7 +30,7 @@ def open_model(settings: OllamaSettings, *, api_key: str, timeout: float) -> Oll
 
 
 class OllamaModel:
-    """One model that an Ollama serves."""
+    """A model that Ollama serves."""
 
     provider = PROVIDER
 
@@ -93,7 +93,7 @@ class OllamaModel:
 
 
 def _words_of(error: object) -> str:
-    """What a server says; some that speak Ollama's language put an object there."""
+    """Return a server's message; some servers that speak Ollama's language send an object."""
     return str(error.get("message", error)) if isinstance(error, dict) else str(error)
 
 
