@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from onetool.cli import FAILED, OK, USAGE
+from onetool.cli.named_server import add_server_argument, find_server
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
 from ot.app import proxy_host
@@ -14,17 +15,15 @@ from ot.proxy.definitions.acceptance import Acceptance
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("server", metavar="SERVER", help="the server's name under `servers:`")
+    add_server_argument(parser)
     parser.add_argument("--yes", action="store_true", help="accept without a question")
     parser.epilog = "What is seen first is accepted by itself; this is for what has changed since."
 
 
 def main(options: Namespace) -> int:
     loaded = load(options)
-    settings = loaded.config.servers.get(options.server)
+    settings = find_server(loaded, options.server)
     if settings is None:
-        known = ", ".join(sorted(loaded.config.servers)) or "none"
-        complain(f"onetool: there is no server {options.server!r}. Servers: {known}")
         return USAGE
     acceptance = Acceptance(options.server, settings, proxy_host(loaded, os.environ).records)
     if not acceptance.seen:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Mapping
-from typing import Any
 
 import anyio
 
+from mcp_core.json_types import Json, Schema
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import complain, print_answer
 from onetool.cli.start import load
@@ -63,7 +62,7 @@ def split_argument(text: str) -> tuple[str, str]:
     return key, value
 
 
-def read_value(text: str, schema: Mapping[str, Any]) -> Any:
+def read_value(text: str, schema: Schema) -> Json:
     """Read a value as its parameter's schema asks: text stays text; else JSON if it is JSON, else text."""
     if schema.get("type") == "string":
         return text

@@ -10,6 +10,7 @@ import anyio
 import anyio.to_thread
 
 from onetool.cli import FAILED, OK, USAGE
+from onetool.cli.named_server import add_server_argument, find_server
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
 from ot.app import proxy_host
@@ -24,17 +25,15 @@ from ot.registry.registry import ToolRegistry
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("server", metavar="SERVER", help="the server's name under `servers:`")
+    add_server_argument(parser)
     parser.add_argument("--forget", action="store_true", help="remove what a login has left on this machine")
     parser.epilog = "The tokens lie below ~/.onetool/state, readable by you alone."
 
 
 def main(options: Namespace) -> int:
     loaded = load(options)
-    settings = loaded.config.servers.get(options.server)
-    if settings is None or settings.url is None:
-        known = ", ".join(sorted(name for name, each in loaded.config.servers.items() if each.url)) or "none"
-        complain(f"onetool: there is no server {options.server!r} with a url. Such servers: {known}")
+    settings = find_server(loaded, options.server, with_url=True)
+    if settings is None:
         return USAGE
     if options.forget:
         place = digest_of_place(options.server, settings, project=loaded.project)

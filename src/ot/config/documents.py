@@ -6,14 +6,13 @@ import os
 import shlex
 import stat
 from pathlib import Path
-from typing import Any
 
 from ot.errors import ConfigError
 
 MAX_BYTES = 1_000_000
 
 
-def read_document(file: Path, *, private: bool = False) -> dict[str, Any]:
+def read_document(file: Path, *, private: bool = False) -> dict[object, object]:
     """The mapping that a YAML file holds; an empty file is an empty mapping.
 
     A `private` file must be closed to other users, and no mistake quotes a value of it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from mcp_core.nearest_names import nearest
 from ot.config.keys import ANY, Key, dotted
@@ -34,9 +33,11 @@ def read_environment(environ: Mapping[str, str], *, cwd: Path, home: Path, keys:
             raise ConfigError("unknown variable", key=dotted([name]), fix=_suggest(name, settable))
         if environ[name].strip():
             value = _read_variable(environ[name].strip(), settable[name], cwd=cwd, home=home)
-            for part in reversed(settable[name].path):
-                value = {part: value}
-            layers.append(Layer(name, value, value))
+            *sections, last = settable[name].path
+            values: dict[object, object] = {last: value}
+            for part in reversed(sections):
+                values = {part: values}
+            layers.append(Layer(name, values, values))
     return layers
 
 
@@ -49,7 +50,7 @@ def _suggest(name: str, settable: Mapping[str, Key]) -> str:
     return f"the nearest known one is {nearest(name, [*settable, CONFIG_VARIABLE, TOKEN_VARIABLE])[0]}"
 
 
-def _read_variable(text: str, key: Key, *, cwd: Path, home: Path) -> Any:
+def _read_variable(text: str, key: Key, *, cwd: Path, home: Path) -> str | list[str]:
     parts = [part.strip() for part in text.split(",") if part.strip()] if key.is_list else [text]
     if key.is_path:
         parts = [str(absolute(part, folder=cwd, home=home)) for part in parts]

@@ -7,7 +7,6 @@ import typing
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -121,7 +120,7 @@ def inner_model(annotation: object) -> type[BaseModel] | None:
     return models[0] if models else None
 
 
-def _plain_types(annotation: object) -> list[Any]:
+def _plain_types(annotation: object) -> list[object]:
     """The types an annotation is made of, without containers, unions and metadata."""
     origin = typing.get_origin(annotation)
     if origin is None:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ot.config.documents import read_document
 from ot.config.keys import ANY, INCLUDE, Key, dotted, matches, printable
@@ -28,12 +27,12 @@ class Layer:
     """
 
     source: Path | str
-    written: Mapping[Any, Any]
-    values: Mapping[Any, Any]
+    written: Mapping[object, object]
+    values: Mapping[object, object]
     unwritten: int = 0
 
 
-def merge(farther: Mapping[Any, Any], nearer: Mapping[Any, Any]) -> dict[Any, Any]:
+def merge(farther: Mapping[object, object], nearer: Mapping[object, object]) -> dict[object, object]:
     """Mappings key by key, at every depth; a list or a single value takes the place of the farther one whole.
 
     A mapping or list without any line (`servers:`) changes nothing.
@@ -85,7 +84,7 @@ class LayerReader:
         values = self._settle(written if wrapped else {"prompts": written}, file)
         return Layer(file, written, values, unwritten=0 if wrapped else 1)
 
-    def _settle(self, written: Mapping[Any, Any], file: Path) -> dict[Any, Any]:
+    def _settle(self, written: Mapping[object, object], file: Path) -> dict[object, object]:
         """A copy with variables filled in, paths absolute, and a project's bare path spelled out."""
         projects = written.get("projects")
         if isinstance(projects, dict):
@@ -93,7 +92,7 @@ class LayerReader:
             written = {**written, "projects": spelled}
         return {key: self._settled(value, (str(key),), file) for key, value in written.items()}
 
-    def _settled(self, value: Any, path: tuple[str, ...], file: Path) -> Any:
+    def _settled(self, value: object, path: tuple[str, ...], file: Path) -> object:
         if isinstance(value, dict):
             return {key: self._settled(item, (*path, str(key)), file) for key, item in value.items()}
         if isinstance(value, list):
@@ -107,7 +106,7 @@ class LayerReader:
         return text
 
 
-def _included(values: Mapping[Any, Any], file: Path) -> list[Path]:
+def _included(values: Mapping[object, object], file: Path) -> list[Path]:
     named = values.get(INCLUDE)
     named = [] if named is None else [named] if isinstance(named, str) else named
     if not isinstance(named, list) or not all(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -88,7 +87,7 @@ def _build(layers: Sequence[Layer], keys: Sequence[Key]) -> Config:
 
     That finds also what a nearer layer covers. Only what is still unfinished can then be wrong with the whole.
     """
-    merged: dict[Any, Any] = {}
+    merged: dict[object, object] = {}
     for layer in reversed(layers):  # without any, nothing has to be validated, nor a validator built
         _validate(layer.values, [layer], keys, leave_out=UNFINISHED)
         merged = merge(merged, layer.values)
@@ -98,7 +97,7 @@ def _build(layers: Sequence[Layer], keys: Sequence[Key]) -> Config:
 
 
 def _validate(
-    values: Mapping[Any, Any], layers: Sequence[Layer], keys: Sequence[Key], *, leave_out: Collection[str] = ()
+    values: Mapping[object, object], layers: Sequence[Layer], keys: Sequence[Key], *, leave_out: Collection[str] = ()
 ) -> Config | None:
     try:
         return Config.model_validate(values)
@@ -111,14 +110,14 @@ def _validate(
 
 def _check_aliases(config: Config, layers: Sequence[Layer]) -> None:
     """A target without a dot must be another alias; circles among them are found when they are used."""
-    named = [(layer.source, layer.values.get("aliases") or {}) for layer in layers if isinstance(layer.source, Path)]
+    named = [(layer.source, layer.values.get("aliases")) for layer in layers if isinstance(layer.source, Path)]
     for name, target in config.aliases.items():
         if "." in target or target in config.aliases:
             continue
         others = nearest(target, (other for other in config.aliases if other != name))
         raise ConfigError(
             f'"{target}" is neither a tool nor another alias',
-            file=next((file for file, aliases in named if name in aliases), None),
+            file=next((file for file, aliases in named if isinstance(aliases, dict) and name in aliases), None),
             key=f"aliases.{name}",
             fix='write it as pack.tool, for example "brave.web_search"' + (f", or {others[0]}" if others else ""),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -91,18 +90,19 @@ def _as_written(details: ErrorDetails, layer: Layer, path: tuple[str, ...]) -> t
     if details["type"] != "invalid_key" and (details["type"], details["loc"][-1]) != ("string_type", "[key]"):
         return path
     found = _value_at(layer.values, path[:-1])
-    return (*path[:-1], *[str(key) for key in found if not isinstance(key, str)][:1])
+    keys = found if isinstance(found, dict) else {}
+    return (*path[:-1], *[str(key) for key in keys if not isinstance(key, str)][:1])
 
 
-def _value_at(values: Any, path: Sequence[str]) -> Any:
+def _value_at(values: object, path: Sequence[str]) -> object:
     for part in path:
         values = _item(values, part)
     return values
 
 
-def _depth(values: Mapping[Any, Any], path: Sequence[str]) -> int:
+def _depth(values: Mapping[object, object], path: Sequence[str]) -> int:
     """How much of `path` stands in `values`."""
-    value: Any = values
+    value: object = values
     for depth, part in enumerate(path):
         value = _item(value, part)
         if value is None:
@@ -110,7 +110,7 @@ def _depth(values: Mapping[Any, Any], path: Sequence[str]) -> int:
     return len(path)
 
 
-def _item(value: Any, part: str) -> Any:
+def _item(value: object, part: str) -> object:
     if isinstance(value, dict):
         return next((item for key, item in value.items() if str(key) == part), None)
     if isinstance(value, list) and part.isdecimal() and int(part) < len(value):

@@ -6,8 +6,9 @@ out is no mistake. Paths are made absolute by the loader, which knows the file t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Interval
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
@@ -36,11 +37,11 @@ class ProjectSettings(Section):
     """A directory with a name; a bare path stands for `{path: ...}`."""
 
     path: FilePath = setting(REQUIRED, "the folder that `proj.<name>` stands for; `<name>: <folder>` is short for it")
-    attrs: dict[str, Any] = setting({}, "values of your own, kept with the project", example={"language": "en"})
+    attrs: dict[str, object] = setting({}, "values of your own, kept with the project", example={"language": "en"})
 
     @model_validator(mode="before")
     @classmethod
-    def _from_path(cls, value: Any) -> Any:
+    def _from_path(cls, value: object) -> object:
         return {"path": value} if isinstance(value, str | Path) else value
 
 
@@ -48,7 +49,7 @@ class SnippetParameter(Section):
     """One `key=value` of a snippet; without `default` it must be given."""
 
     description: str = setting("", "what the parameter is for")
-    default: Any | None = setting(None, "its value when it is not given; without one it must be given")
+    default: object | None = setting(None, "its value when it is not given; without one it must be given")
 
     @property
     def required(self) -> bool:
@@ -207,11 +208,11 @@ class PackSettings(Section):
     )
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """The pack's own keys, as a new dict."""
         return dict(self.model_extra or {})
 
-    def __repr_args__(self) -> Any:
+    def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
         yield "enabled", self.enabled
         yield "timeout", self.timeout  # the pack's own keys may hold secrets
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Interval
 from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict, model_validator
@@ -44,7 +44,7 @@ class Section(BaseModel, metaclass=DescribedFields):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_value_is_default(cls, value: Any) -> Any:
+    def _without_value_is_default(cls, value: object) -> object:
         if value is None:
             return {}
         if not isinstance(value, dict) or None not in value.values():

@@ -101,7 +101,7 @@ class DescribedFields(ModelMetaclass):
     """Makes models whose fields are described; as pydantic's field objects, descriptions would cost a start 4 ms."""
 
     @classmethod
-    def __prepare__(cls, *args: Any, **kwargs: Any) -> dict[str, object]:
+    def __prepare__(cls, *args: object, **kwargs: object) -> dict[str, object]:
         return _Body()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import re
 from pathlib import Path
-from typing import Any
 
 from pydantic_core import PydanticCustomError
 
@@ -29,21 +28,21 @@ def mistake(reason: str, fix: str, *, kind: str = MISTAKE) -> PydanticCustomErro
     return PydanticCustomError(kind, "{reason}", {"reason": reason, "fix": fix})
 
 
-def read_word(value: Any) -> Any:
+def read_word(value: object) -> object:
     """A word of a closed set, in any case; YAML reads a bare `off` as false."""
     if value is False:
         return "off"
     return value.strip().lower() if isinstance(value, str) else value
 
 
-def read_number(value: Any) -> Any:
+def read_number(value: object) -> object:
     """A number that is not true or false, which pydantic would take for 1 and 0."""
     if isinstance(value, bool):
         raise mistake("must be a number, not true or false", "write a number")
     return value
 
 
-def read_offer(value: Any) -> Any:
+def read_offer(value: object) -> object:
     """Patterns of tools; the word `run` alone stands for the one tool that runs code."""
     return (RUN_TOOL,) if value in ("run", ["run"], ("run",)) else value
 
@@ -61,7 +60,7 @@ def word_size(size: int) -> str:
     return f"{size // _UNITS[unit]}{unit}"
 
 
-def read_size(value: Any) -> int:
+def read_size(value: object) -> int:
     """A number of bytes within the bounds of a kernel's memory."""
     size = parse_size(value) if isinstance(value, str) else value
     if isinstance(size, bool) or not isinstance(size, int):
@@ -71,7 +70,7 @@ def read_size(value: Any) -> int:
     return size
 
 
-def read_path(value: Any) -> Any:
+def read_path(value: object) -> object:
     """A path that is not empty, with `~` expanded."""
     if not isinstance(value, str | Path):
         raise mistake("must be a path", "write a path as text")

@@ -6,8 +6,9 @@ neither bounds what aliases expand to nor reports a key that stands twice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Protocol, TypeAlias
 
 import yaml
 
@@ -25,10 +26,25 @@ _SCALAR_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", 
 _MERGE = object()
 _OPEN = object()
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Event: TypeAlias = yaml.AliasEvent | yaml.ScalarEvent | yaml.CollectionStartEvent
 
 
-def read_yaml(text: str, *, file: Path, private: bool) -> Any:
+class _Parser(Protocol):
+    """The part of a PyYAML loader that is used here, in C or in Python."""
+
+    def get_event(self) -> _Event: ...
+
+    def check_event(self, *choices: type[yaml.Event]) -> bool: ...
+
+    def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> str: ...
+
+    def construct_object(self, node: yaml.Node) -> object: ...
+
+
+_Loader: Callable[[str], _Parser] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def read_yaml(text: str, *, file: Path, private: bool) -> object:
     """The one value that `text` holds, None if it is empty; a mistake in a `private` file does not quote it."""
     reader = _Reader(text, file, private=private)
     try:
@@ -40,15 +56,16 @@ def read_yaml(text: str, *, file: Path, private: bool) -> Any:
 class _Reader:
     def __init__(self, text: str, file: Path, *, private: bool) -> None:
         self._text = text
+        self._loader: _Parser
         self._file = file
         self._private = private
-        self._loader: Any = None
+
         self._path: list[str] = []
         self._finished: list[str] = []
         self._cost = 0
-        self._anchors: dict[str, tuple[Any, int]] = {}  # value, and what it costs to use it again
+        self._anchors: dict[str | None, tuple[object, int]] = {}  # value, and what it costs to use it again
 
-    def read(self) -> Any:
+    def read(self) -> object:
         self._loader = _Loader(self._text)  # here, because it already looks for characters that YAML forbids
         self._loader.get_event()
         if self._loader.check_event(yaml.StreamEndEvent):
@@ -60,7 +77,7 @@ class _Reader:
             raise self._mistake("holds more than one document", fix='remove the line "---" between them')
         return value
 
-    def _value(self, event: Any) -> Any:
+    def _value(self, event: _Event) -> object:
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
         before = self._cost
@@ -72,7 +89,7 @@ class _Reader:
             self._anchors[event.anchor] = (value, self._cost - before)
         return value
 
-    def _alias(self, event: Any) -> Any:
+    def _alias(self, event: yaml.AliasEvent) -> object:
         name = "" if self._private else f" *{event.anchor}"
         value, cost = self._anchors.get(event.anchor, (None, 0))
         if value is _OPEN:
@@ -82,7 +99,7 @@ class _Reader:
         self._spend(cost)
         return value
 
-    def _scalar(self, event: Any) -> Any:
+    def _scalar(self, event: yaml.ScalarEvent) -> object:
         self._spend(len(event.value))
         tag = event.tag
         if tag is None or tag == "!":
@@ -97,15 +114,15 @@ class _Reader:
         kind = "" if self._private else f" as {tag.removeprefix('tag:yaml.org,2002:')}"
         raise self._mistake(f"the value cannot be read{kind}", fix="put it in quotes")
 
-    def _collection(self, event: Any) -> Any:
+    def _collection(self, event: yaml.CollectionStartEvent) -> object:
         if event.tag not in _COLLECTION_TAGS:
             raise self._mistake("this tag is not known", fix="remove the word that begins with !")
         if len(self._path) >= MAX_DEPTH:
             raise self._mistake(f"is nested more than {MAX_DEPTH} levels deep", fix="make it flatter")
         return self._mapping() if isinstance(event, yaml.MappingStartEvent) else self._sequence()
 
-    def _sequence(self) -> list[Any]:
-        values: list[Any] = []
+    def _sequence(self) -> list[object]:
+        values: list[object] = []
         while not self._loader.check_event(yaml.SequenceEndEvent):
             self._path.append(str(len(values)))
             values.append(self._value(self._loader.get_event()))
@@ -113,14 +130,14 @@ class _Reader:
         self._loader.get_event()
         return values
 
-    def _mapping(self) -> dict[Any, Any]:
-        own: dict[Any, Any] = {}
-        lines: dict[Any, int] = {}
-        merged: dict[Any, Any] = {}
+    def _mapping(self) -> dict[object, object]:
+        own: dict[object, object] = {}
+        lines: dict[object, int] = {}
+        merged: dict[object, object] = {}
         while not self._loader.check_event(yaml.MappingEndEvent):
             event = self._loader.get_event()
             key = self._key(event)
-            line = event.start_mark.line + 1
+            line = _line_of(event)
             self._path.append("<<" if key is _MERGE else str(key))
             if key in lines:
                 raise self._mistake(f"stands twice (lines {lines[key]} and {line})", fix="keep one of the two")
@@ -135,23 +152,23 @@ class _Reader:
         self._loader.get_event()
         return {**merged, **own}
 
-    def _key(self, event: Any) -> Any:
+    def _key(self, event: _Event) -> object:
         if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]:
             return _MERGE
         key = self._value(event) if isinstance(event, yaml.ScalarEvent | yaml.AliasEvent) else event
         if isinstance(key, list | dict | yaml.Event):
-            line = event.start_mark.line + 1
+            line = _line_of(event)
             raise self._mistake(
                 f"a list or mapping stands where a key is expected (line {line})",
                 fix="put a text that begins with { or [ in quotes",
             )
         return key
 
-    def _merged(self, value: Any) -> dict[Any, Any]:
+    def _merged(self, value: object) -> dict[object, object]:
         sources = value if isinstance(value, list) else [value]
         if not all(isinstance(source, dict) for source in sources):
             raise self._mistake("only mappings can be merged", fix="name an anchor of a mapping after <<:")
-        merged: dict[Any, Any] = {}
+        merged: dict[object, object] = {}
         for source in reversed(sources):
             merged.update(source)
         return merged
@@ -176,6 +193,10 @@ class _Reader:
         begun = exc.context_mark.line + 1 if exc.context_mark else line
         place = f"line {line}" if begun == line else f"line {line}, in what begins on line {begun}"
         return self._mistake(f"is not valid YAML{problem} ({place})", fix=_fix_for(exc, text))
+
+
+def _line_of(event: _Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
 
 
 def _fix_for(exc: yaml.MarkedYAMLError, text: str) -> str:
