@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target prepares what it needs; `make setup` alone does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup system run test check bench format docs lock clean
+.PHONY: help setup system run test coverage check bench format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,6 +11,9 @@ MODELS := tests/models/.venv/.ready
 ZWAVE := tests/zwave/node_modules/.ready
 # Two processes: the tests start servers and kernels of their own.
 WORKERS ?= 2
+
+# Folders or files, where not everything should run: make coverage TESTS=tests/unit/run
+TESTS ?=
 
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -42,6 +45,12 @@ run: setup  ## show a short session with the real server
 test: setup system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
+coverage: setup system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests, and show the branches that none takes
+	@rm -f .coverage .coverage.*
+	@$(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
+
 check: setup  ## format, lint, types and layers
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
@@ -63,4 +72,4 @@ lock: setup  ## resolve the dependencies anew
 
 clean:  ## remove everything that make prepared
 	rm -rf .venv tests/conformance/node_modules tests/zwave/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
-		tests/reference_servers/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+		tests/reference_servers/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.*

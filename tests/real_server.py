@@ -8,6 +8,7 @@ from pathlib import Path
 from mcp import Client, StdioServerParameters
 
 from tests.demo_pack import with_demo
+from tests.measured import MEASURED
 
 
 def connect_server(folder: Path, *, config: str = "", mode: str = "auto") -> Client:
@@ -21,7 +22,7 @@ def connect_server(folder: Path, *, config: str = "", mode: str = "auto") -> Cli
         StdioServerParameters(
             command=sys.executable,
             args=["-m", "onetool", "serve", "--config", str(file)],
-            env={"HOME": str(folder), "PATH": ""},
+            env={"HOME": str(folder), "PATH": "", **MEASURED},
             cwd=folder,
         ),
         mode=mode,

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from tests.demo_pack import with_demo
+from tests.measured import MEASURED
 
-WAIT = 20.0  # seconds: a bound for a machine that is busy, never the time that something should take
+WAIT = 60.0  # seconds: a bound for a machine that is busy, never the time that something should take
 
 Message = dict[str, Any]
 Found = TypeVar("Found")
@@ -25,7 +26,7 @@ Found = TypeVar("Found")
 
 def environment_of(folder: Path) -> dict[str, str]:
     """The surroundings of a server that must find no configuration but the test's own."""
-    return {"HOME": str(folder), "PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8"}
+    return {"HOME": str(folder), "PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", **MEASURED}
 
 
 class RawServer:

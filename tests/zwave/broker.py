@@ -20,7 +20,7 @@ from tests.zwave_house import find_free_port
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "zwave_gateway.py"
 USERNAME, PASSWORD = "house", "s3cret-of-the-house"
-_WAIT = 20.0  # seconds
+_WAIT = 60.0  # seconds
 
 
 class Broker:

@@ -14,7 +14,7 @@ from zwave_mcp.address import parse_address
 from zwave_mcp.house import House, open_house
 from zwave_mcp.server import ZwaveServer
 
-WAIT = 20.0  # seconds: a bound for a machine that is busy, never the time that something should take
+WAIT = 60.0  # seconds: a bound for a machine that is busy, never the time that something should take
 
 
 class Zwave:
