@@ -5,8 +5,9 @@ Everything crosses as plain JSON values, so that the engine needs to know of no 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
+
+from mcp_core.json_types import Json, JsonObject, Schema
 
 
 class Front(Protocol):
@@ -32,16 +33,16 @@ class Front(Protocol):
     def can_list_roots(self) -> bool:
         """Whether the client knows which folders matter."""
 
-    async def elicit(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def elicit(self, params: Schema) -> JsonObject:
         """`elicitation/create`; raises FrontError where the client refuses."""
 
-    async def sample(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def sample(self, params: Schema) -> JsonObject:
         """`sampling/createMessage`; raises FrontError where the client refuses."""
 
-    async def list_roots(self) -> dict[str, Any]:
+    async def list_roots(self) -> JsonObject:
         """`roots/list`; raises FrontError where the client refuses."""
 
-    async def log(self, level: str, logger: str, data: Any) -> None:
+    async def log(self, level: str, logger: str, data: Json) -> None:
         """`notifications/message`; nothing happens where the client did not ask for that level."""
 
 

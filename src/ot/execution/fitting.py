@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+
+from mcp_core.json_types import Schema
+from ot.values import Arguments, ToolValue
 
 PLAIN = frozenset({str, int, bool, type(None)})
 """Types that never need fitting."""
 
-Schema = Mapping[str, Any]
 
-
-def fit(value: Any, schema: Schema) -> Any:
+def fit(value: ToolValue, schema: Schema) -> ToolValue:
     """The value as the schema wants it, or the value itself; an unrestricted schema changes nothing."""
     if type(value) in PLAIN or not schema:
         return value
@@ -28,7 +28,7 @@ def fit(value: Any, schema: Schema) -> Any:
     return value
 
 
-def _fit_items(value: Any, schema: Schema) -> Any:
+def _fit_items(value: Collection[ToolValue], schema: Schema) -> Collection[ToolValue]:
     branch = _branch(schema, "array")
     if branch is None:
         return value
@@ -38,7 +38,7 @@ def _fit_items(value: Any, schema: Schema) -> Any:
     return value if isinstance(value, list) else list(value)
 
 
-def _fit_fields(value: dict[Any, Any], schema: Schema) -> Any:
+def _fit_fields(value: Mapping[str, ToolValue], schema: Schema) -> Arguments:
     branch = _branch(schema, "object")
     if branch is None or all(type(item) in PLAIN for item in value.values()):
         return value

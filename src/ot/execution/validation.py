@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from mcp_core.json_types import JsonObject, Schema
 from ot.errors import ToolArgumentError
 from ot.execution.checkable import checkable
 from ot.execution.fitting import PLAIN, fit
 from ot.registry.definitions import ToolDefinition
+from ot.values import Arguments, ToolValue
 
 _PYTHON_NAMES = {
     "string": "str",
@@ -28,13 +30,13 @@ class ArgumentCheck:
     def __init__(self, definition: ToolDefinition) -> None:
         self._definition = definition
         self._schema = checkable(definition.parameters)
-        self._fields: dict[str, Any] = self._schema.get("properties", {})
+        self._fields: JsonObject = self._schema.get("properties", {})
         properties = definition.parameters.get("properties")
         self._names = tuple(properties) if isinstance(properties, dict) else ()
         self._accept = _compile(self._schema, fast_fail=True)
-        self._explain: Callable[[Any], object] | None = None
+        self._explain: Callable[[object], object] | None = None
 
-    def bind(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    def bind(self, positional: Sequence[ToolValue], keywords: Arguments) -> dict[str, ToolValue]:
         """Arguments by name, in a new dict; raises ToolArgumentError with every problem there is."""
         if type(keywords) is not dict and not isinstance(keywords, Mapping):
             self._refuse([f"the arguments must be an object, not {type(keywords).__name__}"])
@@ -50,7 +52,7 @@ class ArgumentCheck:
             self._refuse(self._problems(arguments) or [f"the arguments{str(error).removeprefix('data')}"])
         return arguments
 
-    def _by_own_names(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    def _by_own_names(self, keywords: Arguments) -> dict[str, ToolValue]:
         """Keywords as the server knows them, whichever of its two spellings each was given in."""
         definition = self._definition
         renamed = {definition.own_name(name): value for name, value in keywords.items()}
@@ -59,7 +61,7 @@ class ArgumentCheck:
             self._refuse(twice)
         return renamed
 
-    def _bind_positional(self, positional: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    def _bind_positional(self, positional: Sequence[ToolValue], keywords: Arguments) -> dict[str, ToolValue]:
         names = self._names
         variadic = self._definition.variadic
         if variadic is not None:
@@ -72,7 +74,7 @@ class ArgumentCheck:
             self._refuse([f"{self._definition.shown_name(name)} is given twice" for name in twice])
         return {**arguments, **keywords}
 
-    def _problems(self, arguments: Mapping[str, Any]) -> list[str]:
+    def _problems(self, arguments: Arguments) -> list[str]:
         required = self._schema.get("required", ())
         problems = [f"{self._definition.shown_name(name)} is missing" for name in required if name not in arguments]
         if self._schema.get("additionalProperties") is False:
@@ -104,10 +106,10 @@ def load_compiler() -> None:
     _compile({"type": "object", "properties": {"text": {"type": "string"}}}, fast_fail=True)
 
 
-def _compile(schema: dict[str, Any], *, fast_fail: bool) -> Callable[[Any], object]:
+def _compile(schema: JsonObject, *, fast_fail: bool) -> Callable[[object], object]:
     import fastjsonschema  # noqa: PLC0415 - start-up path: a server that was not called yet needs no schema compiler
 
-    compiled: Callable[[Any], object] = fastjsonschema.compile(
+    compiled: Callable[[object], object] = fastjsonschema.compile(
         schema,
         handlers=_NoHandlers(),
         use_default=False,
@@ -118,7 +120,7 @@ def _compile(schema: dict[str, Any], *, fast_fail: bool) -> Callable[[Any], obje
     return compiled
 
 
-class _NoHandlers(dict[str, Any]):
+class _NoHandlers(dict[str, Callable[[str], NoReturn]]):
     """A second lock on a closed door: the schema holds no reference, and none would be fetched."""
 
     def __contains__(self, scheme: object) -> bool:
@@ -131,7 +133,7 @@ class _NoHandlers(dict[str, Any]):
         return refuse
 
 
-def _phrase(error: Any) -> str:
+def _phrase(error: ToolValue) -> str:
     """One problem in words, with Python's names of types; `error` is the library's JsonSchemaValueException."""
     place = str(error.name or "").removeprefix("data").lstrip(".") or "the arguments"
     match error.rule:
@@ -144,7 +146,7 @@ def _phrase(error: Any) -> str:
     return f"{place} {error.message.removeprefix(str(error.name)).strip()}"
 
 
-def _types_of(schema: Mapping[str, Any]) -> str:
+def _types_of(schema: Schema) -> str:
     branches = schema.get("anyOf", [schema])
     names: list[str] = []
     for branch in branches:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-Schema = dict[str, Any]
+from mcp_core.json_types import Json, JsonObject
 
-_SIMPLE: dict[str, Schema] = {
+_SIMPLE: dict[str, JsonObject] = {
     "str": {"type": "string"},
     "int": {"type": "integer"},
     "float": {"type": "number"},
@@ -52,7 +51,7 @@ class AnnotationReader:
         self._constants = dict(_module_constants(module))
         self._open: list[str] = []  # names being followed, so that a type may mention itself
 
-    def schema(self, node: ast.expr | None) -> Schema:
+    def schema(self, node: ast.expr | None) -> JsonObject:
         """The schema of one annotation; a missing one accepts anything."""
         match node:
             case None:
@@ -69,7 +68,7 @@ class AnnotationReader:
                 return self._named(_last_name(node), node)
         return self._not_understood(node)
 
-    def constant(self, node: ast.expr) -> tuple[bool, Any]:
+    def constant(self, node: ast.expr) -> tuple[bool, Json]:
         """Whether an expression is a constant of the file, and which."""
         if isinstance(node, ast.Name) and node.id in self._constants:
             node = self._constants[node.id]
@@ -78,13 +77,13 @@ class AnnotationReader:
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return False, None
 
-    def _quoted(self, text: str, node: ast.expr) -> Schema:
+    def _quoted(self, text: str, node: ast.expr) -> JsonObject:
         try:
             return self.schema(ast.parse(text, mode="eval").body)
         except SyntaxError:
             return self._not_understood(node)
 
-    def _named(self, name: str, node: ast.expr) -> Schema:
+    def _named(self, name: str, node: ast.expr) -> JsonObject:
         if isinstance(node, ast.Name) and name in self._open:
             return {}
         if isinstance(node, ast.Name) and name in self._classes:
@@ -94,14 +93,14 @@ class AnnotationReader:
         name = _BUILTIN_NAMES.get(name, name)
         return _simple(name) if name in _SIMPLE else self._not_understood(node)
 
-    def _followed(self, name: str, read: Callable[[], Schema]) -> Schema:
+    def _followed(self, name: str, read: Callable[[], JsonObject]) -> JsonObject:
         self._open.append(name)
         try:
             return read()
         finally:
             self._open.pop()
 
-    def _generic(self, name: str, node: ast.Subscript) -> Schema:
+    def _generic(self, name: str, node: ast.Subscript) -> JsonObject:
         arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         match _BUILTIN_NAMES.get(name, name):
             case "Literal":
@@ -122,16 +121,16 @@ class AnnotationReader:
                 return {"type": "object", "additionalProperties": self.schema(arguments[1])}
         return self._not_understood(node)
 
-    def _literal(self, arguments: list[ast.expr], node: ast.expr) -> Schema:
+    def _literal(self, arguments: list[ast.expr], node: ast.expr) -> JsonObject:
         values = [self.constant(argument) for argument in arguments]
         if not all(known for known, _ in values):
             return self._not_understood(node)
-        schema: Schema = {"enum": [value for _, value in values]}
+        schema: JsonObject = {"enum": [value for _, value in values]}
         if all(type(value) is str for _, value in values):
             schema["type"] = "string"
         return schema
 
-    def _annotated(self, arguments: list[ast.expr]) -> Schema:
+    def _annotated(self, arguments: list[ast.expr]) -> JsonObject:
         schema = self.schema(arguments[0])
         for extra in arguments[1:]:
             known, text = self.constant(extra)
@@ -139,17 +138,17 @@ class AnnotationReader:
                 return {**schema, "description": text}
         return schema
 
-    def _tuple(self, arguments: list[ast.expr]) -> Schema:
+    def _tuple(self, arguments: list[ast.expr]) -> JsonObject:
         if len(arguments) == 2 and isinstance(arguments[1], ast.Constant) and arguments[1].value is Ellipsis:
             return {"type": "array", "items": self.schema(arguments[0])}
         items = [self.schema(argument) for argument in arguments]
         return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
 
-    def _class(self, node: ast.ClassDef) -> Schema:
+    def _class(self, node: ast.ClassDef) -> JsonObject:
         bases = [_last_name(base) for base in node.bases]
         if not _is_dataclass(node) and "TypedDict" not in bases and not any(base in self._classes for base in bases):
             return self._not_understood(ast.Name(node.name))
-        schema: Schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+        schema: JsonObject = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
         for base in bases:
             if base in self._classes and base not in self._open:
                 inherited = self._followed(base, partial(self._class, self._classes[base]))
@@ -162,16 +161,16 @@ class AnnotationReader:
                 schema["required"].append(name)
         return schema
 
-    def _not_understood(self, node: ast.expr) -> Schema:
+    def _not_understood(self, node: ast.expr) -> JsonObject:
         self.unknown.append(ast.unparse(node))
         return {}
 
 
-def _simple(name: str) -> Schema:
+def _simple(name: str) -> JsonObject:
     return dict(_SIMPLE[name])
 
 
-def _any_of(schemas: list[Schema]) -> Schema:
+def _any_of(schemas: list[JsonObject]) -> JsonObject:
     """One type list where that says it all; anything at all where one branch accepts anything."""
     branches = [branch for schema in schemas for branch in schema.get("anyOf", [schema])]
     if any(not branch for branch in branches):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
+from mcp_core.json_types import JsonObject
 from ot.effects import Effect
 
 
@@ -38,7 +38,7 @@ class ToolDefinition:
 
     name: str
     description: str
-    parameters: dict[str, Any]
+    parameters: JsonObject
     signature: str
     cancellation: Cancellation
     source: str = "local"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
+from mcp_core.json_types import Json, Schema
 from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs
@@ -26,14 +26,14 @@ MAX_SUMMARY = 400
 MAX_SHOWN = 100  # parameters
 _MAX_ARGUMENT = 500
 
-Tool = Mapping[str, Any]
+Tool = Schema
 """One item of a server's tools/list."""
 
 
 def define_pack(
     server: str,
     pack: str,
-    tools: Iterable[Any],
+    tools: Iterable[Json],
     *,
     description: str = "",
     timeout: float | None = None,
@@ -64,7 +64,7 @@ def define_from_schema(pack: str, tool: Tool, *, server: str, timeout: float | N
     return _define(name, tool, parameters, source=f"proxy:{server}", timeout=timeout)
 
 
-def _usable(tools: Iterable[Any], source: str, notes: list[PackLoadError]) -> dict[str, Tool]:
+def _usable(tools: Iterable[Json], source: str, notes: list[PackLoadError]) -> dict[str, Tool]:
     """The tools that have a name to be called by, each name once."""
     found: dict[str, Tool] = {}
     for number, tool in enumerate(tools):
@@ -111,7 +111,7 @@ def _hinted_effect(annotations: object) -> Effect:
     return next((effect for effect, hint in hints if annotations.get(hint) is True), Effect.UNKNOWN)
 
 
-def _signature(name: str, parameters: Parameters, returned: Any) -> str:
+def _signature(name: str, parameters: Parameters, returned: object) -> str:
     root = parameters.schema
     shown = parameters.listed[:MAX_SHOWN]
     texts = [_parameter_text(parameter, root) for parameter in shown]
@@ -123,12 +123,12 @@ def _signature(name: str, parameters: Parameters, returned: Any) -> str:
     return f"{name}({', '.join(texts)})" + (f" -> {result}" if result and result != ANY else "")
 
 
-def _parameter_text(parameter: Parameter, root: Any) -> str:
+def _parameter_text(parameter: Parameter, root: object) -> str:
     text = f"{parameter.shown}: {annotation_of(parameter.schema, root)}"
     return text if parameter.required else f"{text} = {default_text(parameter.schema)}"
 
 
-def _read_docs(tool: Tool, parameters: Parameters, returned: Any) -> ToolDocs:
+def _read_docs(tool: Tool, parameters: Parameters, returned: object) -> ToolDocs:
     text = _clean(tool.get("description"), MAX_DESCRIPTION)
     written = parse_docstring(text)
     annotations = tool.get("annotations")
@@ -157,17 +157,17 @@ def _describe_arguments(parameters: Parameters, written: Mapping[str, str]) -> I
             yield parameter.shown, f"{text[:_MAX_ARGUMENT]} {fields}".strip()
 
 
-def _describe_result(schema: Any) -> str:
+def _describe_result(schema: object) -> str:
     """The fields of what comes back, where the server tells."""
     fields = _one_line(fields_of(schema, schema))
     return f"{annotation_of(schema, schema)} of {fields}" if fields else ""
 
 
-def _one_line(value: Any) -> str:
+def _one_line(value: object) -> str:
     return " ".join(_clean(value, _MAX_ARGUMENT).split())
 
 
-def _clean(value: Any, limit: int) -> str:
+def _clean(value: object, limit: int) -> str:
     """Text of a server, for people and models: nothing invisible in it that could hide what it says."""
     if not isinstance(value, str):
         return ""

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import decode_source
 from pathlib import Path
-from typing import Any
 
+from mcp_core.json_types import JsonObject
 from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.logs import write_log
@@ -129,10 +129,10 @@ class _PackReader:
         known = self._imported.get(first, first)
         return f"{known}.{rest}" if rest else known
 
-    def _object_schema(self, parameters: list[Parameter], docs: ToolDocs) -> dict[str, Any]:
-        properties: dict[str, Any] = {}
+    def _object_schema(self, parameters: list[Parameter], docs: ToolDocs) -> JsonObject:
+        properties: JsonObject = {}
         required: list[str] = []
-        additional: bool | dict[str, Any] = False
+        additional: bool | JsonObject = False
         for parameter in parameters:
             name = parameter.node.arg
             schema = self.annotations.schema(parameter.node.annotation)

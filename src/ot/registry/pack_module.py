@@ -12,9 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from ot.errors import PackLoadError
+from ot.values import ToolValue
 
 
 def module_reference(file: Path) -> str:
@@ -75,13 +75,13 @@ class PackModule:
         self._failure: tuple[object, PackLoadError] | None = None  # the file as it was then, and why
         self._importing = threading.Lock()
 
-    def function(self, name: str) -> Callable[..., Any]:
+    def function(self, name: str) -> Callable[..., ToolValue]:
         """One function of the module, imported if need be; blocking. Raises PackLoadError."""
         with self._importing:
             if self._module is None:
                 self._module = self._import()
         try:
-            function: Callable[..., Any] = getattr(self._module, name)
+            function: Callable[..., ToolValue] = getattr(self._module, name)
         except AttributeError:
             raise PackLoadError(self.file, f"it no longer has {name}") from None
         return function

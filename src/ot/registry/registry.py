@@ -7,14 +7,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from mcp_core.json_types import JsonObject
 from ot.errors import CallError, PackLoadError, UnknownPackError, UnknownToolError
 from ot.logs import write_log
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.names import NameCollision
+from ot.values import ToolValue
 
-ToolFunction = Callable[[dict[str, Any]], Awaitable[Any]]
+ToolFunction = Callable[[dict[str, ToolValue]], Awaitable[ToolValue]]
 """How every tool is called, whatever its kind: one object of arguments in, the native value out."""
 
 LoadedPack = tuple[PackDefinition, Mapping[str, ToolFunction]]
@@ -157,7 +159,7 @@ class ToolRegistry:
         self._load_all()
         return [self._tools[name].definition for name in sorted(self._tools)]
 
-    def model_tools(self) -> list[dict[str, Any]]:
+    def model_tools(self) -> list[JsonObject]:
         """Every tool in the form in which AI clients show it to a model."""
         return [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}

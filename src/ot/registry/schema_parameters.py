@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from mcp_core.json_pointers import resolve
+from mcp_core.json_types import Json, JsonObject
 from ot.registry.identifiers import assign_identifiers
-
-Schema = dict[str, Any]
 
 MAX_NODES = 20_000
 MAX_LEVELS = 60
@@ -36,7 +34,7 @@ class Parameter:
 
     name: str
     shown: str
-    schema: Any
+    schema: object
     required: bool
 
 
@@ -44,7 +42,7 @@ class Parameter:
 class Parameters:
     """What a call of the tool takes: the schema to check it by, and its parameters in positional order."""
 
-    schema: Schema
+    schema: JsonObject
     listed: tuple[Parameter, ...]
     problem: str = ""
 
@@ -54,7 +52,7 @@ class Parameters:
         return {one.shown: one.name for one in self.listed if one.shown != one.name}
 
 
-def read_parameters(schema: Any) -> Parameters:
+def read_parameters(schema: object) -> Parameters:
     """Read a tool's `inputSchema`; one that cannot be used accepts anything, and `problem` says why."""
     if schema is None or schema is True or schema == {}:
         return Parameters({"type": "object"}, ())
@@ -64,7 +62,7 @@ def read_parameters(schema: Any) -> Parameters:
         document = _Copy().copy(schema, 0)
     except _TooLargeError:
         names = schema.get("properties")
-        bare: Schema = {str(name): {} for name in list(names)[:MAX_NODES]} if isinstance(names, dict) else {}
+        bare: JsonObject = {str(name): {} for name in list(names)[:MAX_NODES]} if isinstance(names, dict) else {}
         found = _arrange({"type": "object", "properties": bare, "required": schema.get("required")}, {})
         return Parameters(found.schema, found.listed, "its inputSchema is too large: only names are checked")
     target = resolve(document, document)
@@ -76,7 +74,7 @@ def read_parameters(schema: Any) -> Parameters:
     return _arrange(_without_reference(document, target), document)
 
 
-def _without_reference(document: Schema, target: Schema) -> Schema:
+def _without_reference(document: JsonObject, target: JsonObject) -> JsonObject:
     """The document with what its own `$ref` leads to in its place; references inside it stay true."""
     rest = {key: item for key, item in document.items() if key != "$ref"}
     if document is target or "properties" not in rest:
@@ -88,7 +86,7 @@ def _unchecked(problem: str) -> Parameters:
     return Parameters({"type": "object"}, (), f"{problem}: arguments are not checked")
 
 
-def _arrange(schema: Schema, document: Schema) -> Parameters:
+def _arrange(schema: JsonObject, document: JsonObject) -> Parameters:
     merged = _Merged(document)
     merged.add(schema, certain=True, level=0)
     required = dict.fromkeys(merged.required)
@@ -111,13 +109,13 @@ def _arrange(schema: Schema, document: Schema) -> Parameters:
 class _Merged:
     """The parameters of a schema and of the schemas it is composed of."""
 
-    def __init__(self, document: Schema) -> None:
+    def __init__(self, document: JsonObject) -> None:
         self._document = document
-        self.shown: dict[str, Any] = {}  # what the signature says
-        self.checked: dict[str, Any] = {}  # what is certain to hold
+        self.shown: JsonObject = {}  # what the signature says
+        self.checked: JsonObject = {}  # what is certain to hold
         self.required: list[str] = []
 
-    def add(self, schema: Any, *, certain: bool, level: int) -> None:
+    def add(self, schema: object, *, certain: bool, level: int) -> None:
         """Collect from one schema; one of several alternatives (not `certain`) demands nothing."""
         schema = resolve(self._document, schema)
         if not isinstance(schema, dict) or level > _MERGED:
@@ -137,16 +135,16 @@ class _Merged:
                 self.add(branch, certain=certain and len(branches) == 1, level=level + 1)
 
 
-def _described(schema: Schema) -> Schema:
+def _described(schema: JsonObject) -> JsonObject:
     text = schema.get("description")
     return {"description": text} if isinstance(text, str) else {}
 
 
-def _strings(value: Any) -> list[str]:
+def _strings(value: object) -> list[str]:
     return [item for item in value if type(item) is str] if isinstance(value, list) else []
 
 
-def _items(value: Any) -> Iterator[Any]:
+def _items(value: object) -> Iterator[Json]:
     return iter(value if isinstance(value, list) else ())
 
 
@@ -160,7 +158,7 @@ class _Copy:
     def __init__(self) -> None:
         self._left = MAX_NODES
 
-    def copy(self, value: Any, level: int) -> Any:
+    def copy(self, value: object, level: int) -> Json:
         self._left -= 1
         if self._left < 0 or level > MAX_LEVELS:
             raise _TooLargeError
@@ -173,7 +171,7 @@ class _Copy:
         return value
 
 
-def _cut(key: str, value: Any) -> Any:
+def _cut(key: str, value: object) -> Json:
     """What describes something, not too long; a parameter may be called `description` too, and is a schema then."""
     if key == "description" and isinstance(value, str) and len(value) > MAX_TEXT:
         return f"{value[:MAX_TEXT]}…"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import isfinite
-from typing import Any
 
 from mcp_core.json_pointers import resolve
+from mcp_core.json_types import Schema
 
 ANY = "Any"
 PLACEHOLDER = "'...'"
@@ -21,13 +21,13 @@ _MAX_DEFAULT = 60
 _MAX_FIELDS = 20
 
 
-def annotation_of(schema: Any, root: Any) -> str:
+def annotation_of(schema: object, root: object) -> str:
     """The type that a schema asks for, as Python would annotate it; `Any` where that cannot be said shortly."""
     text = _Annotation(root).text(schema, 0)
     return text if len(text) <= _MAX_ANNOTATION else ANY
 
 
-def default_text(schema: Any) -> str:
+def default_text(schema: object) -> str:
     """The default that a schema declares, as a literal, or the placeholder."""
     if not isinstance(schema, dict) or "default" not in schema:
         return PLACEHOLDER
@@ -35,7 +35,7 @@ def default_text(schema: Any) -> str:
     return text if text is not None and len(text) <= _MAX_DEFAULT else PLACEHOLDER
 
 
-def fields_of(schema: Any, root: Any, level: int = 0) -> str:
+def fields_of(schema: object, root: object, level: int = 0) -> str:
     """The fields of an object, `{name: str, age?: int}`, or of each item of a list; empty where none are declared."""
     schema = resolve(root, schema)
     for keyword in ("anyOf", "oneOf"):
@@ -45,7 +45,9 @@ def fields_of(schema: Any, root: Any, level: int = 0) -> str:
             return next((text for text in texts if text), "")
     if isinstance(schema, dict) and isinstance(schema.get("items"), dict):
         schema = resolve(root, schema["items"])
-    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(schema, dict):
+        return ""
+    properties = schema.get("properties")
     if not isinstance(properties, dict) or not properties:
         return ""
     required = schema["required"] if isinstance(schema.get("required"), list) else []
@@ -59,11 +61,11 @@ def fields_of(schema: Any, root: Any, level: int = 0) -> str:
 class _Annotation:
     """One annotation; schemas may refer to themselves in more ways than one, so it looks at a few of them only."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: object) -> None:
         self._root = root
         self._left = _MAX_NODES
 
-    def text(self, schema: Any, level: int) -> str:
+    def text(self, schema: object, level: int) -> str:
         self._left -= 1
         schema = resolve(self._root, schema)
         if not isinstance(schema, dict) or level > _MAX_LEVELS or self._left < 0:
@@ -83,7 +85,7 @@ class _Annotation:
             return _union(self._named(kind, schema, level) for kind in kinds[: _MAX_CHOICES + 1])
         return self._named(kinds, schema, level)
 
-    def _named(self, kind: Any, schema: dict[str, Any], level: int) -> str:
+    def _named(self, kind: object, schema: Schema, level: int) -> str:
         if kind == "array" or (kind is None and "items" in schema):
             items = self.text(schema.get("items"), level + 1)
             return "list" if items == ANY else f"list[{items}]"
@@ -101,7 +103,7 @@ def _union(texts: Iterable[str]) -> str:
     return " | ".join(ordered) or ANY
 
 
-def _choices(values: list[Any]) -> str | None:
+def _choices(values: list[object]) -> str | None:
     """`Literal[...]` of a few plain values; None where a type says it better."""
     if not 0 < len(values) <= _MAX_CHOICES or any(isinstance(value, (float, list, dict)) for value in values):
         return None
@@ -111,7 +113,7 @@ def _choices(values: list[Any]) -> str | None:
     return text if len(known) == len(literals) and len(text) <= _MAX_ANNOTATION else None
 
 
-def _literal(value: Any, level: int) -> str | None:
+def _literal(value: object, level: int) -> str | None:
     """A JSON value as Python writes it; None for what is long, deep, or has no literal."""
     if value is None or isinstance(value, (bool, int)):
         return repr(value) if not isinstance(value, int) or abs(value) < 10**_MAX_DEFAULT else None

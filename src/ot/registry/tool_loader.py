@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from ot.errors import PackLoadError
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
@@ -15,6 +15,7 @@ from ot.registry.from_source import read_pack
 from ot.registry.pack_module import PackModule
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
+from ot.values import Arguments, ToolValue
 from ot_kernel.values import MAX_DRAINED, UnsupportedValueError
 
 _AT_REST = frozenset({str, int, float, bool, type(None), dict, list})
@@ -23,7 +24,7 @@ _AT_REST = frozenset({str, int, float, bool, type(None), dict, list})
 class Isolate(Protocol):
     """What carries out an isolated tool: `ot.isolate.IsolateHost`."""
 
-    async def run(self, module: str, function: str, arguments: Mapping[str, Any]) -> Any: ...
+    async def run(self, module: str, function: str, arguments: Arguments) -> ToolValue: ...
 
 
 class ToolLoader:
@@ -77,9 +78,9 @@ class ToolLoader:
                 return self._awaited(definition, module)
 
     def _awaited(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
-        function: Callable[..., Any] | None = None
+        function: Callable[..., ToolValue] | None = None
 
-        async def call(arguments: dict[str, Any]) -> Any:
+        async def call(arguments: dict[str, ToolValue]) -> ToolValue:
             nonlocal function
             if function is None:
                 # An import can take a second; the server answers others meanwhile.
@@ -92,8 +93,10 @@ class ToolLoader:
 
         return call
 
-    async def _call_plain(self, module: PackModule, definition: ToolDefinition, arguments: dict[str, Any]) -> Any:
-        def call() -> Any:
+    async def _call_plain(
+        self, module: PackModule, definition: ToolDefinition, arguments: dict[str, ToolValue]
+    ) -> ToolValue:
+        def call() -> ToolValue:
             return _drained(_invoke(module.function(definition.tool), arguments, definition.variadic))
 
         return await self._threads.run(call)
@@ -104,14 +107,14 @@ class ToolLoader:
         return partial(self._isolate.run, module.reference, definition.tool)
 
 
-def _invoke(function: Callable[..., Any], arguments: dict[str, Any], variadic: str | None) -> Any:
+def _invoke(function: Callable[..., ToolValue], arguments: dict[str, ToolValue], variadic: str | None) -> ToolValue:
     if variadic is None:
         return function(**arguments)
     rest = {name: value for name, value in arguments.items() if name != variadic}
     return function(*arguments.get(variadic, ()), **rest)
 
 
-def _drained(value: Any) -> Any:
+def _drained(value: ToolValue) -> ToolValue:
     """A value at rest: an iterator becomes a list here, inside the call and its time limit."""
     if not isinstance(value, Iterator) or hasattr(value, "fileno"):
         return value
@@ -121,8 +124,8 @@ def _drained(value: Any) -> Any:
     return items
 
 
-async def _drain_async(generator: AsyncGenerator[Any, None]) -> list[Any]:
-    items: list[Any] = []
+async def _drain_async(generator: AsyncGenerator[ToolValue, None]) -> list[ToolValue]:
+    items: list[ToolValue] = []
     async with aclosing(generator):
         async for item in generator:
             if len(items) == MAX_DRAINED:

@@ -12,11 +12,11 @@ import queue
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import Any
 
 import anyio
 
 from ot.errors import ToolStoppedError
+from ot.values import ToolValue
 
 # Most plain tools are short. Waiting this long on the spot, in seconds, spares them the way through the event loop.
 BRIEFLY = 0.0001
@@ -27,11 +27,11 @@ class _Job:
 
     __slots__ = ("_bell", "_lock", "awaited", "done", "ended", "error", "function", "late", "loop", "value")
 
-    def __init__(self, function: Callable[[], Any]) -> None:
+    def __init__(self, function: Callable[[], ToolValue]) -> None:
         self.function = function
         self.loop = asyncio.get_running_loop()
         self.done = anyio.Event()
-        self.value: Any = None
+        self.value: ToolValue = None
         self.error: BaseException | None = None
         self.late = False
         self.ended = False
@@ -67,7 +67,7 @@ class ToolThreads:
         self._threads = 0
         self._running = 0
 
-    async def run(self, function: Callable[[], Any]) -> Any:
+    async def run(self, function: Callable[[], ToolValue]) -> ToolValue:
         """Run it with the context of the caller.
 
         Raises ToolStoppedError where the call was cancelled and the function still runs after the grace.

@@ -6,13 +6,13 @@ MCP wants structured content to be an object. The Python libraries put any other
 
 from __future__ import annotations
 
-from typing import Any
+from mcp_core.json_types import Json
 
 KEY = "result"
 _MARK = "x-fastmcp-wrap-result"
 
 
-def is_wrapped(output_schema: Any) -> bool:
+def is_wrapped(output_schema: object) -> bool:
     """Whether the schema is one that a library made around a plain value."""
     if not isinstance(output_schema, dict):
         return False
@@ -28,7 +28,7 @@ def is_wrapped(output_schema: Any) -> bool:
     )
 
 
-def result_schema(output_schema: Any) -> Any:
+def result_schema(output_schema: object) -> Json:
     """The schema of the value that code gets; None where the server says nothing of it."""
     if not isinstance(output_schema, dict):
         return None

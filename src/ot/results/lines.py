@@ -10,11 +10,11 @@ import io
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 from ot.errors import ToolError
 from ot.output import render_lines
 from ot.results.stored_file import BLOCK, StoredFile
+from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT, read_form
 from ot_kernel.values import loads
 
@@ -27,7 +27,7 @@ class TooHeavyError(Exception):
     """Reading this takes long enough to keep others waiting."""
 
 
-def read_value(stored: StoredFile) -> Any:
+def read_value(stored: StoredFile) -> ToolValue:
     """The whole value, or text."""
     try:
         return read_form(stored.read_all(), stored.facts.kind)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from mcp_core.json_types import JsonObject
 
 WIDTH = 2_000  # characters of a line where several are shown
 _BEFORE_MATCH = 100  # characters shown in front of a match far inside a line
@@ -72,12 +73,12 @@ class Page:
             f"{prefix}{text[: self.width]}… [{start + 1:,}-{end:,} of {length:,} characters; column={end + 1} reads on]"
         )
 
-    def report(self, total: int, *, skipped: int = 0) -> dict[str, Any]:
+    def report(self, total: int, *, skipped: int = 0) -> JsonObject:
         """The page as the answer of `ot.result`; `total` are the lines that there are, matching or not."""
         query, returned = self._query, len(self.lines)
         available = self.offered if query.search else total
         following = query.offset + returned
-        report: dict[str, Any] = {
+        report: JsonObject = {
             "lines": self.lines,
             "total_lines": total,
             "returned": returned,

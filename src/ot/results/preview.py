@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
 
 from ot.output import escape_surrogates, render, render_lines
 from ot.results.store import Stored
+from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT
 
 MOST_BYTES = 4_000  # of the whole text
@@ -14,7 +14,7 @@ _FOR_WORDS = 700  # of them
 _MOST_LINES = 200
 
 
-def word_stored(stored: Stored, head: Any, *, partial: bool = False) -> str:
+def word_stored(stored: Stored, head: ToolValue, *, partial: bool = False) -> str:
     """The text for a stored result; `head` is the value, or `partial`: as much of its beginning as is at hand."""
     facts, handle = stored.facts, stored.handle
     lines, whole = _take(head, MOST_BYTES - _FOR_WORDS, partial=partial)
@@ -33,7 +33,7 @@ def word_stored(stored: Stored, head: Any, *, partial: bool = False) -> str:
     return "\n".join([render(first).text, *lines, note])
 
 
-def _take(head: Any, room: int, *, partial: bool) -> tuple[list[str], int]:
+def _take(head: ToolValue, room: int, *, partial: bool) -> tuple[list[str], int]:
     """Lines from the beginning within so many bytes, and how many of them are whole; 0 for a part of the first.
 
     Where something was left off, the last line may be half of one: it is shown only if there is no other.

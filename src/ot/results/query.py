@@ -7,21 +7,22 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
+from mcp_core.json_types import JsonObject
 from ot.errors import ToolError
 from ot.output import render_lines
 from ot.results.lines import TooHeavyError, all_lines, item_lines, read_value, text_line
 from ot.results.page import Page, Query
 from ot.results.selection import select
 from ot.results.stored_file import StoredFile
+from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT
 
 FUZZY_LEAST = 60  # of 100: how alike a line must be
 _FUZZY_LENGTH = 20_000  # characters of a line that are compared
 
 
-def read_light_page(file: Path, query: Query) -> dict[str, Any] | None:
+def read_light_page(file: Path, query: Query) -> JsonObject | None:
     """The page, if finding it is no work worth speaking of; else None."""
     if query.search or query.path:
         return None
@@ -32,13 +33,13 @@ def read_light_page(file: Path, query: Query) -> dict[str, Any] | None:
         return None
 
 
-def read_page(file: str, query: dict[str, Any]) -> dict[str, Any]:
-    """Any page; blocking, and possibly for long: called in a helper process."""
+def read_page(file: str, query: JsonObject) -> JsonObject:
+    """Read any page; blocking, and possibly for long: called in a helper process."""
     with StoredFile(Path(file)) as stored:
         return _read_page(stored, Query(**query))
 
 
-def _read_page(stored: StoredFile, query: Query) -> dict[str, Any]:
+def _read_page(stored: StoredFile, query: Query) -> JsonObject:
     if query.path:
         found = select(_structure(stored), query.path)
         lines = list(render_lines(found.value))
@@ -48,7 +49,7 @@ def _read_page(stored: StoredFile, query: Query) -> dict[str, Any]:
     return _plain_page(stored, query, light=False)
 
 
-def _plain_page(stored: StoredFile, query: Query, *, light: bool) -> dict[str, Any]:
+def _plain_page(stored: StoredFile, query: Query, *, light: bool) -> JsonObject:
     total = stored.facts.lines
     page = Page(query, alone=total == 1)
     if stored.facts.kind == TEXT:
@@ -123,7 +124,7 @@ def _rank(lines: Iterable[str], search: str) -> Iterator[tuple[int, str, float]]
         yield numbers[index] + 1, everything[numbers[index]], score
 
 
-def _structure(stored: StoredFile) -> Any:
+def _structure(stored: StoredFile) -> ToolValue:
     """The value that a path leads into; a text that is JSON counts as one."""
     value = read_value(stored)
     if stored.facts.kind != TEXT:

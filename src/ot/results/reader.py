@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import anyio
 import anyio.to_thread
 
+from mcp_core.json_types import JsonObject
 from ot.config.models import ResultSettings
 from ot.errors import ArgumentValueError, ExpiredResultError, ToolError, ToolFailedError
 from ot.logs import LogSpan
 from ot.results.page import Query
 from ot.results.store import ResultStore
 from ot.results.stored_value import StoredValue
+from ot.values import Arguments, ToolValue
 
 SEARCH_LIMIT = 20.0  # seconds
 SMALLEST_PAGE = 1_000  # characters
@@ -23,7 +24,7 @@ _MODULE, _FUNCTION = "ot.results.query", "read_page"
 
 _ELSEWHERE = "ot.load(handle=...) gives the value to code, which can look for itself"
 
-Apart = Callable[[str, str, Mapping[str, Any]], Awaitable[Any]]
+Apart = Callable[[str, str, Arguments], Awaitable[ToolValue]]
 """Calls a function, named by module and name, where it can be killed: `IsolateHost.run`."""
 
 
@@ -42,7 +43,7 @@ class ResultReader:
         """Pages are to fit into answers of this size."""
         self._settings = settings
 
-    async def query(self, handle: str, query: Query) -> dict[str, Any]:
+    async def query(self, handle: str, query: Query) -> JsonObject:
         """One page. Raises UnknownResultError, ExpiredResultError or ToolError."""
         with LogSpan("ot.result", handle=handle, offset=query.offset, limit=query.limit) as span:
             if query.search:
@@ -57,7 +58,7 @@ class ResultReader:
         """The value that is stored, still in its file."""
         return StoredValue(await self._store.find(handle))
 
-    async def _read(self, handle: str, query: Query) -> dict[str, Any]:
+    async def _read(self, handle: str, query: Query) -> JsonObject:
         file = await self._store.find(handle)
         try:
             page = await anyio.to_thread.run_sync(_read_light_page, file, query)
@@ -65,7 +66,7 @@ class ResultReader:
                 return page
             with anyio.move_on_after(self._limit):
                 arguments = {"file": str(file), "query": asdict(query)}
-                found: dict[str, Any] = await self._apart(_MODULE, _FUNCTION, arguments)
+                found: JsonObject = await self._apart(_MODULE, _FUNCTION, arguments)
                 return found
         except FileNotFoundError:
             raise ExpiredResultError(handle) from None  # in this very moment
@@ -80,7 +81,7 @@ class ResultReader:
         raise ToolError(f"it took longer than {self._limit:g} s and was stopped; {_way_out(query)}") from TimeoutError()
 
 
-def _read_light_page(file: Path, query: Query) -> dict[str, Any] | None:
+def _read_light_page(file: Path, query: Query) -> JsonObject | None:
     from ot.results.query import read_light_page  # noqa: PLC0415 - loaded, on a thread, by the first who reads
 
     return read_light_page(file, query)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ot.errors import ToolError
+from ot.values import ToolValue
 
 _STEP = re.compile(
     r"""
@@ -61,11 +61,11 @@ Step = Key | Index | Range | Every
 class Selected:
     """What a path leads to; `skipped` items under a `[*]` did not have what was asked of them."""
 
-    value: Any
+    value: ToolValue
     skipped: int = 0
 
 
-def select(value: Any, path: str) -> Selected:
+def select(value: ToolValue, path: str) -> Selected:
     """What `path` leads to inside a value; after a `[*]` it is the list of all that were found. Raises ToolError."""
     steps = list(parse_path(path))
     return _Walk(path).follow(value, steps, 0)
@@ -110,7 +110,7 @@ class _Walk:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def follow(self, value: Any, steps: list[tuple[int, Step]], done: int) -> Selected:
+    def follow(self, value: ToolValue, steps: list[tuple[int, Step]], done: int) -> Selected:
         for number in range(done, len(steps)):
             position, step = steps[number]
             if isinstance(step, Every):
@@ -118,9 +118,9 @@ class _Walk:
             value = self._take(value, step, position)
         return Selected(value)
 
-    def _follow_each(self, members: list[Any], steps: list[tuple[int, Step]], done: int) -> Selected:
+    def _follow_each(self, members: list[ToolValue], steps: list[tuple[int, Step]], done: int) -> Selected:
         """Asked of each member; lists found under a further `[*]` become one. All of them failing is a mistake."""
-        found: list[Any] = []
+        found: list[ToolValue] = []
         skipped = failed = 0
         problem: ToolError | None = None
         nested = any(isinstance(step, Every) for _, step in steps[done:])
@@ -140,14 +140,14 @@ class _Walk:
             raise problem
         return Selected(found, skipped + failed)
 
-    def _members(self, value: Any, position: int) -> list[Any]:
+    def _members(self, value: ToolValue, position: int) -> list[ToolValue]:
         if isinstance(value, Mapping):
             return list(value.values())
         if isinstance(value, list | tuple | set | frozenset):
             return list(value)
         raise self._mistake(position, f"has no items: it is {_describe(value)}")
 
-    def _take(self, value: Any, step: Step, position: int) -> Any:
+    def _take(self, value: ToolValue, step: Step, position: int) -> ToolValue:
         if isinstance(step, Key):
             return self._field(value, step.name, position)
         if isinstance(value, Mapping) and isinstance(step, Index) and step.number in value:
@@ -161,7 +161,7 @@ class _Walk:
             raise self._mistake(position, f"has {len(value):,} items, and none at {step.number}")
         return value[step.number]
 
-    def _field(self, value: Any, name: str, position: int) -> Any:
+    def _field(self, value: ToolValue, name: str, position: int) -> ToolValue:
         if not isinstance(value, Mapping):
             hint = "; [*] goes through its items" if isinstance(value, list | tuple) else ""
             raise self._mistake(position, f"is {_describe(value)}, which has no field {name!r}{hint}")
@@ -179,6 +179,6 @@ class _Walk:
         return ToolError(f"path: {before} {what} (position {position + 1} of {self._path!r})")
 
 
-def _describe(value: Any) -> str:
+def _describe(value: ToolValue) -> str:
     kind = type(value).__name__
     return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}" if value is not None else "None"

@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio.to_thread
 
@@ -26,6 +25,7 @@ from ot.logs import LogSpan
 from ot.redaction import Redactor
 from ot.results.masking import mask
 from ot.results.stored_file import ContentWriter, Facts
+from ot.values import ToolValue
 from ot_kernel.stored_form import kind_of, write_form
 from ot_kernel.values import encode
 
@@ -64,7 +64,7 @@ class ResultStore:
         """From now on keep results like this; what is kept already expires when it was meant to."""
         self._settings = settings
 
-    async def keep_value(self, value: Any) -> Stored:
+    async def keep_value(self, value: ToolValue) -> Stored:
         """Keep a value of the vocabulary. Raises ResultNotKeptError, or UnsupportedValueError."""
         return await anyio.to_thread.run_sync(self._keep_value_now, value)
 
@@ -97,7 +97,7 @@ class ResultStore:
 
     # -- keeping
 
-    def _keep_value_now(self, value: Any) -> Stored:
+    def _keep_value_now(self, value: ToolValue) -> Stored:
         encoded = encode(value, where="the result")
         return self._write(write_form(encoded), kind_of(encoded), type(value).__name__)
 

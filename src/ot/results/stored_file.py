@@ -15,8 +15,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
+from mcp_core.json_types import JsonObject
 from ot_kernel.stored_form import TEXT
 
 HEADER = 512
@@ -180,7 +181,7 @@ class StoredFile:
 def _read_header(data: bytes) -> Facts:
     """Raises ValueError for a file that is none of ours."""
     try:
-        fields: dict[str, Any] = json.loads(data)
+        fields: JsonObject = json.loads(data)
         return Facts(**fields)
     except (TypeError, RecursionError) as error:
         raise ValueError(f"not a stored result: {error}") from error

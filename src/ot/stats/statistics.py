@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from mcp_core.json_types import JsonObject
 from mcp_core.nearest_names import nearest
 from ot.config.values import RUN_TOOL
 from ot.errors import InvalidPeriodError, StatsDisabledError, StatsUnavailableError
@@ -40,11 +41,11 @@ class Statistics:
         self._roots = roots  # where reports may be written
         self._own_definition = own_definition  # what a client is told of us
 
-    async def report(self, *, period: str = "all", tool: str = "", output: str = "") -> dict[str, Any]:
+    async def report(self, *, period: str = "all", tool: str = "", output: str = "") -> JsonObject:
         """The figures as plain values; with `output`, a page that shows them is written there too."""
         return await anyio.to_thread.run_sync(functools.partial(self._report, period, tool.strip(), output))
 
-    def _report(self, period: str, tool: str, output: str) -> dict[str, Any]:
+    def _report(self, period: str, tool: str, output: str) -> JsonObject:
         summary = self.summarize(period, tool)
         described = describe(summary)
         if tool and not summary.tools:
@@ -94,10 +95,10 @@ class Statistics:
         )
 
 
-def describe(summary: Summary) -> dict[str, Any]:
+def describe(summary: Summary) -> JsonObject:
     """The figures as the plain values that code and models read."""
     savings, saved = summary.savings, summary.time
-    described: dict[str, Any] = {"period": summary.period}
+    described: JsonObject = {"period": summary.period}
     if summary.tool:
         described["tool"] = summary.tool
     if summary.since is not None:

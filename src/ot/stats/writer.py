@@ -6,7 +6,7 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ot.stats.database import means_damage, open_database, set_aside, transaction, worded
 from ot.stats.notes import CallNote, ModelNote, Note, RunNote
@@ -94,12 +94,15 @@ def _identify(file: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+Row = tuple[object, ...]
+
+
 class _Rows(NamedTuple):
     """Notes as rows, by table."""
 
-    runs: list[tuple[Any, ...]]
-    calls: list[tuple[Any, ...]]
-    models: list[tuple[Any, ...]]
+    runs: list[Row]
+    calls: list[Row]
+    models: list[Row]
 
 
 class _Kinds(dict[bytes, Kind]):
@@ -133,14 +136,14 @@ def insert(connection: sqlite3.Connection, rows: _Rows) -> None:
     connection.executemany(f"INSERT INTO models VALUES ({', '.join('?' * 8)})", rows.models)
 
 
-def _run_row(server: int, note: RunNote) -> tuple[Any, ...]:
+def _run_row(server: int, note: RunNote) -> Row:
     command = (note.command_bytes, classify_text(note.command))
     answer = (note.answer_bytes, classify_text(note.answer))
     names = (_name(note.client), note.ended, note.seconds, _name(note.error))
     return note.run, server, *names, *command, *answer, note.attachments
 
 
-def _call_row(note: CallNote, kinds: _Kinds) -> tuple[Any, ...]:
+def _call_row(note: CallNote, kinds: _Kinds) -> Row:
     sent = (note.sent, kinds[note.sent_sample])
     received = (note.received, kinds[note.received_sample])
     return None, note.run, note.depth, _name(note.tool), note.ended, note.seconds, _name(note.error), *sent, *received

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from mcp_core.json_types import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +19,12 @@ class Searchable:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of_schema(cls, key: str, pack: str, name: str, description: str, schema: Mapping[str, Any]) -> Searchable:
+    def of_schema(cls, key: str, pack: str, name: str, description: str, schema: Schema) -> Searchable:
         """A tool whose parameters are described by a JSON Schema."""
         return cls(key, pack, name, description, read_parameters(schema))
 
     @classmethod
-    def of_tool(cls, tool: Mapping[str, Any]) -> Searchable:
+    def of_tool(cls, tool: Schema) -> Searchable:
         """A tool as its server lists it: `name`, `description`, `inputSchema`; without a `key`, its name is that."""
         name = str(tool["name"])
         schema = tool.get("inputSchema")
@@ -36,7 +37,7 @@ class Searchable:
         )
 
 
-def read_parameters(schema: Mapping[str, Any]) -> dict[str, str]:
+def read_parameters(schema: Schema) -> dict[str, str]:
     """Names and descriptions of the parameters in a JSON Schema, which another server may have written badly."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
@@ -44,6 +45,6 @@ def read_parameters(schema: Mapping[str, Any]) -> dict[str, str]:
     return {str(name): _description(parameter) for name, parameter in properties.items()}
 
 
-def _description(parameter: Any) -> str:
+def _description(parameter: object) -> str:
     text = parameter.get("description", "") if isinstance(parameter, Mapping) else ""
     return text if isinstance(text, str) else ""
