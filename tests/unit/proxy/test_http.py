@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,24 @@ from tests.proxied import Proxied, open_proxied
 
 pytestmark = pytest.mark.anyio
 
+Address = Callable[..., str]
 KINDS = ("modern", "handshake", "json", "sse")
 
 
+@pytest.fixture(scope="module")
+def address() -> Iterator[Address]:
+    """The addresses of servers by kind, each started when it is first asked for."""
+    with ExitStack() as servers:
+
+        def start(kind: str, lifetime: int = 3600, program: str = "http_server") -> str:
+            return servers.enter_context(serve_http(kind, environ={"LIFETIME": str(lifetime)}, program=program))
+
+        yield cache(start)
+
+
 @pytest.fixture(scope="module", params=KINDS)
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    with serve_http(request.param) as address:
-        yield address
+def url(request: pytest.FixtureRequest, address: Address) -> str:
+    return address(request.param)
 
 
 async def test_calls_of_every_size_and_several_at_once(url: str, tmp_path: Path) -> None:
@@ -52,21 +65,21 @@ async def test_calls_of_every_size_and_several_at_once(url: str, tmp_path: Path)
 @pytest.mark.parametrize(
     ("tool", "value"), [("trap", {"text": "a" * 60 + "!"}), ("other", {"text": 5}), ("only_text", {"text": "aa"})]
 )
-async def test_a_schema_cannot_keep_us_busy_with_its_answers(tool: str, value: Any, tmp_path: Path) -> None:
-    with serve_http("json", program="trap_over_http") as url:
-        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
-            assert await proxied.call(f"web.{tool}") == value
+async def test_a_schema_cannot_keep_us_busy_with_its_answers(
+    tool: str, value: Any, address: Address, tmp_path: Path
+) -> None:
+    async with open_proxied(tmp_path, {"web": {"url": address("json", program="trap_over_http")}}) as proxied:
+        assert await proxied.call(f"web.{tool}") == value
 
 
-async def test_headers_of_the_settings_are_sent(tmp_path: Path) -> None:
-    with serve_http("handshake") as url:
-        settings = {
-            "url": url,
-            "json_text": True,
-            "headers": {"X-Api-Key": "swordfish-9", "Authorization": "Bearer of ours"},
-        }
-        async with open_proxied(tmp_path, {"web": settings}) as proxied:
-            found = await proxied.call("web.headers")
+async def test_headers_of_the_settings_are_sent(address: Address, tmp_path: Path) -> None:
+    settings = {
+        "url": address("handshake"),
+        "json_text": True,
+        "headers": {"X-Api-Key": "swordfish-9", "Authorization": "Bearer of ours"},
+    }
+    async with open_proxied(tmp_path, {"web": settings}) as proxied:
+        found = await proxied.call("web.headers")
 
     assert (found["x-api-key"], found["authorization"]) == ("swordfish-9", "Bearer of ours")
 
@@ -111,15 +124,14 @@ async def test_health_sees_a_server_over_http_that_is_gone(tmp_path: Path) -> No
     assert "cannot be reached at its address" in status.error
 
 
-async def test_progress_of_a_call_over_http(tmp_path: Path) -> None:
+async def test_progress_of_a_call_over_http(address: Address, tmp_path: Path) -> None:
     told: list[str] = []
 
     async def listen(done: float, total: float | None, message: str) -> None:
         told.append(message)
 
-    with serve_http("handshake") as url:
-        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
-            await proxied.call_as(Caller(progress=listen), "web.wait", seconds=0.2)
+    async with open_proxied(tmp_path, {"web": {"url": address("handshake")}}) as proxied:
+        await proxied.call_as(Caller(progress=listen), "web.wait", seconds=0.2)
 
     assert "web.wait: waiting" in told
 
@@ -158,9 +170,16 @@ class Browser:
         pass
 
 
-def what_was_issued(url: str) -> dict[str, int]:
-    found: dict[str, int] = httpx2.get(url.replace("/mcp", "/issued")).json()
-    return found
+class Issued:
+    """What a server has given out since this was made."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.replace("/mcp", "/issued")
+        self._before = httpx2.get(self._url).json()
+
+    def __getitem__(self, kind: str) -> int:
+        found: int = httpx2.get(self._url).json()[kind] - self._before[kind]
+        return found
 
 
 async def connect_as(proxied: Proxied, front: Browser) -> None:
@@ -174,15 +193,17 @@ async def connect_as(proxied: Proxied, front: Browser) -> None:
     await proxied.executor.call("test.look", {}, caller=Caller(front=front))
 
 
-async def test_a_person_logs_in_once_and_the_token_is_kept_for_their_eyes_only(tmp_path: Path) -> None:
+async def test_a_person_logs_in_once_and_the_token_is_kept_for_their_eyes_only(
+    address: Address, tmp_path: Path
+) -> None:
     browser = Browser()
-    with serve_http("login") as url:
-        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
-            await connect_as(proxied, browser)
-            assert await proxied.call("web.echo", text="in") == "in"
-        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
-            assert await proxied.call("web.echo", text="again") == "again"
-        issued = what_was_issued(url)
+    url = address("login")
+    issued = Issued(url)
+    async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+        await connect_as(proxied, browser)
+        assert await proxied.call("web.echo", text="in") == "in"
+    async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+        assert await proxied.call("web.echo", text="again") == "again"
 
     (file,) = (tmp_path / "state" / "servers" / "tokens").iterdir()
     assert issued["logins"] == 1
@@ -191,14 +212,14 @@ async def test_a_person_logs_in_once_and_the_token_is_kept_for_their_eyes_only(t
     assert "wants you to log in" in browser.asked[0]["message"]
 
 
-async def test_a_token_that_has_ended_is_renewed_without_a_person(tmp_path: Path) -> None:
-    with serve_http("login", environ={"LIFETIME": "1"}) as url:
-        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
-            await connect_as(proxied, Browser())
-        await wait_until_the_token_has_ended(tmp_path)
-        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
-            assert await proxied.call("web.echo", text="again") == "again"
-        issued = what_was_issued(url)
+async def test_a_token_that_has_ended_is_renewed_without_a_person(address: Address, tmp_path: Path) -> None:
+    url = address("login", 1)
+    issued = Issued(url)
+    async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+        await connect_as(proxied, Browser())
+    await wait_until_the_token_has_ended(tmp_path)
+    async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
+        assert await proxied.call("web.echo", text="again") == "again"
 
     assert issued["logins"] == 1
     assert issued["refresh"] >= 1
@@ -211,60 +232,58 @@ async def wait_until_the_token_has_ended(folder: Path) -> None:
             await anyio.sleep(0.02)
 
 
-async def test_two_servers_with_one_login_never_offer_a_token_that_is_spent(tmp_path: Path) -> None:
+async def test_two_servers_with_one_login_never_offer_a_token_that_is_spent(address: Address, tmp_path: Path) -> None:
     said: list[str] = []
 
     async def say(proxied: Proxied, text: str) -> None:
         said.append(await proxied.call("web.echo", text=text))
 
-    with serve_http("login", environ={"LIFETIME": "1"}) as url:
-        settings = {"web": {"url": url}}
-        async with open_proxied(tmp_path, settings) as first:
-            await connect_as(first, Browser())
-            async with open_proxied(tmp_path, settings) as second:
-                await say(second, "both have the same token")
-                await wait_until_the_token_has_ended(tmp_path)
-                await say(first, "one renews it")
-                await say(second, "the other uses what it finds")
-                await wait_until_the_token_has_ended(tmp_path)
-                async with anyio.create_task_group() as tasks:
-                    for each in (first, second, first, second):
-                        tasks.start_soon(say, each, "all at once")
-        issued = what_was_issued(url)
+    url = address("login", 1)
+    issued = Issued(url)
+    settings = {"web": {"url": url}}
+    async with open_proxied(tmp_path, settings) as first:
+        await connect_as(first, Browser())
+        async with open_proxied(tmp_path, settings) as second:
+            await say(second, "both have the same token")
+            await wait_until_the_token_has_ended(tmp_path)
+            await say(first, "one renews it")
+            await say(second, "the other uses what it finds")
+            await wait_until_the_token_has_ended(tmp_path)
+            async with anyio.create_task_group() as tasks:
+                for each in (first, second, first, second):
+                    tasks.start_soon(say, each, "all at once")
 
     assert len(said) == 7
     assert (issued["spent"], issued["logins"]) == (0, 1)
 
 
-async def test_a_token_that_another_server_got_is_used_where_ours_is_refused(tmp_path: Path) -> None:
-    with serve_http("login") as url:
-        settings = {"web": {"url": url}}
-        async with open_proxied(tmp_path, settings) as first:
-            await connect_as(first, Browser())
-            async with open_proxied(tmp_path, settings) as second:
-                await second.call("web.echo", text="in")
-                httpx2.post(url.replace("/mcp", "/token"), data={"grant_type": "refresh_token", "refresh_token": "no"})
-                await connect_as(second, Browser())
-                assert await first.call("web.echo", text="again") == "again"
-        issued = what_was_issued(url)
+async def test_a_token_that_another_server_got_is_used_where_ours_is_refused(address: Address, tmp_path: Path) -> None:
+    url = address("login")
+    issued = Issued(url)
+    settings = {"web": {"url": url}}
+    async with open_proxied(tmp_path, settings) as first:
+        await connect_as(first, Browser())
+        async with open_proxied(tmp_path, settings) as second:
+            await second.call("web.echo", text="in")
+            httpx2.post(url.replace("/mcp", "/token"), data={"grant_type": "refresh_token", "refresh_token": "no"})
+            await connect_as(second, Browser())
+            assert await first.call("web.echo", text="again") == "again"
 
     assert issued["logins"] == 2
 
 
-async def test_where_nobody_can_log_in_the_error_says_how(tmp_path: Path) -> None:
-    with serve_http("login") as url:
-        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
-            with pytest.raises(ServerUnavailableError) as caught:
-                await proxied.call("web.echo", text="in")
+async def test_where_nobody_can_log_in_the_error_says_how(address: Address, tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"web": {"url": address("login")}}) as proxied:
+        with pytest.raises(ServerUnavailableError) as caught:
+            await proxied.call("web.echo", text="in")
 
     assert "nobody can be asked here" in caught.value.reason
     assert "onetool login web" in caught.value.remedy
 
 
-async def test_a_login_that_is_declined_is_an_error(tmp_path: Path) -> None:
-    with serve_http("login") as url:
-        async with open_proxied(tmp_path, {"web": {"url": url}}) as proxied:
-            with pytest.raises(ServerUnavailableError) as caught:
-                await connect_as(proxied, Browser(willing=False))
+async def test_a_login_that_is_declined_is_an_error(address: Address, tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"web": {"url": address("login")}}) as proxied:
+        with pytest.raises(ServerUnavailableError) as caught:
+            await connect_as(proxied, Browser(willing=False))
 
     assert "they declined" in caught.value.reason

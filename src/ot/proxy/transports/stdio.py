@@ -14,10 +14,10 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from types import TracebackType
-from typing import Self
 
 import anyio
 import anyio.to_thread
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
@@ -124,7 +124,7 @@ class StdioTransport:
         return f"did not answer as expected: {message}{stray}"
 
 
-class MessageReader:
+class MessageReader(ObjectReceiveStream[SessionMessage]):
     """The stream of what the server sends, as the SDK reads it."""
 
     def __init__(self, transport: StdioTransport, process: GuardedProcess) -> None:
@@ -204,25 +204,8 @@ class MessageReader:
         self._waiting.clear()
         self._arrived.set()
 
-    def __aiter__(self) -> Self:
-        return self
 
-    async def __anext__(self) -> SessionMessage:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class MessageWriter:
+class MessageWriter(ObjectSendStream[SessionMessage]):
     """The stream of what is sent to the server; it waits while the server does not read."""
 
     def __init__(self, process: GuardedProcess) -> None:
@@ -234,7 +217,7 @@ class MessageWriter:
         """Wake whoever waits to write: there is room again, or there never will be."""
         self._room.set()
 
-    async def send(self, item: SessionMessage, /) -> None:
+    async def send(self, item: SessionMessage) -> None:
         """Write one message; raises BrokenResourceError if the process has ended."""
         await self.write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
 
@@ -249,14 +232,6 @@ class MessageWriter:
 
     async def aclose(self) -> None:
         """Do nothing: the transport ends the process."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 async def _parse(line: bytes) -> JSONRPCMessage:
