@@ -1,1 +1,19 @@
 """An MCP server that gives agents a project's own guidance: Markdown documents in categories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from mcp_guide.guide import Guide, open_guide
+    from mcp_guide.places import Places, find_places
+    from mcp_guide.server import GuideServer
+else:  # Whoever asks the program for --help should not wait for the SDK.
+    __getattr__ = lazy_names(
+        __name__,
+        {"guide": ["Guide", "open_guide"], "places": ["Places", "find_places"], "server": ["GuideServer"]},
+    )
+
+__all__ = ["Guide", "GuideServer", "Places", "find_places", "open_guide"]

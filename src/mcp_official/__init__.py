@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mcp_official.library import OfficialLibrary
     from mcp_official.messages import MAX_LINE
     from mcp_official.program import LOG_LEVELS, OK, USAGE, complain, serve_program
+    from mcp_official.questions import ask_within, build_request, can_ask, is_sessionless, read_response
     from mcp_official.server import DeclaredToolsServer, wait_for_signal
 else:  # Whoever asks a program for --help should not wait for the SDK.
     __getattr__ = lazy_names(
@@ -18,6 +19,7 @@ else:  # Whoever asks a program for --help should not wait for the SDK.
             "library": ["OfficialLibrary"],
             "messages": ["MAX_LINE"],
             "program": ["LOG_LEVELS", "OK", "USAGE", "complain", "serve_program"],
+            "questions": ["ask_within", "build_request", "can_ask", "is_sessionless", "read_response"],
             "server": ["DeclaredToolsServer", "wait_for_signal"],
         },
     )
@@ -29,7 +31,12 @@ __all__ = [
     "USAGE",
     "DeclaredToolsServer",
     "OfficialLibrary",
+    "ask_within",
+    "build_request",
+    "can_ask",
     "complain",
+    "is_sessionless",
+    "read_response",
     "serve_program",
     "wait_for_signal",
 ]

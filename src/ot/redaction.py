@@ -17,6 +17,7 @@ from ot_kernel.values import MAX_DEPTH, MAX_DRAINED, Record, Resource
 
 Key = TypeVar("Key")
 
+_COMMON = frozenset({dict, list, tuple})
 _INERT = frozenset({int, float, bool, complex, type(None)})
 
 
@@ -43,7 +44,9 @@ class _Walk:
             return value
         if id(value) not in self._seen:
             self._seen[id(value)] = (value, value)
-            self._seen[id(value)] = (value, self._changed(value, depth + 1))
+            # What most values are made of is not compared with all that is rare.
+            change = self._container if type(value) in _COMMON else self._changed
+            self._seen[id(value)] = (value, change(value, depth + 1))
         return self._seen[id(value)][1]
 
     def _changed(self, value: object, depth: int) -> object:
@@ -66,9 +69,10 @@ class _Walk:
         name, fields = _record_parts(value)
         if name:
             return self._mapping(fields, depth, partial(Record, name), original=value)
-        if isinstance(value, Mapping):
-            return self._mapping(value, depth, dict)
-        return self._items(value, depth)
+        return self._container(value, depth)
+
+    def _container(self, value: object, depth: int) -> object:
+        return self._mapping(value, depth, dict) if isinstance(value, Mapping) else self._items(value, depth)
 
     def _replaced(self, value: object, text: str, build: Callable[[str], object]) -> object:
         new = self._redact(text)

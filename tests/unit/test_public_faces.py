@@ -9,7 +9,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("package", ["mcp_core", "mcp_official", "ot_confinement"])
+@pytest.mark.parametrize("package", ["mcp_core", "mcp_guide", "mcp_official", "ot_confinement", "zwave_mcp"])
 def test_every_name_of_a_package_can_be_imported(package: str) -> None:
     module = importlib.import_module(package)
 

@@ -27,7 +27,7 @@ from mcp_types import (
 from pydantic import Field
 
 from mcp_core import ToolArguments
-from mcp_official.questions import ask_within, build_request, can_ask, is_sessionless, read_response
+from mcp_official import ask_within, build_request, can_ask, is_sessionless, read_response
 from onetool.front import ClientFront, LogLevels, SuspendedFront, can_be_asked
 from onetool.late_app import LateApp
 from onetool.suspended_runs import RunClient, SuspendedRuns, UnknownRunError, Waiting
