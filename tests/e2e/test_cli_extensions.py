@@ -71,7 +71,7 @@ def test_the_test_of_a_new_pack_passes(onetool: OneTool, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["new", "pack", "demo"], "there is a pack of this name already"),
+        (["new", "pack", "scaffold"], "there is a pack of this name already"),
         (["new", "pack", "my-pack"], "letters, digits and underscores"),
         (["new", "pack", "json"], "Python uses this name itself"),
         (["new", "pack"], "NAME"),
@@ -120,7 +120,7 @@ def test_check_notes_what_somebody_arranged_and_finds_nothing_wrong_with_it(onet
     project, home = tmp_path / "project", tmp_path / "home"
     near = write_extension(project, "notes", "def f(): ...\n")
     far = write_extension(home, "notes", "def f(): ...\n")
-    demo = write_extension(home, "demo", "def f(): ...\n")
+    scaffold = write_extension(home, "scaffold", "def f(): ...\n")
     json = write_extension(home, "json", "def f(): ...\n")
     finished = onetool("check")
 
@@ -128,6 +128,6 @@ def test_check_notes_what_somebody_arranged_and_finds_nothing_wrong_with_it(onet
     assert finished.stdout.splitlines()[:-1] == [
         f"note: pack json: the name belongs to Python itself; {json} is reached as json_",
         f"note: pack notes: the name belongs to {near}; {far} is not loaded",
-        f"note: pack demo: the name belongs to {demo}; the built-in pack is reached as demo_builtin",
+        f"note: pack scaffold: the name belongs to {scaffold}; the built-in pack is reached as scaffold_builtin",
     ]
     assert finished.stdout.splitlines()[-1].startswith("OK: ")

@@ -90,6 +90,7 @@ async def test_an_extension_is_shown_in_full_before_it_is_started_and_then_keeps
         "signature": "greet.hello(*, name: str) -> str",
         "description": "Greet somebody.",
         "source": "local",
+        "effect": "unknown",
         "args": ["name: Who is greeted."],
         "returns": "The greeting.",
         "example": 'greet.hello(name="Ada")',
