@@ -45,7 +45,7 @@ class EspeakSpeaker:
         text = sentence.replace("[[", "[").replace("]]", "]")
         wav = await transform(command, text.encode(errors="replace"))
         if not wav:
-            raise VoiceError(self._program, f"it said nothing; is there a voice {self._voice!r}?")
+            raise VoiceError(self._program, f"it made no sound; does the voice {self._voice!r} exist?")
         return _in_our_form(wav, self._program)
 
 

@@ -16,7 +16,7 @@ class WakeWord:
         self.name = name.replace(" ", "_").casefold()
         known = {model.value: model for model in library.Model}
         if self.name not in known:
-            raise VoiceError(f"wake word {name!r}", f"there is none of that name; there are {', '.join(sorted(known))}")
+            raise VoiceError(f"wake word {name!r}", f"unknown; choose one of {', '.join(sorted(known))}")
         self._threshold = threshold
         self._features = library.OpenWakeWordFeatures.from_builtin()
         self._model = library.OpenWakeWord.from_builtin(known[self.name])

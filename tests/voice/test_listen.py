@@ -73,7 +73,7 @@ def test_a_recording_without_speech_is_said_to_have_none(tmp_path: Path) -> None
         (["--wav", "onetool.yaml", "--no-answer"], "onetool.yaml: this is not a WAV file."),
         (
             ["--stdin", "--no-answer", "--wake-word", "computer"],
-            "there is none of that name; there are alexa, hey_jarvis",
+            "unknown; choose one of alexa, hey_jarvis",
         ),
     ],
     ids=["missing", "no wav", "wake word"],

@@ -70,5 +70,5 @@ def test_an_unknown_wake_word_is_answered_with_those_there_are() -> None:
         WakeWord("computer")
 
     assert word_error(refused.value) == (
-        "wake word 'computer': there is none of that name; there are alexa, hey_jarvis, hey_mycroft, hey_rhasspy, okay_nabu."
+        "wake word 'computer': unknown; choose one of alexa, hey_jarvis, hey_mycroft, hey_rhasspy, okay_nabu."
     )

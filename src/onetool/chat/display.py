@@ -9,9 +9,9 @@ from onetool.chat.clean_text import one_line, show_call, show_seconds
 from ot.ai import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted
 
 NOTES = {
-    "length": "The answer met its limit of tokens (ai.max_tokens).",
+    "length": "The answer reached its token limit (ai.max_tokens).",
     "refused": "The model declined to answer.",
-    "rounds": "The model went on asking for tools; the answer was ended (ai.max_rounds).",
+    "rounds": "The model kept asking for tools, so the answer was ended (ai.max_rounds).",
 }
 
 

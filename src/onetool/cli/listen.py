@@ -167,7 +167,7 @@ class _Display:
             case Answering():
                 self._answers.show(event.event)
             case Dropped():
-                complain(f"(too much at once: {show_seconds(event.seconds)} of speech were not answered)")
+                complain(f"(too much at once: {show_seconds(event.seconds)} of speech was not answered)")
             case Failed():
                 self.failed = True
                 self._answers.end(f"! {event.part}: {event.reason}")

@@ -71,7 +71,7 @@ def with_provider_sections(settings: type[S]) -> type[S]:
 
 
 def check_provider(name: str) -> str:
-    """The name of a provider that is there."""
+    """Return the name of a provider if there is one of that name; raises a mistake otherwise."""
     if name not in find_providers():
         raise mistake(f"must be {' or '.join(map(repr, find_providers()))}", "write one of these words")
     return name

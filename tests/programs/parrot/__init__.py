@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ot.config.providers import Provider, ProviderSettings
 from ot.config.section import Name
+from ot.config.settings import setting
 
 
 class ParrotSettings(ProviderSettings):
     """A parrot."""
 
-    model: Name = "grey"
-    volume: Name = "quiet"
+    model: Name = setting("grey", "which parrot")
+    volume: Name = setting("quiet", "how loudly it speaks")
 
 
 PROVIDER = Provider(name="parrot", settings=ParrotSettings, client="ParrotClient", library="json", secret="PARROT_SEED")

@@ -79,7 +79,7 @@ def test_a_pipe_gets_the_words_and_stderr_the_rest() -> None:
     assert notes.getvalue().splitlines() == [
         '✓ demo.upper(text="x")  10 ms',
         "! busy; asking again in 2.0 s; the answer starts over",
-        "The answer met its limit of tokens (ai.max_tokens).",
+        "The answer reached its token limit (ai.max_tokens).",
     ]
 
 

@@ -6,7 +6,7 @@ import json
 
 from mcp_core.json_types import JsonObject
 
-CUT_OFF = "The call was cut off: the turn met its limit of tokens (ai.max_tokens). Ask for less at once."
+CUT_OFF = "The call was cut off: the turn reached its token limit (ai.max_tokens). Ask for less at a time."
 _SHOWN = 200  # characters
 
 

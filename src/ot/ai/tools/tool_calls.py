@@ -14,7 +14,7 @@ from ot.execution.tool_executor import ToolExecutor
 from ot.owned_tasks import OwnedTasks
 from ot.values import Image
 
-NOT_BEGUN = "Not called: the answer was stopped before."
+NOT_BEGUN = "Not called: the answer was stopped first."
 STOPPED = "The call was stopped before it was finished."
 
 
