@@ -203,7 +203,7 @@ def load_registry(folders: Sequence[Path], isolates: IsolateHost, threads: ToolT
 
 @asynccontextmanager
 async def open_recorder(loaded: LoadedConfig) -> AsyncIterator[Recorder | None]:
-    """What counts runs and calls, unless the configuration wants nothing counted; nothing is opened before there is."""
+    """Open the recorder of runs and calls, unless the configuration wants nothing counted. Its file is opened late."""
     if not loaded.config.stats.enabled:
         yield None
         return
@@ -218,7 +218,7 @@ async def open_recorder(loaded: LoadedConfig) -> AsyncIterator[Recorder | None]:
 def build_statistics(
     loaded: LoadedConfig, recorder: Recorder | None, registry: ToolRegistry, own_definition: Callable[[], str]
 ) -> Statistics:
-    """What reads the statistics; a model may have reports written to the folders that are the person's projects."""
+    """Build the reader of statistics; a model may have reports written to the person's project folders."""
     config = loaded.config
     projects = [project.path for project in config.projects.values()]
     roots = [loaded.project, *projects, *config.execution.writable]
@@ -226,7 +226,7 @@ def build_statistics(
 
 
 def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> ProxyHost:
-    """What the servers of a configuration live in."""
+    """Build the surroundings that the servers of a configuration live in."""
     return ProxyHost(
         project=loaded.project,
         state=state_folder(loaded.home),
@@ -246,7 +246,7 @@ def load_connection_builder() -> BuildConnection:
 
 
 def show_servers(registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig) -> Servers:
-    """What is known of the servers, for commands that connect none."""
+    """Register the servers as they were last seen, for commands that connect to none."""
     servers = Servers(registry, places, proxy_host(loaded, os.environ), None)
     servers.show(loaded.config.servers)
     return servers

@@ -1,4 +1,4 @@
-"""Who makes a call: how long they can wait, and how they are told and asked."""
+"""The caller of a tool: how long it can wait, and how it is told and asked."""
 
 from __future__ import annotations
 

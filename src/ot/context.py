@@ -1,4 +1,4 @@
-"""What one call may use: its pack's configuration and secrets, other tools, progress, a person's consent.
+"""The context of one call: its pack's configuration and secrets, other tools, progress, a person's consent.
 
 The executor sets the one context variable of the system around each call; packs read it with `current()`.
 """
@@ -25,7 +25,7 @@ Part = TypeVar("Part")
 
 
 class Door(Protocol):
-    """What stands behind a context: the executor, or its stand-in inside a helper process."""
+    """The engine behind a context: that of the executor, or its stand-in inside a helper process."""
 
     @property
     def settings(self) -> Config: ...

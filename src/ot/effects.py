@@ -1,4 +1,4 @@
-"""What a call does outside: it only reads, it may be repeated, or nobody has said.
+"""The effect of a call outside: it only reads, it may be repeated, or nobody has said.
 
 A pack declares it by a decorator, which is read from its source; a server by its annotations, which are a hint and no
 ground for policy; the person by `packs.<pack>.reads`.
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Effect(StrEnum):
-    """What a call does outside."""
+    """The effect of a call outside."""
 
     READS = "reads"  # it changes nothing
     IDEMPOTENT = "idempotent"  # made twice with the same arguments, it changes no more than made once

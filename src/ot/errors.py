@@ -378,7 +378,7 @@ class ToolFailedError(CallError, names=("kind", "incident")):
 
 
 class ToolError(CallError):
-    """What a pack raises for its caller to read: `raise ToolError("no such file: a.txt")`."""
+    """A pack's own error, for its caller to read: `raise ToolError("no such file: a.txt")`."""
 
     def __init__(self, message: str) -> None:
         super().__init__("")

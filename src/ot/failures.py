@@ -1,4 +1,4 @@
-"""What an exception of a tool was, decided by its type: the same words here, in helper processes and in workers."""
+"""Exceptions of tools, classified by type: the same words here, in helper processes and in workers."""
 
 from __future__ import annotations
 

@@ -19,19 +19,19 @@ class Front(Protocol):
 
     @property
     def can_elicit(self) -> bool:
-        """Whether a person can fill in a form."""
+        """True if a person can fill in a form."""
 
     @property
     def can_open_urls(self) -> bool:
-        """Whether a person can be sent to a web page."""
+        """True if a person can be sent to a web page."""
 
     @property
     def can_sample(self) -> bool:
-        """Whether a model can be asked."""
+        """True if a model can be asked."""
 
     @property
     def can_list_roots(self) -> bool:
-        """Whether the client knows which folders matter."""
+        """True if the client knows which folders matter."""
 
     async def elicit(self, params: Schema) -> JsonObject:
         """`elicitation/create`; raises FrontError where the client refuses."""

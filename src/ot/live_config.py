@@ -1,4 +1,4 @@
-"""LiveConfig: a configuration that was loaded anew, handed to every part that goes by it, while runs go on."""
+"""LiveConfig: hands a reloaded configuration to every part that goes by it, while runs go on."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LiveParts:
     built_in: BuiltInPacks
     places: PackPlaces
     forget_helpers: Callable[[Path], None]  # processes that have imported a pack as it was
-    rebuild: Callable[[LoadedConfig], None]  # what holds nothing, and is simply built anew
+    rebuild: Callable[[LoadedConfig], None]  # parts without state, which are simply built again
 
 
 class LiveConfig:
@@ -82,7 +82,7 @@ class LiveConfig:
         return self._waiting()
 
     def _changed_packs(self, loaded: LoadedConfig) -> Callable[[str], bool]:
-        """Which packs have other settings now; a worker is told its own when it starts. Secrets may be anybody's."""
+        """Return a test for packs whose settings have changed: their workers restart. Secrets may be anybody's."""
         before, now = self._loaded.config.packs, loaded.config.packs
         if loaded.secrets != self._loaded.secrets:
             return lambda _: True

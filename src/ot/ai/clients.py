@@ -58,7 +58,7 @@ def build_model(settings: AiSettings, name: str, *, api_key: str = "", chosen_by
 
 
 def _missing_key(provider: Provider, chosen_by: str) -> ConfigError:
-    fix = f"put it into secrets.yaml or into the environment, or choose another provider ({chosen_by})"
+    fix = f"put it in secrets.yaml or in the environment, or choose another provider ({chosen_by})"
     return ConfigError("is not set", key=provider.secret, fix=fix)
 
 

@@ -11,14 +11,14 @@ from ot.values import Arguments, ToolValue
 
 
 class Delivery(Protocol):
-    """Where the value of a call goes. `pack` only makes something, on whatever thread; `send` has the effect."""
+    """The receiver of a call's value. `pack` only makes something, on whatever thread; `send` has the effect."""
 
     def pack(self, value: ToolValue, /) -> bytes: ...
     def send(self, packed: bytes, /) -> None: ...
 
 
 class Call(NamedTuple):
-    """What is asked of a tool, and by whom."""
+    """A request to a tool, and its caller."""
 
     name: str  # the tool's own; it may have been called by its server's name for it
     tool: PreparedTool

@@ -1,4 +1,4 @@
-"""What leaves the door: values and errors without secrets, packed for whoever wants them so."""
+"""The way out: values and errors without secrets, packed for whoever wants them packed."""
 
 from __future__ import annotations
 

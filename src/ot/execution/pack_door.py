@@ -70,7 +70,7 @@ class PackDoor:
             raise ToolError(f"the pack of {tool} does not declare the secret {name}")
         value = self._secrets.get(name)
         if not value:
-            raise ToolError(f"the secret {name} is not set; put it into secrets.yaml or into the environment")
+            raise ToolError(f"the secret {name} is not set; put it in secrets.yaml or in the environment")
         self._redactor.learn(value)
         return value
 

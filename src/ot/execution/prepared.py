@@ -1,4 +1,4 @@
-"""What the executor works out about a tool once, so that a call does not: its checker, its time, its policy."""
+"""Tools prepared for calls: checker, time limit and policy are worked out once, not with every call."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PreparedTool:
 
 
 class Preparation:
-    """Prepares each tool on its first call, and again when it is registered anew."""
+    """Prepares each tool on its first call, and again after it has been registered again."""
 
     def __init__(self, registry: ToolRegistry, config: Config) -> None:
         self._registry = registry

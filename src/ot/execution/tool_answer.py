@@ -1,4 +1,4 @@
-"""What an AI client gets of a call: words for the model, whether they are good news, and what is not words."""
+"""The answer that an AI client gets: text for the model, success or failure, and attachments."""
 
 from __future__ import annotations
 

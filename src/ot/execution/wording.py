@@ -118,7 +118,7 @@ def _word_stopped(error: errors.ToolStoppedError) -> str:
     return f"{error.tool} was not carried out: the run it belongs to has ended."
 
 
-_STILL_RUNNING = " It is still running; its effect may yet arrive."
+_STILL_RUNNING = " It is still running and may yet have an effect."
 
 
 def _word_unavailable(error: errors.ServiceUnavailableError) -> str:
@@ -126,8 +126,8 @@ def _word_unavailable(error: errors.ServiceUnavailableError) -> str:
 
 
 def _word_server_unavailable(error: errors.ServerUnavailableError) -> str:
-    effect = " Whether this call had an effect is not known." if error.begun else ""
-    remedy = error.remedy or "Call it again to have it tried anew; ot.health() shows the state of every server."
+    effect = " It is not known whether this call had an effect." if error.begun else ""
+    remedy = error.remedy or "Call it again to reconnect; ot.health() shows the state of every server."
     name = error.tool or error.server
     return f"{name}: the server {error.server} {error.reason}.{effect} {remedy}{_last_words(error.tail)}"
 
@@ -146,7 +146,7 @@ def _word_worker_start(error: errors.WorkerStartError) -> str:
 
 def _word_worker_crashed(error: errors.WorkerCrashedError) -> str:
     end = f": {_word_status(error.status)}" if error.status is not None else ""
-    effect = "Its effect is unknown." if error.begun else "It had not begun."
+    effect = "Its effect is unknown." if error.begun else "The call had not begun."
     return f"{error.tool} was not finished: {error.reason}{end}. {effect}{_last_words(error.tail)}"
 
 
@@ -265,7 +265,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.CommandTooLargeError: _word_too_large,
     errors.UnknownSnippetError: _word_unknown_snippet,
     errors.SnippetError: lambda error: f"${error.name}: {error.reason}. Usage: {error.usage}",
-    errors.AliasCycleError: lambda error: f"Aliases that lead back to themselves: {' -> '.join(error.cycle)}.",
+    errors.AliasCycleError: lambda error: f"These aliases lead back to themselves: {' -> '.join(error.cycle)}.",
     errors.PackLoadError: _word_pack_load,
     errors.NewExtensionError: lambda error: f"No extension {error.name!r} was written: {error.reason}.",
     errors.PreflightError: _word_preflight,

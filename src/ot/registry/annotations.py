@@ -69,7 +69,7 @@ class AnnotationReader:
         return self._not_understood(node)
 
     def constant(self, node: ast.expr) -> tuple[bool, Json]:
-        """Whether an expression is a constant of the file, and which."""
+        """Tell whether an expression is a constant of the file, and return its value."""
         if isinstance(node, ast.Name) and node.id in self._constants:
             node = self._constants[node.id]
         try:

@@ -45,7 +45,7 @@ class BuiltInPacks:
         return [each.offered for each in self._files.values() if each.offered is not None]
 
     def look(self) -> dict[Path, PackFile] | None:
-        """All files as they are now, the changed ones read again; None where nothing has changed. Blocking."""
+        """Return all files as they are now, the changed ones read again; None if nothing has changed. Blocking."""
         now = dict(self._find())
         if now == {file: known.state for file, known in self._files.items()}:
             return None

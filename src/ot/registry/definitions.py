@@ -1,4 +1,4 @@
-"""What is known about a tool and about a pack before anything is called."""
+"""Definitions of tools and packs: all that is known before anything is called."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ot.effects import Effect
 
 
 class Cancellation(StrEnum):
-    """What happens to a call that is cancelled."""
+    """The fate of a call that is cancelled."""
 
     ASYNC = "async"  # stops at its next await
     ISOLATED = "isolated"  # its helper process is killed
@@ -55,17 +55,17 @@ class ToolDefinition:
 
     @property
     def pack(self) -> str:
-        """What stands before the dot."""
+        """The name before the dot."""
         return self.name.partition(".")[0]
 
     @property
     def tool(self) -> str:
-        """What stands after the dot."""
+        """The name after the dot."""
         return self.name.partition(".")[2]
 
     @property
     def effect(self) -> Effect:
-        """What a call does outside."""
+        """The effect of a call outside."""
         return Effect.READS if self.known_to_read else self.declared
 
     def own_name(self, keyword: str) -> str:

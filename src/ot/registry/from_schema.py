@@ -148,7 +148,7 @@ def _read_docs(tool: Tool, parameters: Parameters, returned: object) -> ToolDocs
 
 
 def _describe_arguments(parameters: Parameters, written: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    """What the schema says of each parameter, else what a docstring in the description says; and its fields."""
+    """Yield each parameter's description, from the schema or else from a docstring in the tool's, and its fields."""
     for parameter in parameters.listed[:MAX_SHOWN]:
         described = parameter.schema.get("description") if isinstance(parameter.schema, dict) else None
         text = _one_line(described) or written.get(parameter.name, "")

@@ -207,7 +207,7 @@ def _parameter_text(parameter: Parameter) -> str:
 
 
 def _cancellation(node: FunctionNode) -> Cancellation:
-    """How a call of it ends: by its marks, then by `async`."""
+    """Return how a call of it ends: by its marks, then by `async`."""
     marks = {ast.unparse(decorator).rpartition(".")[2] for decorator in node.decorator_list}
     if "in_kernel" in marks:
         return Cancellation.KERNEL

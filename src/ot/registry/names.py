@@ -1,4 +1,4 @@
-"""Who gets which pack name, where several packs want one: nobody is dropped in silence."""
+"""Names of packs given out, also where several packs want the same one: none is dropped in silence."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ class _Desk:
 
 
 def is_of_python(name: str) -> bool:
-    """Whether code that says this name means something of Python's own: a builtin, a module, a keyword."""
+    """True if this name means something to Python itself: a builtin, a module, a keyword."""
     return name in _OF_PYTHON
 
 
 def describe(pack: PackDefinition) -> str:
-    """Which pack is meant, where its name does not tell: its file, else where it comes from."""
+    """Identify a pack where its name does not: by its file, else by its source."""
     return str(pack.file or pack.source)
 
 

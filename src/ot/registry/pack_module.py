@@ -18,7 +18,7 @@ from ot.values import ToolValue
 
 
 def module_reference(file: Path) -> str:
-    """How `import_module` finds a pack file: its dotted name inside a package, else its path."""
+    """Return the name by which `import_module` finds a pack file: dotted inside a package, else its path."""
     package = file.parent.name
     if (file.parent / "__init__.py").exists():
         spec = importlib.util.find_spec(package)

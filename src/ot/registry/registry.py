@@ -142,7 +142,7 @@ class ToolRegistry:
         return found
 
     def has(self, name: str) -> bool:
-        """Whether `pack.tool` can be called, by this name or as the name that its server has for it."""
+        """True if `pack.tool` can be called, by this name or by the name that its server has for it."""
         self._load(name.partition(".")[0])
         return name in self._tools or name in self._originals
 
@@ -184,7 +184,7 @@ class ToolRegistry:
         return sorted({*self._packs, *self._late, *self.absent})
 
     def absence(self, name: str) -> CallError | None:
-        """Why a pack that there should be is not here."""
+        """Return why a pack is missing that should be here; None for any other name."""
         absent = self.absent.get(name)
         return None if absent is None or name in self._packs or name in self._late else absent.explain()
 
@@ -192,7 +192,7 @@ class ToolRegistry:
         return sorted({*self._packs, *self._late, *(name for name, pack in self.absent.items() if pack.expected)})
 
     def is_late(self, name: str) -> bool:
-        """Whether a pack is known by its name alone."""
+        """True if only the name of a pack is known so far."""
         return name in self._late
 
     def _load_all(self) -> None:

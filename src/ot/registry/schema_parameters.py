@@ -40,7 +40,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """What a call of the tool takes: the schema to check it by, and its parameters in positional order."""
+    """All parameters of a tool: the schema to check a call by, and the parameters in positional order."""
 
     schema: JsonObject
     listed: tuple[Parameter, ...]
@@ -172,7 +172,7 @@ class _Copy:
 
 
 def _cut(key: str, value: object) -> Json:
-    """What describes something, not too long; a parameter may be called `description` too, and is a schema then."""
+    """Shorten a description; a parameter may be called `description` too, and is a schema then."""
     if key == "description" and isinstance(value, str) and len(value) > MAX_TEXT:
         return f"{value[:MAX_TEXT]}…"
     return value

@@ -22,7 +22,7 @@ _AT_REST = frozenset({str, int, float, bool, type(None), dict, list})
 
 
 class Isolate(Protocol):
-    """What carries out an isolated tool: `ot.isolate.IsolateHost`."""
+    """Carries out isolated tools: `ot.isolate.IsolateHost`."""
 
     async def run(self, module: str, function: str, arguments: Arguments) -> ToolValue: ...
 

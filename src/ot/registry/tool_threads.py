@@ -41,7 +41,7 @@ class _Job:
         self._bell.acquire()
 
     def wait_briefly(self) -> bool:
-        """Whether it ends right away; if not, the event loop is told later."""
+        """Return True if it ends right away; if not, the event loop is told later."""
         if self._bell.acquire(timeout=BRIEFLY):
             return True
         with self._lock:

@@ -13,7 +13,7 @@ _MARK = "x-fastmcp-wrap-result"
 
 
 def is_wrapped(output_schema: object) -> bool:
-    """Whether the schema is one that a library made around a plain value."""
+    """True if a library made the schema around a plain value."""
     if not isinstance(output_schema, dict):
         return False
     if output_schema.get(_MARK) is True:

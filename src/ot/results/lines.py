@@ -78,7 +78,7 @@ def item_lines(stored: StoredFile, first: int, *, light: bool = False) -> Iterat
 
 
 def _frame(stored: StoredFile) -> tuple[bytes, bytes]:
-    """What opens and what closes a value; members of a set have no order but that of their lines."""
+    """Return what opens and what closes a value; members of a set have no order but that of their lines."""
     start, size = next(stored.lines_from(0))
     opening = stored.read(start, size)
     last, length = next(stored.lines_from(stored.facts.breaks), (0, 0))

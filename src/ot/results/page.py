@@ -12,7 +12,7 @@ _BEFORE_MATCH = 100  # characters shown in front of a match far inside a line
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked of a stored result; `room` is how many characters a page may have."""
+    """A question to a stored result; `room` is how many characters a page may have."""
 
     offset: int = 1
     limit: int = 100
@@ -39,7 +39,7 @@ class Page:
 
     @property
     def wants_more(self) -> bool:
-        """Whether another line would be taken."""
+        """True if another line would be taken."""
         return not self.full and len(self.lines) < self._query.limit
 
     def offer(self, number: int, text: str, *, length: int | None = None, match: int = 0, score: float = 0) -> None:
@@ -57,7 +57,7 @@ class Page:
         self.scores.append(score)
 
     def _window(self, text: str, length: int | None, match: int) -> str:
-        """What is shown of a line: from the column asked for, or from just before a match that would be hidden."""
+        """Cut a line to what is shown: from the column asked for, or from just before a match that would be hidden."""
         start = self._query.column - 1
         prefix = ""
         if length is None:

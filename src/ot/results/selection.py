@@ -59,14 +59,14 @@ Step = Key | Index | Range | Every
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What a path leads to; `skipped` items under a `[*]` did not have what was asked of them."""
+    """The end of a path; `skipped` items under a `[*]` did not have what was asked of them."""
 
     value: ToolValue
     skipped: int = 0
 
 
 def select(value: ToolValue, path: str) -> Selected:
-    """What `path` leads to inside a value; after a `[*]` it is the list of all that were found. Raises ToolError."""
+    """Return what `path` leads to in a value; after a `[*]`, the list of all that were found. Raises ToolError."""
     steps = list(parse_path(path))
     return _Walk(path).follow(value, steps, 0)
 

@@ -80,7 +80,7 @@ class ResultStore:
         return await anyio.to_thread.run_sync(self.find_now, handle)
 
     def find_now(self, handle: str) -> Path:
-        """As `find`; blocking."""
+        """Do the same as `find`; blocking."""
         if not _HANDLE.fullmatch(handle):
             raise UnknownResultError(handle)
         file = self._folder / f"{handle}{RESULT}"

@@ -29,7 +29,7 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a stored result without reading it; `what` is the Python type of the value."""
+    """The facts about a stored result, known without reading it; `what` is the Python type of the value."""
 
     kind: str
     what: str
@@ -126,7 +126,7 @@ class StoredFile:
         return self.read(0, self.facts.size)
 
     def lines_from(self, first: int) -> Iterator[tuple[int, int]]:
-        """Where lines of the content lie, from line `first` (0 is the first) on: start, and size without the break."""
+        """Yield start and size, without the break, of the content's lines, from line `first` (0 is the first) on."""
         start = self._start_of(first)
         while start < self.facts.size:
             end = self._next_break(start)
@@ -179,7 +179,7 @@ class StoredFile:
 
 
 def _read_header(data: bytes) -> Facts:
-    """Raises ValueError for a file that is none of ours."""
+    """Read the facts; raises ValueError for a file that is no stored result."""
     try:
         fields: JsonObject = json.loads(data)
         return Facts(**fields)

@@ -15,7 +15,7 @@ from ot.values import ToolValue
 
 
 class StoredValue(FileValue):
-    """What `ot.load` gives. A run gets it as a file, so that the server never decodes it; others call `read`."""
+    """The value of `ot.load`. A run gets it as a file, so that the server never decodes it; others call `read`."""
 
     __slots__ = ("_file",)
 

@@ -43,7 +43,7 @@ def draw_bars(rows: Sequence[tuple[str, float]], *, most: float | None = None, s
 
 
 def pick_top(most: int) -> int:
-    """Where the scale of columns ends: a number with a half."""
+    """Return the end of the scale of columns: a number that can be halved."""
     return max(most + most % 2, 2)
 
 
@@ -66,7 +66,7 @@ def _height(count: int, top: int) -> float:
 
 
 def pick_labels(labels: Sequence[str]) -> list[str]:
-    """As many labels as one can read beside each other, evenly spread."""
+    """Choose as many labels as can be read side by side, evenly spread."""
     if len(labels) <= _MOST_LABELS:
         return list(labels)
     step = (len(labels) - 1) / (_MOST_LABELS - 1)

@@ -95,7 +95,7 @@ def open_for_reading(file: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def worded(file: Path) -> Iterator[None]:
-    """Turn what the database or the file system says into errors of ours."""
+    """Turn errors of the database or the file system into BusyError or StatsUnavailableError."""
     try:
         yield
     except sqlite3.Error as error:
@@ -158,7 +158,7 @@ def set_aside(file: Path) -> None:
 
 
 def is_damaged(file: Path) -> bool:
-    """Whether SQLite says so, after looking through all of it."""
+    """True if SQLite finds damage, after looking through the whole file."""
     if not file.exists():
         return False
     connection = sqlite3.connect(file, timeout=BUSY_TIMEOUT, isolation_level=None)
@@ -171,5 +171,5 @@ def is_damaged(file: Path) -> bool:
 
 
 def means_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file is no good, as against a moment in which it cannot be used."""
+    """True if the file is damaged, as against one that cannot be used at the moment."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _DAMAGED

@@ -1,4 +1,4 @@
-"""What statistics say, as values: read by `summary`, shown by `ot.stats`, the report and the command."""
+"""The figures of statistics as values: read by `summary`, shown by `ot.stats`, the report and the command."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Savings:
 
     @property
     def sent(self) -> int:
-        """The whole price of ours."""
+        """All tokens that OneTool itself costs."""
         return self.sent_definition + self.sent_commands + self.sent_answers
 
     @property
@@ -80,7 +80,7 @@ class Savings:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """What there is to call now: how many tools, and the estimated tokens of all their definitions and of ours."""
+    """The tools there are now: how many, and the estimated tokens of their definitions and of OneTool's own."""
 
     tools: int = 0
     tokens: int = 0
@@ -98,7 +98,7 @@ class TimeSaved:
 
     @property
     def known(self) -> bool:
-        """Whether enough pauses were measured to tell."""
+        """True if enough pauses were measured to tell."""
         return self.turn_ms > 0
 
     @property

@@ -1,4 +1,4 @@
-"""What is noted of a call, of a run, and of a request to a model, until it is written."""
+"""Notes of a call, of a run, and of a request to a model, kept until they are written."""
 
 from __future__ import annotations
 

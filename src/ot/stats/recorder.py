@@ -115,7 +115,7 @@ class Recorder:
                 self._pending.extendleft(reversed(batch))
 
     def _write(self, batch: list[Note]) -> bool:
-        """Whether the batch is done with; one that met another server's long transaction is tried again later."""
+        """Return True if the batch is done with; one that met another server's long transaction is tried again."""
         # 10 ms that the start of a server must not wait for, so it is loaded here, on the thread.
         from ot.stats.database import BusyError  # noqa: PLC0415
         from ot.stats.writer import Writer  # noqa: PLC0415
@@ -169,7 +169,7 @@ class RunRecord:
         return self
 
     def end(self, answer: str, *, error: str, attachments: int) -> None:
-        """What the caller is told."""
+        """Say what the caller is told."""
         self._answer, self._error, self._attachments = answer, error, attachments
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -52,7 +52,7 @@ def _open_folder(folder: Path) -> Iterator[int]:
 
 
 def _find_place(descriptor: int, folder: Path) -> Path:
-    """Where an open folder really is."""
+    """Return the real path of an open folder."""
     with suppress(OSError):
         return Path(f"/proc/self/fd/{descriptor}").readlink()
     return Path(os.path.realpath(folder))

@@ -1,4 +1,4 @@
-"""What runs saved, measured: tokens that never entered a client's context, and turns that its model never took.
+"""Savings of runs, measured: tokens that never entered a client's context, and turns that its model never took.
 
 Tokens. Each is counted once, when it enters the context; that it is sent again with every later request is left out on
 both sides. If the same tools were connected directly, the context would hold the definitions of their packs, once a
@@ -98,14 +98,14 @@ def _measure_definitions(connection: sqlite3.Connection, scope: Scope, registry:
 
 
 def measure_offer(registry: ToolRegistry, own_definition: str) -> Offered:
-    """What every request would carry if all that there is were connected directly, beside what it carries of us."""
+    """Estimate what every request would carry if all tools were connected directly, beside what it carries now."""
     tools = [tool for tool in registry.definitions() if tool.pack not in OWN_PACKS]
     own = estimate_text(len(own_definition.encode()), Kind.DEFINITION)
     return Offered(len(tools), round(sum(map(definition_tokens, tools))), round(own))
 
 
 def definition_tokens(tool: ToolDefinition) -> float:
-    """What a client that is connected to this tool directly has in its context for it."""
+    """Write a definition as a client holds it in its context if it is connected to this tool directly."""
     return estimate_text(len(write_definition(tool).encode("utf-8", "replace")), Kind.DEFINITION)
 
 

@@ -1,4 +1,4 @@
-"""Which rows a question is about: those since a moment, and of one tool or pack if it names one."""
+"""The scope of a question: rows since a moment, and of one tool or pack if it names one."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Statistics:
             raise StatsUnavailableError(self._recorder.file, "other servers are writing to it; try again") from error
 
     def _find_run(self) -> str:
-        """The definition of `run` where it is a tool among others: what an assistant of ours is told."""
+        """Return the definition of `run` where it is a tool among others, as OneTool's own assistant is told it."""
         from ot.stats.savings import write_definition  # noqa: PLC0415 - as above
 
         found = [tool for tool in self._registry.definitions() if tool.name == RUN_TOOL]

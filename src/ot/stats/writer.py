@@ -1,4 +1,4 @@
-"""How notes become rows: a batch at a time, and no more of them than are to be kept."""
+"""The writer of notes: rows, a batch at a time, and no more of them than should be kept."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class _Kinds(dict[bytes, Kind]):
 
 
 def make_rows(server: int, batch: Sequence[Note]) -> _Rows:
-    """What the samples are is decided here, and they go no further."""
+    """Turn notes into rows. The samples are classified here, and go no further."""
     rows, kinds = _Rows([], [], []), _Kinds()
     for place, note in enumerate(batch, 1):
         match note:

@@ -32,7 +32,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (errors.UnknownSnippetError("wq", ["other", "wsq"]), "There is no snippet $wq. Snippets: wsq, other."),
     (errors.UnknownSnippetError("wq", []), "There is no snippet $wq. Snippets: none."),
     (errors.SnippetError("wsq", "q1 is missing", "$wsq q1=..."), "$wsq: q1 is missing. Usage: $wsq q1=..."),
-    (errors.AliasCycleError(["a", "b", "a"]), "Aliases that lead back to themselves: a -> b -> a."),
+    (errors.AliasCycleError(["a", "b", "a"]), "These aliases lead back to themselves: a -> b -> a."),
     (errors.PackLoadError(Path("/x/brave.py"), "not valid Python", 3), "brave.py, line 3: not valid Python"),
     (
         errors.StatsDisabledError(),
@@ -57,7 +57,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.ServerUnavailableError("git.log", server="git", reason="ended by itself", tail="boom"),
         (
-            "git.log: the server git ended by itself. Call it again to have it tried anew; ot.health() shows the state "
+            "git.log: the server git ended by itself. Call it again to reconnect; ot.health() shows the state "
             "of every server.\nIts stderr ended with:\n  boom"
         ),
     ),
@@ -106,12 +106,12 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (errors.ToolTimeoutError("a.b", 30.0), "a.b took longer than 30 s. It was stopped."),
     (
         errors.ToolTimeoutError("a.b", 0.5, still_running=True),
-        "a.b took longer than 0.5 s. It is still running; its effect may yet arrive.",
+        "a.b took longer than 0.5 s. It is still running and may yet have an effect.",
     ),
     (errors.ToolStoppedError("a.b"), "a.b was not carried out: the run it belongs to has ended."),
     (
         errors.ToolStoppedError("a.b", still_running=True),
-        "a.b was cancelled. It is still running; its effect may yet arrive.",
+        "a.b was cancelled. It is still running and may yet have an effect.",
     ),
     (
         errors.ServiceUnavailableError("a.b", "Connection refused"),
@@ -133,7 +133,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     ),
     (
         errors.WorkerCrashedError("a.b", "its worker was stopped because a.c did not end", begun=False),
-        "a.b was not finished: its worker was stopped because a.c did not end. It had not begun.",
+        "a.b was not finished: its worker was stopped because a.c did not end. The call had not begun.",
     ),
     (
         errors.UnknownResultError("nonexistent"),

@@ -133,8 +133,8 @@ async def test_an_error_reads_well(tmp_path: Path) -> None:
             await proxied.call("crashing.die")
 
     assert word_error(caught.value) == (
-        "crashing.die: the server crashing exited with status 3. Whether this call had an effect is not known. "
-        "Call it again to have it tried anew; ot.health() shows the state of every server.\n"
+        "crashing.die: the server crashing exited with status 3. It is not known whether this call had an effect. "
+        "Call it again to reconnect; ot.health() shows the state of every server.\n"
         "Its stderr ended with:\n  Traceback: the disk is full"
     )
 

@@ -1,1 +1,1 @@
-"""Which tools fit a request: full text ranking without a model."""
+"""Tools ranked by how well they fit a request: full text search without a model."""

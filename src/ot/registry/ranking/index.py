@@ -34,7 +34,7 @@ _MOST_UNKNOWN = 3  # words of a request that are looked up as misspelled
 
 
 class Hit(NamedTuple):
-    """What was found, and how well it fits: 1 is all that one could ask for."""
+    """A find, and how well it fits: 1 is all that one could ask for."""
 
     key: str
     score: float
@@ -66,11 +66,11 @@ class ToolIndex:
 
     @property
     def keys(self) -> list[str]:
-        """What all things are called by, in their own order."""
+        """The keys of all things, in their own order."""
         return [thing.key for thing in self._things]
 
     def rank(self, request: str, *, limit: int | None = None) -> list[Hit]:
-        """What fits the request, best first; equally good ones in their own order. Nothing fits an empty one."""
+        """Return what fits the request, best first; equally good ones in their own order. Nothing fits an empty one."""
         ranked = [self._score(need) for need in self._understand(split_needs(request))]
         needs = [_Ranked(scores, most, bound) for scores, bound in ranked if (most := max(scores, default=0.0)) > 0]
         if not needs:
@@ -110,7 +110,7 @@ class ToolIndex:
         return scores, bound or 1.0
 
     def _meaning(self, word: str) -> Postings:
-        """Where a word or one of its synonyms occurs, or a pack has its name."""
+        """Return where a word or one of its synonyms occurs, or a pack has its name."""
         known = self._meanings.get(word)
         if known is None:
             factors = {word: 1.0, **dict.fromkeys(SYNONYMS.get(word, ()), _SYNONYM)}
@@ -120,7 +120,7 @@ class ToolIndex:
         return known
 
     def _nearly(self, word: str) -> Postings:
-        """Where words occur that an unknown one may have been meant for: it is their beginning, or nearly they."""
+        """Return where words occur that an unknown word may stand for: it begins them, or nearly equals them."""
         return self._merge(self._meant(word))
 
     def _meant(self, word: str) -> dict[str, float]:

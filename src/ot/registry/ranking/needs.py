@@ -46,7 +46,7 @@ Need = list[Word]
 
 
 def split_needs(request: str) -> list[Need]:
-    """What is asked for, each with its words in order; an empty request has no needs."""
+    """Split a request into needs, each with its words in order; an empty request has none."""
     needs = list(_read_needs(request[:LONGEST]))
     if all(word.literal for need in needs for word in need):  # then it is what is asked for
         needs = [[Word(word.stem, 1.0) for word in need] for need in needs]

@@ -1,4 +1,4 @@
-"""Where words occur and what they are worth there: names count more than descriptions, rare words more than common."""
+"""Postings: where words occur, and their worth there. Names count more than descriptions, rare words more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST = 10_000  # characters of a text that are read
 
 
 class Postings(NamedTuple):
-    """Where a word occurs: positions of things, what it is worth there, and the most that it is worth anywhere."""
+    """The occurrences of a word: positions of things, its worth there, and the most that it is worth anywhere."""
 
     positions: array[int]
     worth: array[float]

@@ -1,4 +1,4 @@
-"""What can be found: a name, the pack it belongs to, and what is written about it."""
+"""Searchable things: a name, the pack it belongs to, and what is written about it."""
 
 from __future__ import annotations
 
