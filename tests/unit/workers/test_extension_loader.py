@@ -59,7 +59,7 @@ class Clock:
 
 
 class Workspace:
-    """A project and a home with a loader over both; the built-in pack `demo` is there already."""
+    """A project and a home with a loader over both; the built-in pack `basic` is there already."""
 
     def __init__(self, folder: Path) -> None:
         self.project = folder / "project" / ".onetool" / "tools"
@@ -67,7 +67,7 @@ class Workspace:
         self.clock = Clock()
         self.registry = ToolRegistry()
         self.registry.register_pack(
-            PackDefinition("demo", "Built in.", tools={"upper": define("demo.upper")}), {"upper": answer("built in")}
+            PackDefinition("basic", "Built in.", tools={"upper": define("basic.upper")}), {"upper": answer("built in")}
         )
         self.loader = ExtensionLoader(
             self.registry, [self.project, self.home], call_nobody, timeout=60, clock=self.clock
@@ -153,7 +153,7 @@ async def test_a_file_that_cannot_be_used_is_told_and_harms_no_other(
 
     [problem] = workspace.problems()
     assert problem.startswith(reason)
-    assert [pack.name for pack in workspace.registry.packs()] == ["demo", "other"]
+    assert [pack.name for pack in workspace.registry.packs()] == ["basic", "other"]
 
 
 async def test_a_file_in_the_wrong_place_is_told(workspace: Workspace) -> None:
@@ -164,17 +164,17 @@ async def test_a_file_in_the_wrong_place_is_told(workspace: Workspace) -> None:
 
 
 async def test_a_built_in_pack_moves_aside_and_comes_back(workspace: Workspace) -> None:
-    file = workspace.write(name="demo")
+    file = workspace.write(name="basic")
     workspace.loader.load()
-    beside = await workspace.call("demo_builtin.upper")
+    beside = await workspace.call("basic_builtin.upper")
     [collision] = workspace.registry.collisions
     file.unlink()
     await workspace.loader.catch_up(at_once=True)
 
     assert beside == "built in"
-    assert (collision.name, collision.kept_by, collision.reachable_as) == ("demo", str(file), "demo_builtin")
-    assert [tool.name for tool in workspace.registry.definitions()] == ["demo.upper"]
-    assert await workspace.call("demo.upper") == "built in"
+    assert (collision.name, collision.kept_by, collision.reachable_as) == ("basic", str(file), "basic_builtin")
+    assert [tool.name for tool in workspace.registry.definitions()] == ["basic.upper"]
+    assert await workspace.call("basic.upper") == "built in"
     assert workspace.registry.collisions == ()
 
 
@@ -210,13 +210,13 @@ async def test_files_that_come_change_and_go_are_seen(workspace: Workspace) -> N
         return [tool.name for tool in workspace.registry.definitions()]
 
     workspace.loader.load()
-    assert await tools_after(lambda: workspace.write()) == ["demo.upper", "notes.f"]
-    assert await tools_after(lambda: workspace.write("def g(): ...  # renamed\n")) == ["demo.upper", "notes.g"]
-    assert await tools_after(lambda: workspace.write("def g(: ...  # broken\n")) == ["demo.upper"]
+    assert await tools_after(lambda: workspace.write()) == ["basic.upper", "notes.f"]
+    assert await tools_after(lambda: workspace.write("def g(): ...  # renamed\n")) == ["basic.upper", "notes.g"]
+    assert await tools_after(lambda: workspace.write("def g(: ...  # broken\n")) == ["basic.upper"]
     assert len(workspace.problems()) == 1
-    assert await tools_after(lambda: workspace.write("def h(): ...  # put right\n")) == ["demo.upper", "notes.h"]
+    assert await tools_after(lambda: workspace.write("def h(): ...  # put right\n")) == ["basic.upper", "notes.h"]
     assert workspace.problems() == []
-    assert await tools_after(lambda: workspace.write().unlink()) == ["demo.upper"]
+    assert await tools_after(lambda: workspace.write().unlink()) == ["basic.upper"]
     with pytest.raises(UnknownPackError):
         workspace.registry.pack("notes")
 
@@ -230,8 +230,8 @@ async def test_the_folders_are_looked_at_no_more_than_once_a_second(workspace: W
     workspace.clock.now += INTERVAL / 2
     await workspace.loader.catch_up()
 
-    assert early == ["demo"]
-    assert [pack.name for pack in workspace.registry.packs()] == ["demo", "notes"]
+    assert early == ["basic"]
+    assert [pack.name for pack in workspace.registry.packs()] == ["basic", "notes"]
 
 
 async def test_what_has_not_changed_stays_registered_as_it_is(workspace: Workspace) -> None:
@@ -262,7 +262,7 @@ async def test_a_folder_that_does_not_answer_keeps_nobody_waiting(workspace: Wor
     answered.set()
     await loader.catch_up(at_once=True)
 
-    assert before == ["demo"]
+    assert before == ["basic"]
     assert workspace.registry.get("notes.f").pack == "notes"
 
 
