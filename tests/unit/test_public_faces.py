@@ -9,7 +9,9 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("package", ["mcp_core", "mcp_guide", "mcp_official", "ot_confinement", "zwave_mcp"])
+@pytest.mark.parametrize(
+    "package", ["mcp_core", "mcp_guide", "mcp_official", "ot", "ot_confinement", "ot_tools", "zwave_mcp"]
+)
 def test_every_name_of_a_package_can_be_imported(package: str) -> None:
     module = importlib.import_module(package)
 
@@ -25,3 +27,11 @@ def test_a_small_module_of_the_core_does_without_pydantic() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert done.stdout == "False\n"
+
+
+def test_what_a_pack_imports_of_the_engine_does_not_load_the_engine() -> None:
+    program = "import sys, ot; ot.reads, ot.ToolError; print(*sorted(m for m in sys.modules if m.startswith('ot.')))"
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "ot.effects ot.errors\n"

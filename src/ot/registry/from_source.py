@@ -20,7 +20,9 @@ from ot.registry.docstrings import parse_docstring
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 _EFFECTS = {
-    f"{module}.{effect}": effect for module in ("ot.effects", "ot_sdk") for effect in (Effect.READS, Effect.IDEMPOTENT)
+    f"{module}.{effect}": effect
+    for module in ("ot", "ot.effects", "ot_sdk")
+    for effect in (Effect.READS, Effect.IDEMPOTENT)
 }
 """The decorators that declare an effect, by their full names."""
 

@@ -22,6 +22,7 @@ from tests.opened_executor import BUILT_IN, define, write_pack
         ("from ot.effects import reads\n@reads\n", Effect.READS),
         ("from ot.effects import idempotent\n@idempotent\n", Effect.IDEMPOTENT),
         ("from ot import effects\n@effects.reads\n", Effect.READS),
+        ("from ot import idempotent\n@idempotent\n", Effect.IDEMPOTENT),
         ("import ot_sdk\n@ot_sdk.reads\n", Effect.READS),
         ("import ot_sdk as sdk\n@sdk.idempotent\n", Effect.IDEMPOTENT),
         ("from ot_sdk import reads as harmless\n@harmless\n", Effect.READS),
