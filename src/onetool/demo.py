@@ -31,7 +31,7 @@ REPEATED = 20
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One run of the session; `fails` says whether an error is what it is meant to show."""
+    """One run of the session; `fails` is true if it is meant to show an error."""
 
     title: str
     command: str
@@ -59,7 +59,7 @@ STEPS = (
 
 
 async def show_session(config: Path | None) -> bool:
-    """Show it on stdout; true if every step came out as it should."""
+    """Show the session on stdout; true if every step came out as it should."""
     console = Console(highlight=False)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as log:
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""LiveConfig: hands a reloaded configuration to every part that goes by it, while runs go on."""
+"""LiveConfig: hands a reloaded configuration to every part that depends on it, while runs go on."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class LiveParts:
     built_in: BuiltInPacks
     places: PackPlaces
     forget_helpers: Callable[[Path], None]  # processes that have imported a pack as it was
-    rebuild: Callable[[LoadedConfig], None]  # parts without state, which are simply built again
+    rebuild: Callable[[LoadedConfig], None]  # what keeps no state, and is simply rebuilt
 
 
 class LiveConfig:
-    """Knows what is in force. A run goes by the settings that held when it began; calls in flight are not disturbed."""
+    """Keeps the configuration in force. A run keeps the settings that it began with; calls in flight go on."""
 
     def __init__(self, started: LoadedConfig, parts: LiveParts) -> None:
         self._started = started
@@ -56,7 +56,7 @@ class LiveConfig:
         self._parts = parts
 
     async def follow(self, loaded: LoadedConfig) -> list[str]:
-        """Let every part go by a configuration; gives the keys whose change waits for the next start."""
+        """Hand a configuration to every part; return the keys whose change waits for the next start."""
         parts, config = self._parts, loaded.config
         files = await anyio.to_thread.run_sync(parts.built_in.look)
         # From here to the end of the paragraph nobody else runs: no run begins with half of it.
@@ -82,7 +82,7 @@ class LiveConfig:
         return self._waiting()
 
     def _changed_packs(self, loaded: LoadedConfig) -> Callable[[str], bool]:
-        """Return a test for packs whose settings have changed: their workers restart. Secrets may be anybody's."""
+        """Return a test for packs whose workers need a restart: their settings have changed, or any secret has."""
         before, now = self._loaded.config.packs, loaded.config.packs
         if loaded.secrets != self._loaded.secrets:
             return lambda _: True
@@ -107,7 +107,7 @@ def reads_of(config: Config) -> dict[str, tuple[str, ...]]:
 
 
 def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSettings:
-    """The part of a configuration that runs go by; `memory` is that of the kernels which are there."""
+    """Return the settings of runs; `memory` is that of the kernels that are already there."""
     execution, results = loaded.config.execution, loaded.config.results
     snippets = Snippets(loaded.config.snippets)
     return RunSettings(execution.timeout, memory or execution.memory, results.inline_limit, snippets)

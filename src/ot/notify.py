@@ -24,14 +24,14 @@ _TURN = 0.01
 
 
 def find_topic(topics: Sequence[TopicSettings], topic: str) -> TopicSettings | None:
-    """The first of the configured topics whose pattern fits."""
+    """Return the first configured topic whose pattern fits."""
     return next((each for each in topics if fnmatchcase(topic, each.pattern)), None)
 
 
 def append_message(file: Path, topic: str, message: str, *, now: datetime | None = None) -> None:
     """Append a message to a file that need not exist yet; blocking. Raises ToolError and leaves the file as it was."""
     if len(message) > MAX_MESSAGE:
-        raise ToolError(f"the message has {len(message):,} characters; {MAX_MESSAGE:,} are the most")
+        raise ToolError(f"the message has {len(message):,} characters; at most {MAX_MESSAGE:,} are allowed")
     document = write_document(topic, message, now or datetime.now(UTC))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -54,10 +54,10 @@ def write_document(topic: str, message: str, now: datetime) -> bytes:
     import yaml  # noqa: PLC0415 - most servers never send a message, and PyYAML takes a while to load
 
     class Dumper(yaml.SafeDumper):
-        """Its own, so that its way to write text is nobody else's."""
+        """A class of its own, so that its way of writing text affects nobody else."""
 
     def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-        # YAML knows other line breaks than ours, and would fold them.
+        # YAML knows more line breaks than Python does, and would fold them.
         plain = all(sign.isprintable() or sign == "\n" for sign in text)
         style = ("|" if "\n" in text else None) if plain else '"'
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
@@ -82,7 +82,7 @@ def _lock(descriptor: int, file: Path) -> None:
 
 
 def _append(descriptor: int, document: bytes) -> None:
-    """All of it or nothing; what stands there already may lack its last line break."""
+    """Append all of it or nothing; the last line of the file may lack its line break."""
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
         document = b"\n" + document

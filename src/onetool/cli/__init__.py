@@ -19,16 +19,16 @@ COMMANDS = {
     "run": "run Python and print the answer",
     "tools": "list tools",
     "call": "call one tool",
-    "stats": "show what was called, how it went, and what it saved",
-    "check": "look for mistakes in configuration and packs",
+    "stats": "show what was called, how it went and what it saved",
+    "check": "check the configuration and the packs for mistakes",
     "init": "write a configuration file to start from",
-    "import": "take over servers that other MCP clients know, or make OneTool known to one",
-    "login": "let OneTool use a server that wants to know who you are",
-    "accept": "look at tools of a server that have changed, and accept them",
-    "new": "write an extension to start from, with a test",
-    "sdk-path": "print the folder that an extension needs on PYTHONPATH when it is run by hand",
-    "chat": "talk to a model that has every tool",
-    "listen": "speak with a model that has every tool",
+    "import": "import servers from other MCP clients, or add OneTool to one",
+    "login": "log in to a server that asks for it",
+    "accept": "review the tools of a server that have changed, and accept them",
+    "new": "write a first extension and a test for it",
+    "sdk-path": "print the folder to put on PYTHONPATH when you run an extension by hand",
+    "chat": "chat with a model that can use every tool",
+    "listen": "talk to a model that can use every tool",
     "demo": "watch a client and the server talk",
 }
 
@@ -41,7 +41,7 @@ INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; gives the exit status: 0, 1 where the run failed, 2 for usage or configuration."""
+    """Run one command and return the exit status: 0, 1 if the run failed, 2 for a mistake in usage or configuration."""
     try:
         return _dispatch(sys.argv[1:] if argv is None else list(argv))
     except KeyboardInterrupt:
@@ -68,7 +68,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _split_at_command(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Cut behind the command's name: what follows is for its own parser, to the letter."""
+    """Split after the command's name: what follows goes to the command's own parser, unchanged."""
     for index, argument in enumerate(arguments):
         if argument in COMMANDS and arguments[index - 1 : index] != ["--config"]:
             return arguments[: index + 1], arguments[index + 1 :]
@@ -89,7 +89,7 @@ def _build_table_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version")
-    parser.add_argument("--config", type=Path, metavar="PATH", help="read this file and no other")
+    parser.add_argument("--config", type=Path, metavar="PATH", help="read only this file")
     parser.add_argument("command", nargs="?", choices=list(COMMANDS), metavar="COMMAND", help=argparse.SUPPRESS)
     return parser
 
@@ -98,7 +98,11 @@ def _build_command_parser(command: str) -> argparse.ArgumentParser:
     about = COMMANDS[command]
     parser = argparse.ArgumentParser(f"onetool {command}", description=f"{about[:1].upper()}{about[1:]}.")
     parser.add_argument(
-        "--config", type=Path, metavar="PATH", default=argparse.SUPPRESS, help="read this file and no other"
+        "--config",
+        type=Path,
+        metavar="PATH",
+        default=argparse.SUPPRESS,
+        help="read only this file",
     )
     return parser
 
@@ -114,7 +118,7 @@ class _ShowVersion(argparse.Action):
 
 
 def _with_mistakes_worded(command: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
-    """A mistake in the configuration is one line and status 2, whichever command met it."""
+    """Report a mistake in the configuration in one line, with status 2, for any command."""
     from ot.errors import ConfigError  # start-up path: `onetool --help` needs nothing of the engine
 
     try:

@@ -17,7 +17,7 @@ from ot.proxy.definitions.acceptance import Acceptance
 def add_arguments(parser: ArgumentParser) -> None:
     add_server_argument(parser)
     parser.add_argument("--yes", action="store_true", help="accept without a question")
-    parser.epilog = "What is seen first is accepted by itself; this is for what has changed since."
+    parser.epilog = "Tools seen for the first time are accepted automatically; this is for those that change later."
 
 
 def main(options: Namespace) -> int:
@@ -27,7 +27,7 @@ def main(options: Namespace) -> int:
         return USAGE
     acceptance = Acceptance(options.server, settings, proxy_host(loaded, os.environ).records)
     if not acceptance.seen:
-        say(f"{options.server} has not been seen yet; what it offers the first time is accepted.")
+        say(f"{options.server} has not been connected yet; the tools that it offers then are accepted automatically.")
         return OK
     differences = acceptance.differences()
     if not differences:
@@ -47,6 +47,6 @@ def main(options: Namespace) -> int:
 
 def _ask(count: int) -> bool:
     if not sys.stdin.isatty():
-        complain("onetool: nobody can be asked here; --yes accepts what is shown above")
+        complain("onetool: there is no terminal to ask at; --yes accepts the changes above")
         return False
     return input(f"Accept these {count} tools as they are now? [y/N] ").strip().lower() in ("y", "yes")

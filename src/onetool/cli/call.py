@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs="*",
         type=split_argument,
         metavar="KEY=VALUE",
-        help="an argument; the value is JSON where the tool wants more than text",
+        help="an argument; its value is read as JSON unless the parameter is text",
     )
 
 
@@ -63,7 +63,7 @@ def split_argument(text: str) -> tuple[str, str]:
 
 
 def read_value(text: str, schema: Schema) -> Json:
-    """Read a value as its parameter's schema asks: text stays text; else JSON if it is JSON, else text."""
+    """Read a value by the schema of its parameter: text stays text, anything else is read as JSON if it is JSON."""
     if schema.get("type") == "string":
         return text
     try:

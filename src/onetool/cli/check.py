@@ -21,7 +21,7 @@ from ot.registry.registry import ToolRegistry
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.epilog = "Exit status: 0 where nothing is wrong, else 2."
+    parser.epilog = "Exit status: 0 if nothing is wrong, else 2."
 
 
 def main(options: Namespace) -> int:
@@ -48,12 +48,12 @@ def _find_pack_problems(registry: ToolRegistry) -> Iterator[str]:
 
 
 def _is_mistake(collision: NameCollision) -> bool:
-    """Whether a pack is lost by it that nobody meant to lose."""
+    """True if it costs somebody a pack that they did not mean to lose."""
     return collision.reachable_as is None and not collision.intended
 
 
 def word_collision(collision: NameCollision) -> str:
-    """One name that two packs wanted, in words."""
+    """A sentence about a name that two packs want."""
     fate = "is not loaded" if collision.reachable_as is None else f"is reached as {collision.reachable_as}"
     return f"pack {collision.name}: the name belongs to {collision.kept_by}; {collision.other} {fate}"
 
@@ -63,7 +63,7 @@ def _find_changed_servers(loaded: LoadedConfig) -> Iterator[str]:
     for name, settings in loaded.config.servers.items():
         count = len(Acceptance(name, settings, records).differences()) if settings.enabled else 0
         if count:
-            yield f"servers.{name}: {count} tools are not as they were accepted; onetool accept {name} shows them"
+            yield f"servers.{name}: {count} tools have changed since you accepted them; see onetool accept {name}"
 
 
 def _find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:

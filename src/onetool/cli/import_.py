@@ -1,4 +1,4 @@
-"""`onetool import`: servers that other clients know, taken over; and OneTool made known to such a client."""
+"""`onetool import`: servers of other clients imported, and OneTool added to such a client."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _import(options: Namespace, system: System, places: Places, named: Path | No
 
 
 def _elsewhere(file: Path, places: Places) -> dict[str, Path]:
-    """Servers that the person's own file has already, where another one is written to."""
+    """Servers that the person's own file already has, when another file is written."""
     own = places.home_folder / CONFIG_FILE
     return {} if own == file else dict.fromkeys(servers_in(own), own)
 
@@ -94,7 +94,7 @@ def _show(plan: Plan, found: Survey, names: list[str]) -> None:
 
 
 def _describe(decision: Decision) -> str:
-    """One server in a line; secrets are references by now, so nothing shows that should not."""
+    """One server in a line; its secrets are references by now, so it can be shown."""
     settings = decision.settings
     line = " ".join(map(str, [settings.get("command", settings.get("url", "")), *settings.get("args", ())]))
     line = line if len(line) <= _WIDTH else f"{line[:_WIDTH]}…"
@@ -112,12 +112,12 @@ def _write(plan: Plan, *, dry_run: bool) -> None:
         _tell("Nothing was written: this is a dry run.")
         return
     for written in carry_out(plan):
-        _tell(f"wrote {_near(written.file)}" + (f" (before: {written.backup.name})" if written.backup else ""))
+        _tell(f"wrote {_near(written.file)}" + (f" (backup: {written.backup.name})" if written.backup else ""))
     if plan.secrets:
         _tell(f"Secrets are in {_near(plan.secrets_file)}: {', '.join(plan.secrets)}")
     for name, reason in plan.wanted.items():
         _tell(f"Set {name} in {_near(plan.secrets_file)} (for {reason})")
-    _tell(f"{_count(plan)} taken over. `onetool check` says whether all is well.")
+    _tell(f"{_count(plan)} imported. `onetool check` checks them.")
 
 
 def _count(plan: Plan) -> str:
@@ -137,7 +137,7 @@ def _connect(options: Namespace, system: System, places: Places) -> int:
     connection = plan_connection(options.connect, system, **level, config=options.config)
     file = connection.original.file
     if not connection.changes:
-        _tell(f"OneTool is in {_near(file)} already.")
+        _tell(f"OneTool is already in {_near(file)}.")
         return OK
     for line in show_difference(connection):
         _tell(line)
@@ -148,8 +148,8 @@ def _connect(options: Namespace, system: System, places: Places) -> int:
         complain("onetool: nothing was written; --yes writes it")
         return FAILED
     backup = replace_text_file(connection.original, connection.text)
-    _tell(f"wrote {_near(file)}" + (f" (before: {backup.name})" if backup else ""))
-    _tell(f"Start {CLIENTS[options.connect]} anew, so that it reads it.")
+    _tell(f"wrote {_near(file)}" + (f" (backup: {backup.name})" if backup else ""))
+    _tell(f"Restart {CLIENTS[options.connect]}, so that it reads the file.")
     return OK
 
 
@@ -171,5 +171,5 @@ def _tell(text: str) -> None:
 
 
 def _near(text: object) -> str:
-    """Paths as a person would type them here."""
+    """The text with its paths as a person would type them here."""
     return str(text).replace(f"{Path.cwd()}{os.sep}", "").replace(f"{Path.home()}{os.sep}", f"~{os.sep}")

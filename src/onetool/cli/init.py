@@ -13,7 +13,7 @@ from ot.errors import ConfigError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.epilog = "Writes .onetool/onetool.yaml in this folder, or the file that --config names; never over another."
+    parser.epilog = "Writes .onetool/onetool.yaml in this folder, or the file given by --config; never overwrites one."
 
 
 def main(options: Namespace) -> int:
@@ -23,7 +23,7 @@ def main(options: Namespace) -> int:
         with file.open("x", encoding="utf-8") as stream:
             stream.write(render_template())
     except FileExistsError:
-        say(f"{file} is there already and stays as it is")
+        say(f"{file} already exists and stays as it is")
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror}", file=file) from error
     else:

@@ -1,4 +1,4 @@
-"""`onetool login SERVER`: let OneTool use a server that wants to know who you are."""
+"""`onetool login SERVER`: log in to a server that asks for it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from ot.registry.registry import ToolRegistry
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_server_argument(parser)
-    parser.add_argument("--forget", action="store_true", help="remove what a login has left on this machine")
-    parser.epilog = "The tokens lie below ~/.onetool/state, readable by you alone."
+    parser.add_argument("--forget", action="store_true", help="delete the tokens for this server")
+    parser.epilog = "Tokens are kept in ~/.onetool/state, readable only by you."
 
 
 def main(options: Namespace) -> int:
@@ -38,7 +38,7 @@ def main(options: Namespace) -> int:
     if options.forget:
         place = digest_of_place(options.server, settings, project=loaded.project)
         proxy_host(loaded, os.environ).token_file(place).unlink(missing_ok=True)
-        say(f"Nothing is left of a login at {options.server}.")
+        say(f"The tokens for {options.server} are deleted.")
         return OK
     return anyio.run(_log_in, options.server, settings, loaded)
 

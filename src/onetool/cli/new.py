@@ -16,9 +16,9 @@ from ot.workers.new_extension import write_extension
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("what", choices=["pack"], metavar="pack", help="what is written: the word pack")
-    parser.add_argument("name", metavar="NAME", help="the pack's name: what stands before the dot in code")
-    parser.epilog = "Writes .onetool/tools/NAME in the project; never over anything that is there."
+    parser.add_argument("what", choices=["pack"], metavar="pack", help="the word pack")
+    parser.add_argument("name", metavar="NAME", help="the pack's name, which comes before the dot in code")
+    parser.epilog = "Writes .onetool/tools/NAME in the project; never overwrites a file."
 
 
 def main(options: Namespace) -> int:

@@ -1,4 +1,4 @@
-"""What commands say to a person: results on stdout, complaints on stderr. The server itself never uses this."""
+"""Output of the commands: results on stdout, complaints on stderr. The server itself never uses this."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def complain(text: str) -> None:
 
 
 def print_answer(answer: Answer) -> None:
-    """Write an answer to stdout; what is not text is only named, on stderr."""
+    """Write an answer to stdout; attachments that are not text are only named, on stderr."""
     say(answer.text.removesuffix("\n"))
     for item in answer.attachments:
         complain(f"(not shown: {item!r})")

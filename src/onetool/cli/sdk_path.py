@@ -1,4 +1,4 @@
-"""`onetool sdk-path`: where `ot_sdk` is importable from, for an extension that is run by hand."""
+"""`onetool sdk-path`: the folder to import `ot_sdk` from, for an extension that is run by hand."""
 
 from __future__ import annotations
 

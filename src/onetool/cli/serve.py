@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at this address of this machine")
-    parser.add_argument("--no-token", action="store_true", help="with --http, for tests: let every local program in")
+    parser.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at this local address")
+    parser.add_argument("--no-token", action="store_true", help="with --http, for tests: accept every local program")
 
 
 def main(options: Namespace) -> int:
     if options.no_token and not options.http:
-        complain("onetool serve: --no-token goes with --http")
+        complain("onetool serve: --no-token needs --http")
         return USAGE
     loaded = load(options, quiet=False)
     return _serve_http(loaded, options) if options.http else _serve_stdio(loaded)

@@ -1,4 +1,4 @@
-"""What commands begin with: the configuration, and a log that suits them."""
+"""The start of every command: the configuration, and a log that suits it."""
 
 from __future__ import annotations
 

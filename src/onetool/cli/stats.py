@@ -28,7 +28,7 @@ _HEADINGS = ("tool", "calls", "failed", "mean", "95 %", "slowest", "sent", "rece
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--period", choices=list(PERIODS), default="all", help="how far to look back (default: all)")
     parser.add_argument("--tool", default="", metavar="NAME", help="only this tool, or only this pack")
-    parser.add_argument("--html", metavar="FILE", help="write a report to look at; the name ends in .html")
+    parser.add_argument("--html", metavar="FILE", help="write an HTML report to this file, whose name ends in .html")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
@@ -51,7 +51,7 @@ def main(options: Namespace) -> int:
 
 
 def open_statistics(loaded: LoadedConfig) -> Statistics:
-    """What reads the database; nothing is recorded by this command."""
+    """Open the statistics for reading; this command records nothing."""
     recorder = Recorder(state_folder(loaded.home) / STATS_FILE) if loaded.config.stats.enabled else None
     return build_statistics(loaded, recorder, read_registry(loaded), _own_definition)
 

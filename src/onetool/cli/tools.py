@@ -1,4 +1,4 @@
-"""`onetool tools`: what there is to call."""
+"""`onetool tools`: a list of the tools that can be called."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main(options: Namespace) -> int:
 
 
 def find_matching(definitions: Sequence[ToolDefinition], pattern: str) -> list[ToolDefinition]:
-    """Those whose name fits the shell pattern, or has the text in it where there is no `*`, `?` or `[`."""
+    """Return the tools whose name fits a shell pattern, or contains the text if it has no `*`, `?` or `[`."""
     if not any(character in pattern for character in "*?["):
         pattern = f"*{pattern}*"
     return [definition for definition in definitions if any(fnmatchcase(name, pattern) for name in _names(definition))]

@@ -1,4 +1,4 @@
-"""One configuration file, read into plain values: whatever is wrong with it is one ConfigError."""
+"""One configuration file, read into plain values; anything wrong with it raises one ConfigError."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_BYTES = 1_000_000
 
 
 def read_document(file: Path, *, private: bool = False) -> dict[object, object]:
-    """The mapping that a YAML file holds; an empty file is an empty mapping.
+    """Return the mapping in a YAML file; an empty file is an empty mapping.
 
     A `private` file must be closed to other users, and no mistake quotes a value of it.
     """
@@ -63,7 +63,7 @@ def _require_plain_file(file: Path, status: os.stat_result) -> None:
         raise ConfigError("is not a regular file", file=file, fix="copy its content into a file")
     if status.st_size > MAX_BYTES:
         raise ConfigError(
-            f"is larger than {MAX_BYTES:,} bytes", file=file, fix="move what is no configuration elsewhere"
+            f"is larger than {MAX_BYTES:,} bytes", file=file, fix="move everything that is not configuration elsewhere"
         )
 
 

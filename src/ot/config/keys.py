@@ -38,17 +38,17 @@ class Key:
 
     @property
     def is_path(self) -> bool:
-        """Whether its value, or each of its values, is a file or folder."""
+        """True if its value, or each of its values, is a file or folder."""
         return Path in _plain_types(self.field.annotation)
 
     @property
     def is_list(self) -> bool:
-        """Whether it holds several values."""
+        """True if it holds several values."""
         return typing.get_origin(self.field.annotation) is tuple
 
     @property
     def is_mapping(self) -> bool:
-        """Whether it holds names of the person's own."""
+        """True if it holds names of the person's own."""
         return typing.get_origin(self.field.annotation) is dict
 
 
@@ -66,12 +66,12 @@ def known_names(path: Sequence[str], keys: Iterable[Key]) -> list[str]:
 
 
 def starts(pattern: Sequence[str], path: Sequence[str]) -> bool:
-    """Whether `path` is the beginning of what `pattern` describes, or all of it."""
+    """True if `path` is a path that `pattern` describes, or the beginning of one."""
     return len(path) <= len(pattern) and all(ours in (ANY, theirs) for ours, theirs in zip(pattern, path, strict=False))
 
 
 def matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
-    """Whether `path` is all of what `pattern` describes."""
+    """True if `path` is a path that `pattern` describes."""
     return len(pattern) == len(path) and starts(pattern, path)
 
 

@@ -20,7 +20,7 @@ _CODE = ("snippets", ANY, "body")
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What one file or one variable says.
+    """The settings of one file or one variable.
 
     `written` is as the person wrote it, to be quoted in mistakes; `values` has variables and paths filled in and is
     never shown. `unwritten` counts the leading keys that the file itself leaves out.
@@ -33,7 +33,7 @@ class Layer:
 
 
 def merge(farther: Mapping[object, object], nearer: Mapping[object, object]) -> dict[object, object]:
-    """Mappings key by key, at every depth; a list or a single value takes the place of the farther one whole.
+    """Merge mappings key by key, at every depth; a list or a single value replaces the farther one as a whole.
 
     A mapping or list without any line (`servers:`) changes nothing.
     """
@@ -57,7 +57,7 @@ class LayerReader:
         self._paths += [(INCLUDE,), (INCLUDE, ANY)]
 
     def read(self, folder: Path | None, file: Path | None) -> list[Layer]:
-        """`file`, the prompts that lie in `folder`, and what `file` includes; each of them may be missing."""
+        """Read `file`, the prompts in `folder`, and the files that `file` includes; each of them may be missing."""
         by_file: dict[str, Layer] = {}
         if file is not None:
             self._read_with_includes(file, (), by_file)
@@ -68,7 +68,7 @@ class LayerReader:
         return layers
 
     def _read_with_includes(self, file: Path, chain: tuple[Path, ...], layers: dict[str, Layer]) -> None:
-        """Add what `file` includes, then `file`; one that is included twice counts where it came first."""
+        """Add the files that `file` includes, then `file`; one that is included twice counts only the first time."""
         written = read_document(file)
         values = self._settle(written, file)
         for included in _included(values, file):
@@ -85,7 +85,7 @@ class LayerReader:
         return Layer(file, written, values, unwritten=0 if wrapped else 1)
 
     def _settle(self, written: Mapping[object, object], file: Path) -> dict[object, object]:
-        """A copy with variables filled in, paths absolute, and a project's bare path spelled out."""
+        """Return a copy with variables filled in, paths absolute, and a project's bare path spelled out."""
         projects = written.get("projects")
         if isinstance(projects, dict):
             spelled = {name: {"path": item} if isinstance(item, str) else item for name, item in projects.items()}
@@ -138,7 +138,7 @@ def _refuse_circle(included: Path, chain: tuple[Path, ...]) -> None:
 
 
 def _identity(file: Path) -> str:
-    """The same text for every name of one file."""
+    """Return the same text for every name of one file."""
     try:
         return os.path.realpath(file)
     except ValueError:  # no file has such a name; reading it says so

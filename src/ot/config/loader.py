@@ -1,4 +1,4 @@
-"""Loading the configuration: find the files, read them in layers, check each one, and merge them."""
+"""Loads the configuration: finds the files, reads them in layers, checks each one and merges them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _read_secrets(folders: Sequence[Path | None]) -> dict[str, str]:
 
 
 def _build(layers: Sequence[Layer], keys: Sequence[Key]) -> Config:
-    """The merged configuration; each layer is checked by itself first, so that a mistake is found in its own file.
+    """Merge the layers; each is checked by itself first, so that a mistake is found in its own file.
 
     That finds also what a nearer layer covers. Only what is still unfinished can then be wrong with the whole.
     """
@@ -109,7 +109,7 @@ def _validate(
 
 
 def _check_aliases(config: Config, layers: Sequence[Layer]) -> None:
-    """A target without a dot must be another alias; circles among them are found when they are used."""
+    """Check that a target without a dot is another alias; circles among aliases are found when they are used."""
     named = [(layer.source, layer.values.get("aliases")) for layer in layers if isinstance(layer.source, Path)]
     for name, target in config.aliases.items():
         if "." in target or target in config.aliases:

@@ -1,4 +1,4 @@
-"""Validation errors of pydantic, turned into one ConfigError that names file, key and fix."""
+"""Turns validation errors of pydantic into one ConfigError that names the file, the key and the fix."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _IN_WORDS = {
 def explain(
     error: ValidationError, layers: Sequence[Layer], *, keys: Sequence[Key], leave_out: Collection[str] = ()
 ) -> ConfigError | None:
-    """The first mistake, with the nearest layer that has its key; None if only kinds to `leave_out` are there."""
+    """Return the first mistake, with the nearest layer that has its key; None if all are of kinds to `leave_out`."""
     found = [item for item in error.errors(include_url=False, include_input=False) if item["type"] not in leave_out]
     if not found:
         return None
@@ -75,7 +75,7 @@ def _example(path: tuple[str, ...], keys: Sequence[Key]) -> str:
 
 
 def _quoted(details: ErrorDetails, layer: Layer, path: tuple[str, ...]) -> str:
-    """What the person wrote there, if it is a single value that cannot be a secret."""
+    """Quote what the person wrote there, if it is a single value that cannot be a secret."""
     if details["type"] in _NOT_ABOUT_A_VALUE or details["loc"][-1] == "[key]" or path[0] in _NEVER_QUOTED:
         return ""
     value = _value_at(layer.written, path[layer.unwritten :])
@@ -86,7 +86,7 @@ def _quoted(details: ErrorDetails, layer: Layer, path: tuple[str, ...]) -> str:
 
 
 def _as_written(details: ErrorDetails, layer: Layer, path: tuple[str, ...]) -> tuple[str, ...]:
-    """`path` with a key that is no text as YAML reads it: True for `on`, where pydantic says 1."""
+    """Return `path` with a key that is not text as YAML reads it: True for `on`, where pydantic says 1."""
     if details["type"] != "invalid_key" and (details["type"], details["loc"][-1]) != ("string_type", "[key]"):
         return path
     found = _value_at(layer.values, path[:-1])
@@ -101,7 +101,7 @@ def _value_at(values: object, path: Sequence[str]) -> object:
 
 
 def _depth(values: Mapping[object, object], path: Sequence[str]) -> int:
-    """How much of `path` stands in `values`."""
+    """Return how many parts of `path` are in `values`."""
     value: object = values
     for depth, part in enumerate(path):
         value = _item(value, part)

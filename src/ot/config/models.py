@@ -53,7 +53,7 @@ class SnippetParameter(Section):
 
     @property
     def required(self) -> bool:
-        """Whether the caller must give it; `default: null` is a default too."""
+        """True if the caller must give it; `default: null` is a default too."""
         return "default" not in self.model_fields_set
 
 
@@ -66,14 +66,14 @@ class SnippetSettings(Section):
 
 
 class ToolFilter(Section):
-    """Which tools of a server are offered: shell patterns over its own tool names."""
+    """The tools of a server that are offered: shell patterns over its own tool names."""
 
     allow: tuple[Pattern, ...] = setting(("*",), "patterns: the tools that are offered", layers=INTERSECTION)
     deny: tuple[Pattern, ...] = setting((), "patterns: the tools that are not, even if allowed", layers=UNION)
 
 
 class OAuthSettings(Section):
-    """Who we are to the authorization server of a url; without it, OneTool registers itself."""
+    """The client that OneTool is to the authorization server of a url; without it, OneTool registers itself."""
 
     client_id: Name | None = setting(None, "the client that OneTool logs in as; without it OneTool registers itself")
     client_secret: str | None = setting(Field(default=None, repr=False), "the password of that client")
@@ -144,7 +144,7 @@ class WorkerSettings(Section):
 
 
 class ResultSettings(Section):
-    """How much of an answer is text (characters), how long the rest is kept (seconds), and how much of it (bytes)."""
+    """The length of an answer (characters), and how long (seconds) and how much (bytes) of longer ones is kept."""
 
     inline_limit: Annotated[Count, Interval(ge=1, le=10_000_000)] = setting(
         20_000, "characters of an answer; what is longer is stored ([ot.md](ot.md))"
@@ -187,7 +187,7 @@ class TopicSettings(Section):
 
 
 class PromptSettings(Section):
-    """Words of the person that are shown with a pack."""
+    """Texts of the person that are shown with a pack."""
 
     packs: dict[str, str] = setting(
         {}, "advice to the model for each pack, shown with it", example={"github": "Search before you create an issue."}
@@ -218,7 +218,7 @@ class PackSettings(Section):
 
 
 class LogSettings(Section):
-    """What is logged, and whether to a file instead of stderr."""
+    """The level of the log, and a file for it instead of stderr."""
 
     level: Annotated[Literal["trace", "debug", "info", "warning", "error"], BeforeValidator(read_word)] = setting(
         "info", "the least important entries that are logged"
@@ -227,7 +227,7 @@ class LogSettings(Section):
 
 
 class PriceSettings(Section):
-    """What a model costs, in US dollars for a million tokens; without prices for its cache that is not known."""
+    """The price of a model in US dollars for a million tokens; without prices for its cache, that cost is unknown."""
 
     input: Dollars = setting(REQUIRED, "US dollars for a million tokens, for models whose name fits the pattern")
     output: Dollars = setting(REQUIRED, "the same for what the model writes")
@@ -236,7 +236,7 @@ class PriceSettings(Section):
 
 
 class MemorySettings(Section):
-    """How much of a conversation the model is shown; the oldest of it goes first."""
+    """The length of a conversation that the model is shown; the oldest part goes first."""
 
     messages: Annotated[Count, Interval(ge=2, le=100_000)] = setting(
         400, "messages of a conversation that the model is shown; the oldest go first"
@@ -276,7 +276,7 @@ class AiSettings(Section):
 
 
 class VadSettings(Section):
-    """What counts as speech: probabilities, and seconds."""
+    """Detection of speech: probabilities and seconds."""
 
     threshold: Share = setting(0.5, "probability at which speech begins")
     release: Share = setting(0.35, "probability below which it ends")

@@ -1,4 +1,4 @@
-"""Where OneTool keeps its files: the project's folder, the person's folder, and what lies in them."""
+"""The places of OneTool's files: the project's folder, the person's folder, and what is in them."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ def find_places(*, cwd: Path, home: Path, named: Path | None) -> Places:
 
 
 def state_folder(home: Path) -> Path:
-    """Where the server keeps what it makes itself (tokens, caches, statistics); not created here."""
+    """Return the folder for what the server itself makes (tokens, caches, statistics); it is not created here."""
     return home / FOLDER / "state"
 
 
 def tool_folders(project: Path, home: Path) -> tuple[Path, ...]:
-    """Folders of extension files, nearest first; they need not exist."""
+    """Return the folders of extension files, nearest first; they need not exist."""
     return (project / FOLDER / TOOLS, home / FOLDER / TOOLS)
 
 
 def belongs_to_stranger(folder: Path, *, near: Path) -> bool:
-    """Whether neither we, nor root, nor whoever owns the folder `near` it, put this one there."""
+    """True if the folder belongs neither to this user, nor to root, nor to the owner of the folder `near` it."""
     return os.name == "posix" and _owner(folder) not in {os.geteuid(), 0, _owner(near)}
 
 
 def absolute(text: str, *, folder: Path, home: Path) -> Path:
-    """`text` as an absolute path: relative to `folder`, `~` being `home`; symbolic links stay as they are.
+    """Return `text` as an absolute path: relative to `folder`, with `home` for `~`; symbolic links are kept.
 
-    `~name` of an unknown user is given back as it is, for the models to refuse.
+    `~name` of an unknown user is returned as it is, for the models to refuse.
     """
     if text == "~" or text.startswith(("~/", f"~{os.sep}")):
         return Path(os.path.normpath(home / text[2:]))
@@ -66,7 +66,7 @@ def absolute(text: str, *, folder: Path, home: Path) -> Path:
 
 
 def present(file: Path) -> bool:
-    """Whether something has this name, be it a broken link; a name that cannot be looked up counts as present.
+    """True if something has this name, even a broken link; a name that cannot be looked up counts as present.
 
     So reading it says what is wrong, where asking `exists()` would quietly skip it.
     """
@@ -80,12 +80,12 @@ def present(file: Path) -> bool:
 
 
 def find_file(folder: Path | None, name: str) -> Path | None:
-    """The file `name` in `folder`, if there is one; ending in `.yml` in a `.onetool` folder it is a mistake."""
+    """Return the file `name` in `folder`, if there is one; in a `.onetool` folder, the ending `.yml` is a mistake."""
     if folder is None or not _is_folder(folder):
         return None
     misnamed = (folder / name).with_suffix(".yml")
     if folder.name == FOLDER and present(misnamed):
-        raise ConfigError("this name is not read", file=misnamed, fix=f"rename it to {name}")
+        raise ConfigError("a file of this name is not read", file=misnamed, fix=f"rename it to {name}")
     return folder / name if present(folder / name) else None
 
 
@@ -101,7 +101,7 @@ def _find_project_folder(cwd: Path, home: Path) -> Path | None:
 
 
 def _refuse_a_stranger(folder: Path, cwd: Path) -> None:
-    """A configuration starts programs, so one that somebody else left in a shared folder (/tmp) is not followed."""
+    """Refuse another user's folder, perhaps in a shared place such as /tmp: a configuration starts programs."""
     if belongs_to_stranger(folder, near=cwd):
         raise ConfigError(
             "this folder belongs to another user",

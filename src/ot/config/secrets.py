@@ -34,12 +34,12 @@ class Secrets:
         self._known = frozenset(value for value in hidden if len(value) >= SHORTEST_HIDDEN)
 
     def get(self, name: str) -> str | None:
-        """The value from `secrets.yaml`, else from the environment."""
+        """Return the value from `secrets.yaml`, else from the environment."""
         value = self._values.get(name)
         return self._environ.get(name) if value is None else value
 
     def known_values(self) -> frozenset[str]:
-        """What must not leave the process: all of `secrets.yaml`, and the variables that the configuration used."""
+        """Return the values that must not leave the process: those of `secrets.yaml`, and used variables."""
         return self._known
 
     def __eq__(self, other: object) -> bool:
@@ -55,7 +55,7 @@ class Secrets:
 
 
 def read_secrets(files: Iterable[Path]) -> dict[str, str]:
-    """Names and values of several files, nearest first: the first file that has a name gives its value."""
+    """Read the names and values of several files, nearest first: the first file that has a name decides."""
     secrets: dict[str, str] = {}
     for file in files:
         for name, value in read_document(file, private=True).items():

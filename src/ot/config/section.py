@@ -1,4 +1,4 @@
-"""What every part of the configuration's models is made of: a section, and the types of single values."""
+"""The building blocks of the configuration's models: a section, and the types of single values."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ BELOW = Layers(PERSON.sets, ("project",), "below")
 
 
 class Setting:
-    """What a field says about itself; `when` and `layers` hold for all keys below it that do not say otherwise.
+    """The description of a field; `when` and `layers` hold for all keys below it that do not say otherwise.
 
     `example` is a value to show where the default shows nothing: for a mapping, entries under names of a person's own.
     """
@@ -98,7 +98,7 @@ class _Body(dict[str, object]):
 
 
 class DescribedFields(ModelMetaclass):
-    """Makes models whose fields are described; as pydantic's field objects, descriptions would cost a start 4 ms."""
+    """Makes models whose fields are described; as pydantic's field objects, descriptions would add 4 ms to a start."""
 
     @classmethod
     def __prepare__(cls, *args: object, **kwargs: object) -> dict[str, object]:
@@ -111,6 +111,6 @@ def describe(model: type[BaseModel], field: str, words: str) -> None:
 
 
 def setting_of(model: type[BaseModel], field: str) -> Setting | None:
-    """The description of a field, if it has one."""
+    """Return the description of a field, if it has one."""
     inherited = (base.__dict__.get("__settings__", {}) for base in model.__mro__)
     return next((settings[field] for settings in inherited if field in settings), None)

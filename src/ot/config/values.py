@@ -48,13 +48,13 @@ def read_offer(value: object) -> object:
 
 
 def parse_size(text: str) -> int | None:
-    """Bytes of "1g", "512m", "64k" or "1000" (units of 1024); None where it is no size."""
+    """Bytes of "1g", "512m", "64k" or "1000" (units of 1024); None if it is not a size."""
     match = _SIZE.fullmatch(text.strip())
     return int(float(match[1]) * _UNITS[match[2].lower()]) if match else None
 
 
 def word_size(size: int) -> str:
-    """Bytes as `parse_size` reads them, in the largest unit that is exact."""
+    """Write bytes as `parse_size` reads them, in the largest unit that is exact."""
     units = (unit for unit in reversed(_UNITS) if size % _UNITS[unit] == 0)
     unit = next(units)
     return f"{size // _UNITS[unit]}{unit}"
@@ -104,7 +104,7 @@ def check_identifier(value: str) -> str:
 
 
 def check_target(value: str) -> str:
-    """What an alias stands for: `pack.tool`, or another alias."""
+    """The target of an alias: `pack.tool`, or another alias."""
     parts = value.split(".")
     if len(parts) > 2 or not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
         raise mistake("must name a tool as pack.tool", 'write for example "brave.web_search"')

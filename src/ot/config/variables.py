@@ -16,7 +16,7 @@ _ORDINARY = re.compile(
     r"|SYSTEMROOT|SHELL|LANG|LANGUAGE|LC_\w+|TERM|TZ|TMP|TEMP|TMPDIR|HOSTNAME|DISPLAY|EDITOR|VIRTUAL_ENV|PYTHONPATH"
     r"|NODE_PATH|XDG_\w+)"
 )
-"""Variables that stand in every other answer: hiding the home folder would make paths useless."""
+"""Variables that are part of many answers: hiding the home folder would make paths useless."""
 
 
 class Variables:
@@ -29,7 +29,7 @@ class Variables:
         """Values to hide: those put anywhere but into a path, except from ordinary variables such as HOME."""
 
     def fill(self, text: str, *, file: Path, key: str | None, is_path: bool) -> str:
-        """`text` with every `${NAME}` replaced and `$${` turned into `${`; what is put in is not looked at again."""
+        """Return `text` with every `${NAME}` replaced and `$${` turned into `${`; inserted text is left alone."""
 
         def value_of(match: re.Match[str]) -> str:
             if match[1] is None:

@@ -1,4 +1,4 @@
-"""YAML text to plain values, safe against text that was made to hurt.
+"""Reads YAML text into plain values, safely even when the text is hostile.
 
 PyYAML's parser gives events; its composer is not used, because the C one overflows the stack on deep nesting, and
 neither bounds what aliases expand to nor reports a key that stands twice.
@@ -45,7 +45,7 @@ _Loader: Callable[[str], _Parser] = getattr(yaml, "CSafeLoader", yaml.SafeLoader
 
 
 def read_yaml(text: str, *, file: Path, private: bool) -> object:
-    """The one value that `text` holds, None if it is empty; a mistake in a `private` file does not quote it."""
+    """Return the one value in `text`, None if it is empty; a mistake in a `private` file does not quote it."""
     reader = _Reader(text, file, private=private)
     try:
         return reader.read()
@@ -182,7 +182,7 @@ class _Reader:
         return ConfigError(printable(reason), file=self._file, key=dotted(self._path), fix=fix)
 
     def syntax_error(self, exc: yaml.YAMLError, text: str) -> ConfigError:
-        """One line for an error of PyYAML's parser, with the key in which or after which it stands."""
+        """Word an error of PyYAML's parser in one line, with the key in which or after which it occurs."""
         self._path = self._path or self._finished
         if not isinstance(exc, yaml.MarkedYAMLError) or exc.problem_mark is None:
             position = getattr(exc, "position", 0)
