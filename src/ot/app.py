@@ -23,15 +23,12 @@ from ot.errors import PackLoadError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.validation import load_compiler
 from ot.execution.wording import word_error
-from ot.introspect.finder import Finder
-from ot.introspect.health import Health
-from ot.introspect.reload import Reload
+from ot.introspect import Finder, Health, Reload
 from ot.isolate import IsolateHost
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.live_config import LiveConfig, LiveParts, reads_of, run_settings
-from ot.proxy.host import BuildConnection, ProxyHost
-from ot.proxy.servers import Servers, open_servers
+from ot.proxy import BuildConnection, ProxyHost, Servers, open_servers
 from ot.registry.built_in import BuiltInPacks
 from ot.registry.pack_module import module_reference
 from ot.registry.places import PackPlaces
@@ -240,7 +237,7 @@ def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> ProxyHost:
 
 def load_connection_builder() -> BuildConnection:
     """The client side of the SDK, which nobody needs before a server is connected."""
-    from ot.proxy.connections.connection import build_connection
+    from ot.proxy import build_connection
 
     return build_connection
 

@@ -16,7 +16,7 @@ from ot.config.models import Config
 from ot.config.settings import NEXT_START
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
-from ot.proxy.servers import Servers
+from ot.proxy import Servers
 from ot.registry.built_in import BuiltInPacks
 from ot.registry.places import PackPlaces
 from ot.results.reader import ResultReader

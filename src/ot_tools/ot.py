@@ -13,17 +13,23 @@ from ot.context import current
 from ot.effects import idempotent, reads
 from ot.errors import ArgumentValueError, ConfigError, ToolError
 from ot.execution.wording import word_error
-from ot.introspect.finder import Finder
-from ot.introspect.health import Health
-from ot.introspect.help import Help
-from ot.introspect.listings import list_aliases, list_packs, list_snippets, list_tools
-from ot.introspect.reload import Reload
-from ot.introspect.snippet_text import Expand
-from ot.introspect.still_connecting import catch_up, concerns_help, concerns_packs, concerns_tools
+from ot.introspect import (
+    Expand,
+    Finder,
+    Health,
+    Help,
+    Reload,
+    concerns_help,
+    concerns_packs,
+    concerns_tools,
+    list_aliases,
+    list_packs,
+    list_snippets,
+    list_tools,
+    wait_for_servers,
+)
 from ot.notify import append_message, find_topic
-from ot.proxy.prompts import fill_prompt, list_prompts
-from ot.proxy.resources import list_resources, read_resource
-from ot.proxy.servers import Servers
+from ot.proxy import Servers, fill_prompt, list_prompts, list_resources, read_resource
 from ot.registry.marks import in_kernel
 from ot.results.page import Query
 from ot.results.reader import ResultReader
@@ -61,7 +67,7 @@ async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
         ot.tools(pattern="proj.", info="full")
     """
     context = current()
-    await catch_up(context, concerns_tools(pattern, context.registry))
+    await wait_for_servers(context, concerns_tools(pattern, context.registry))
     return list_tools(context.registry.definitions(), pattern, info)
 
 
@@ -80,7 +86,7 @@ async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
         ot.packs(pattern="proj", info="full")
     """
     context = current()
-    await catch_up(context, concerns_packs(pattern))
+    await wait_for_servers(context, concerns_packs(pattern))
     return list_packs(context.registry.packs(), pattern, info, instructions=context.settings.prompts.packs)
 
 
@@ -136,7 +142,7 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
     """
     context = current()
     settings, queries = context.settings, [query] if isinstance(query, str) else query
-    await catch_up(context, concerns_help(queries, context.registry, settings.aliases, settings.snippets))
+    await wait_for_servers(context, concerns_help(queries, context.registry, settings.aliases, settings.snippets))
     catalogue = await context.part(Finder).catalogue(settings)
     answers = Help(context.registry, settings, catalogue, _expand_with(settings.snippets))
     return await answers.answer(queries, info)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 from ot.errors import ToolError
 from tests.opened_executor import open_executor
+from tests.proxied import Proxied, open_proxied
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Proxied]:
+    """The built-in packs, and no server."""
+    async with open_executor() as opened, open_proxied(tmp_path, {}, registry=opened.registry) as engine:
+        yield engine
 
 
 async def test_the_version_is_the_installed_one() -> None:
@@ -15,18 +25,16 @@ async def test_the_version_is_the_installed_one() -> None:
         assert await opened.executor.call("ot.version", {}) == version("onetool")
 
 
-async def test_tools_are_listed_with_their_descriptions_and_found_by_part_of_their_name() -> None:
-    async with open_executor() as opened:
-        everything = await opened.executor.call("ot.tools", {})
-        some = await opened.executor.call("ot.tools", {"pattern": "DEMO.UP"})
+async def test_tools_are_listed_with_their_descriptions_and_found_by_part_of_their_name(engine: Proxied) -> None:
+    everything = await engine.executor.call("ot.tools", {})
+    some = await engine.executor.call("ot.tools", {"pattern": "DEMO.UP"})
 
-    assert [tool["name"] for tool in everything] == [tool.name for tool in opened.registry.definitions()]
+    assert [tool["name"] for tool in everything] == [tool.name for tool in engine.registry.definitions()]
     assert some == [{"name": "demo.upper", "description": "Write a text in capital letters."}]
 
 
-async def test_packs_are_listed_with_their_source_and_size() -> None:
-    async with open_executor() as opened:
-        packs = await opened.executor.call("ot.packs", {"pattern": "proj"})
+async def test_packs_are_listed_with_their_source_and_size(engine: Proxied) -> None:
+    packs = await engine.executor.call("ot.packs", {"pattern": "proj"})
 
     assert packs == [{"name": "proj", "source": "local", "tool_count": 2}]
 
@@ -37,10 +45,9 @@ async def test_parallel_belongs_to_a_run() -> None:
             await opened.executor.call("ot.parallel", {}, positional=["not a function"])
 
 
-async def test_tools_are_listed_in_three_degrees_of_detail() -> None:
-    async with open_executor() as opened:
-        names = await opened.executor.call("ot.tools", {"pattern": "demo.up", "info": "list"})
-        full = await opened.executor.call("ot.tools", {"pattern": "demo.up", "info": "full"})
+async def test_tools_are_listed_in_three_degrees_of_detail(engine: Proxied) -> None:
+    names = await engine.executor.call("ot.tools", {"pattern": "demo.up", "info": "list"})
+    full = await engine.executor.call("ot.tools", {"pattern": "demo.up", "info": "full"})
 
     assert names == ["demo.upper"]
     assert full[0]["signature"] == "demo.upper(*, text: str) -> str"

@@ -10,7 +10,18 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "package", ["mcp_core", "mcp_guide", "mcp_official", "ot", "ot_confinement", "ot_tools", "zwave_mcp"]
+    "package",
+    [
+        "mcp_core",
+        "mcp_guide",
+        "mcp_official",
+        "ot",
+        "ot.introspect",
+        "ot.proxy",
+        "ot_confinement",
+        "ot_tools",
+        "zwave_mcp",
+    ],
 )
 def test_every_name_of_a_package_can_be_imported(package: str) -> None:
     module = importlib.import_module(package)

@@ -11,7 +11,7 @@ from onetool.cli.named_server import add_server_argument, find_server
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
 from ot.app import proxy_host
-from ot.proxy.definitions.acceptance import Acceptance
+from ot.proxy import Acceptance
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -14,8 +14,7 @@ from ot.app import proxy_host
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
-from ot.proxy.definitions.acceptance import Acceptance
-from ot.proxy.transports.commands import find_mistake
+from ot.proxy import Acceptance, find_mistake
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
 

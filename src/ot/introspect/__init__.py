@@ -1,1 +1,45 @@
 """OneTool's view of itself: listings, help, health, reload."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from ot.introspect.finder import Finder
+    from ot.introspect.health import Health
+    from ot.introspect.help import Help
+    from ot.introspect.listings import list_aliases, list_packs, list_snippets, list_tools
+    from ot.introspect.reload import Reload
+    from ot.introspect.snippet_text import Expand
+    from ot.introspect.still_connecting import concerns_help, concerns_packs, concerns_tools, wait_for_servers
+else:  # Ranking and help are loaded by whoever first asks for them.
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "finder": ["Finder"],
+            "health": ["Health"],
+            "help": ["Help"],
+            "listings": ["list_aliases", "list_packs", "list_snippets", "list_tools"],
+            "reload": ["Reload"],
+            "snippet_text": ["Expand"],
+            "still_connecting": ["concerns_help", "concerns_packs", "concerns_tools", "wait_for_servers"],
+        },
+    )
+
+__all__ = [
+    "Expand",
+    "Finder",
+    "Health",
+    "Help",
+    "Reload",
+    "concerns_help",
+    "concerns_packs",
+    "concerns_tools",
+    "list_aliases",
+    "list_packs",
+    "list_snippets",
+    "list_tools",
+    "wait_for_servers",
+]

@@ -14,8 +14,7 @@ from ot.errors import PackLoadError, RunError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error
 from ot.kernel.supply import KernelSupply
-from ot.proxy.servers import Servers
-from ot.proxy.status import ServerStatus
+from ot.proxy import Servers, ServerStatus
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_threads import ToolThreads

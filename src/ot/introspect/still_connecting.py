@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ot.context import CallContext
 from ot.introspect.listings import contains
-from ot.proxy.servers import Servers
+from ot.proxy import Servers
 from ot.registry.registry import ToolRegistry
 
 Concerns = Callable[[str], bool]
@@ -15,7 +15,7 @@ Concerns = Callable[[str], bool]
 _MOST_NAMES = 10
 
 
-async def catch_up(context: CallContext, concerns: Concerns) -> None:
+async def wait_for_servers(context: CallContext, concerns: Concerns) -> None:
     """Wait a little for what a listing could show; its clock stands still meanwhile."""
     with context.held():
         names = await context.part(Servers).catch_up_listing(concerns)

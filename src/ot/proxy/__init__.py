@@ -1,0 +1,49 @@
+"""Other MCP servers: connected when they are needed, each offered as a pack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from ot.proxy.connections.connection import build_connection
+    from ot.proxy.definitions.acceptance import Acceptance
+    from ot.proxy.definitions.identity import digest_of_place
+    from ot.proxy.host import BuildConnection, ProxyHost
+    from ot.proxy.prompts import fill_prompt, list_prompts
+    from ot.proxy.resources import list_resources, read_resource
+    from ot.proxy.servers import Servers, open_servers
+    from ot.proxy.status import ServerStatus
+    from ot.proxy.transports.commands import find_mistake
+else:  # The SDK's client is loaded by the first connection, and nothing before it is needed.
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "connections.connection": ["build_connection"],
+            "definitions.acceptance": ["Acceptance"],
+            "definitions.identity": ["digest_of_place"],
+            "host": ["BuildConnection", "ProxyHost"],
+            "prompts": ["fill_prompt", "list_prompts"],
+            "resources": ["list_resources", "read_resource"],
+            "servers": ["Servers", "open_servers"],
+            "status": ["ServerStatus"],
+            "transports.commands": ["find_mistake"],
+        },
+    )
+
+__all__ = [
+    "Acceptance",
+    "BuildConnection",
+    "ProxyHost",
+    "ServerStatus",
+    "Servers",
+    "build_connection",
+    "digest_of_place",
+    "fill_prompt",
+    "find_mistake",
+    "list_prompts",
+    "list_resources",
+    "open_servers",
+    "read_resource",
+]
