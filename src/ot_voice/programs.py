@@ -11,7 +11,7 @@ from ot.processes.run_program import run_program
 
 
 async def transform(command: Sequence[str], data: bytes) -> bytes:
-    """What a program makes of its input; raises VoiceError. Cancelled, it has been killed with all it started."""
+    """Return a program's output for an input; raises VoiceError. Once cancelled, it is dead with all it started."""
     try:
         done = await run_program(command, stdin=data, environ=os.environ, cwd=Path.cwd())
     except OSError as error:

@@ -140,7 +140,7 @@ async def _finished(listening: BackgroundTranscriber) -> VoiceError | None:
 
 
 class _Display:
-    """What was heard, the calls and the answer, one below the other."""
+    """Shows what was heard, the calls and the answer, one below the other."""
 
     def __init__(self, *, once: bool, answered: bool) -> None:
         self._answers = PlainDisplay()

@@ -92,7 +92,7 @@ def _read_branches(copy: SchemaCopy, keyword: str, value: Json, level: int) -> J
 
 
 class _ShownCopy(SchemaCopy):
-    """What providers understand of a schema."""
+    """A copy of the parts of a schema that providers understand."""
 
     max_nodes = 2000  # references may fan out
     max_levels = 12

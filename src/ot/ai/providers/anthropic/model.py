@@ -17,7 +17,7 @@ from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
 _CONNECT = 10.0  # seconds
 _PASSING = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
 _BROKEN = (httpx2.HTTPError, httpx2.StreamError, ValueError, AttributeError, TypeError)
-"""What comes out of the SDK where a stream breaks off, or is none: its transport's and its parser's errors."""
+"""Errors that the SDK lets through if a stream breaks off or cannot be read: its transport's and its parser's."""
 
 
 def open_model(settings: AnthropicSettings, *, api_key: str, timeout: float) -> AnthropicModel:

@@ -21,7 +21,7 @@ from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
 
 _CONNECT = 10.0  # seconds
 _UNREADABLE = (ValidationError, json.JSONDecodeError, AttributeError, TypeError)
-"""What comes out of the SDK where a part of a stream is none."""
+"""Errors of the SDK for a part of a stream that cannot be read."""
 
 
 def open_model(settings: OllamaSettings, *, api_key: str, timeout: float) -> OllamaModel:
