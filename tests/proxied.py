@@ -69,7 +69,7 @@ async def open_proxied(
         load_builder=load_connection_builder,
         pin_tools=settings.security.pin_tools,
     )
-    places = PackPlaces(registry)
+    places = PackPlaces(registry, settings.packs)
     async with open_servers(settings.servers, registry=registry, places=places, host=host, patience=patience) as opened:
         executor = ToolExecutor(registry, config=settings, secrets=Secrets(), project=folder)
         executor.lend(opened)

@@ -16,7 +16,8 @@ from tests.proxied import Proxied, open_proxied
 @pytest.fixture
 async def engine(tmp_path: Path) -> AsyncIterator[Proxied]:
     """The built-in packs, and no server."""
-    async with open_executor() as opened, open_proxied(tmp_path, {}, registry=opened.registry) as engine:
+    demo = {"demo": {"enabled": True}}
+    async with open_executor() as opened, open_proxied(tmp_path, {}, registry=opened.registry, packs=demo) as engine:
         yield engine
 
 
