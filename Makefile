@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target prepares what it needs; `make setup` alone does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup system run test coverage check bench format docs lock clean
+.PHONY: help setup system run test coverage mutants check bench format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -50,6 +50,9 @@ coverage: setup system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run al
 	@$(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
+
+mutants: setup  ## change central code, and list what no test notices (20 minutes)
+	@$(BIN)/python -m scripts.mutants $(MUTANTS)
 
 check: setup  ## format, lint, types and layers
 	$(BIN)/ruff format --check
