@@ -9,6 +9,7 @@ import signal
 import socket
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import httpx2
@@ -67,7 +68,9 @@ class HttpServer:
             if value is not None:
                 connection.putheader(name, value)
         connection.endheaders(body)
-        return connection.getresponse()
+        with closing(connection), connection.getresponse() as response:
+            response.read()
+        return response
 
 
 @pytest.fixture(scope="module")
