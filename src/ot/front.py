@@ -5,9 +5,10 @@ Everything crosses as plain JSON values, so that the engine needs to know of no 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from mcp_core.json_types import Json, JsonObject, Schema
+from mcp_core.json_types import Json, JsonObject
 
 
 class Front(Protocol):
@@ -33,10 +34,10 @@ class Front(Protocol):
     def can_list_roots(self) -> bool:
         """True if the client knows which folders matter."""
 
-    async def elicit(self, params: Schema) -> JsonObject:
+    async def elicit(self, params: Mapping[str, Json]) -> JsonObject:
         """`elicitation/create`; raises FrontError where the client refuses."""
 
-    async def sample(self, params: Schema) -> JsonObject:
+    async def sample(self, params: Mapping[str, Json]) -> JsonObject:
         """`sampling/createMessage`; raises FrontError where the client refuses."""
 
     async def list_roots(self) -> JsonObject:

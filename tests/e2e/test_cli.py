@@ -122,7 +122,7 @@ def test_tools_lists_signatures_with_what_they_do(onetool: OneTool) -> None:
 
     assert finished.stdout.splitlines() == [
         "demo.upper(*, text: str) -> str",
-        "    Write a text in capital letters.",
+        "    Write a text in capital letters. [reads]",
     ]
 
 

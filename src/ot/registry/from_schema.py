@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from mcp_core.json_types import Json, Schema
+from mcp_core.json_types import Json
 from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs
@@ -26,7 +26,7 @@ MAX_SUMMARY = 400
 MAX_SHOWN = 100  # parameters
 _MAX_ARGUMENT = 500
 
-Tool = Schema
+Tool = Mapping[str, Json]
 """One item of a server's tools/list."""
 
 

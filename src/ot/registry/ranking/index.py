@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
 from typing import NamedTuple
 
-from mcp_core.json_types import Schema
+from mcp_core.json_types import Json
 from ot.registry.ranking.needs import Need, split_needs
 from ot.registry.ranking.postings import NOWHERE, Postings, list_places, rarity, read_packs, read_postings
 from ot.registry.ranking.searchable import Searchable
@@ -60,7 +60,7 @@ class ToolIndex:
         self._rarest = rarity(0, len(things))
 
     @classmethod
-    def of_tools(cls, tools: Iterable[Schema]) -> ToolIndex:
+    def of_tools(cls, tools: Iterable[Mapping[str, Json]]) -> ToolIndex:
         """An index of tools as their servers list them, each with its `pack` where it has one."""
         return cls([Searchable.of_tool(tool) for tool in tools])
 

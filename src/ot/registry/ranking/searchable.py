@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mcp_core.json_types import Schema
+from mcp_core.json_types import Json, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Searchable:
         return cls(key, pack, name, description, read_parameters(schema))
 
     @classmethod
-    def of_tool(cls, tool: Schema) -> Searchable:
+    def of_tool(cls, tool: Mapping[str, Json]) -> Searchable:
         """A tool as its server lists it: `name`, `description`, `inputSchema`; without a `key`, its name is that."""
         name = str(tool["name"])
         schema = tool.get("inputSchema")
