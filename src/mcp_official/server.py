@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
 from mcp_core import ExtMcpToolDecorator, ToolArguments
+from mcp_core.distribution import DISTRIBUTION
 from mcp_official.library import OfficialLibrary
 from mcp_official.stdio import MessageReader, MessageWriter
 
@@ -47,7 +48,7 @@ class DeclaredToolsServer(MCPServer[State]):
 
         super().__init__(
             name,
-            version=version("onetool"),
+            version=version(DISTRIBUTION),
             instructions=instructions,
             lifespan=lifespan,
             subscriptions=False,

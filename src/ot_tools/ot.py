@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import anyio.to_thread
 
+from mcp_core.distribution import DISTRIBUTION
 from ot.config.models import SnippetSettings
 from ot.context import current
 from ot.effects import idempotent, reads
@@ -49,7 +50,7 @@ async def version() -> str:
     Example:
         ot.version()
     """
-    return installed_version("onetool")
+    return installed_version(DISTRIBUTION)
 
 
 @reads

@@ -267,7 +267,7 @@ def test_init_leaves_a_file_that_is_there_alone(onetool: OneTool, tmp_path: Path
 
 
 def test_version_and_help(onetool: OneTool) -> None:
-    assert onetool("--version").stdout == f"onetool {version('onetool')}\n"
+    assert onetool("--version").stdout == f"onetool {version('onetool-run')}\n"
     assert {"serve", "run", "tools", "call", "check", "init", "demo"} <= set(onetool("--help").stdout.split())
     assert "HOST:PORT" in onetool("serve", "--help").stdout
 

@@ -56,7 +56,7 @@ async def test_the_server_gives_its_name_and_our_version_and_claims_what_it_has(
             await client.list_resources()
 
     assert info is not None
-    assert (info.name, info.version) == ("onetool", version("onetool"))
+    assert (info.name, info.version) == ("onetool", version("onetool-run"))
     assert sorted(offered) == ["logging", "tools"]  # what proxied servers log is passed on
 
 

@@ -23,7 +23,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Proxied]:
 
 async def test_the_version_is_the_installed_one() -> None:
     async with open_executor() as opened:
-        assert await opened.executor.call("ot.version", {}) == version("onetool")
+        assert await opened.executor.call("ot.version", {}) == version("onetool-run")
 
 
 async def test_tools_are_listed_with_their_descriptions_and_found_by_part_of_their_name(engine: Proxied) -> None:

@@ -73,7 +73,7 @@ def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
     with start_raw_server(tmp_path) as server:
         answer = text_of(server.run("ot.version()"))
 
-    assert answer == version("onetool")
+    assert answer == version("onetool-run")
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", answer)
 
 

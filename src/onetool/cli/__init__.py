@@ -113,7 +113,9 @@ class _ShowVersion(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version  # start-up path: 30 ms that only this option needs
 
-        sys.stdout.write(f"onetool {version('onetool')}\n")
+        from mcp_core.distribution import DISTRIBUTION
+
+        sys.stdout.write(f"onetool {version(DISTRIBUTION)}\n")
         parser.exit()
 
 

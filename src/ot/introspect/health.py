@@ -8,6 +8,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
+from mcp_core.distribution import DISTRIBUTION
 from mcp_core.json_types import JsonObject
 from ot.config.models import ExecutionSettings
 from ot.errors import PackLoadError, RunError
@@ -53,7 +54,7 @@ class Health:
         await self._servers.catch_up_listing(lambda _: False)
         servers = self._servers.status()
         return {
-            "version": version("onetool"),
+            "version": version(DISTRIBUTION),
             "python": platform.python_version(),
             "cwd": str(Path.cwd()),
             "project": str(self._executor.project),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jinja2
 
+from mcp_core.distribution import DISTRIBUTION
 from ot.stats.charts import Bar, draw_bars, draw_columns, pick_labels, pick_top
 from ot.stats.figures import Moment, Savings, Summary, ToolFigures
 from ot.stats.report_file import MARK
@@ -41,7 +42,7 @@ def render_report(summary: Summary) -> str:
         period=_PERIODS[summary.period],
         since=None if summary.since is None else _local(summary.since).strftime("%-d %B %Y, %H:%M"),
         made=datetime.now().astimezone().strftime("%-d %B %Y, %H:%M %Z"),
-        version=version("onetool"),
+        version=version(DISTRIBUTION),
         columns=draw_columns([(moment.calls - moment.errors, moment.errors) for moment in summary.moments], top=top),
         column_titles=[_word_moment(moment, summary.bucket_seconds) for moment in summary.moments],
         column_labels=pick_labels([_label(moment, summary.bucket_seconds) for moment in summary.moments]),

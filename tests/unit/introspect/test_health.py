@@ -28,7 +28,7 @@ async def test_versions_places_and_counts(tmp_path: Path) -> None:
     async with open_engine(tmp_path, extensions={"plain": PLAIN}) as app:
         report = await health(app)
 
-    assert (report["version"], report["python"]) == (version("onetool"), platform.python_version())
+    assert (report["version"], report["python"]) == (version("onetool-run"), platform.python_version())
     assert (report["cwd"], report["project"]) == (str(Path.cwd()), str(tmp_path))
     assert report["registry"] == {
         "status": "ok",

@@ -21,6 +21,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from mcp_core.distribution import DISTRIBUTION
 from mcp_core.json_types import JsonObject
 from ot.context import CallContext
 from ot.errors import ToolError
@@ -59,7 +60,7 @@ class Connection:
             transport,
             mode=plan.mode,
             cache=None,
-            client_info=Implementation(name="onetool", version=version("onetool")),
+            client_info=Implementation(name="onetool", version=version(DISTRIBUTION)),
             sampling_callback=requests.sample,
             elicitation_callback=requests.elicit,
             list_roots_callback=requests.list_roots,
