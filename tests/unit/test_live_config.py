@@ -14,6 +14,7 @@ import yaml
 from ot.app import App
 from tests.demo_pack import with_demo
 from tests.engine import open_engine, write_extension
+from tests.opened_executor import wait_until
 
 SERVERS = Path(__file__).parents[1] / "programs" / "servers"
 
@@ -39,15 +40,18 @@ def apart() -> list[int]:
 EXTENSION = '''
 import os
 import time
+from pathlib import Path
 import ot_sdk
 
 def whoami() -> list:
     """Tell who it is and what it is set to."""
     return [os.getpid(), ot_sdk.config().get("key")]
 
-def slow() -> str:
-    """Take a while."""
-    time.sleep(1)
+def hold(*, folder: str) -> str:
+    """Take until somebody ends it."""
+    (Path(folder) / "begun").touch()
+    while not (Path(folder) / "end").exists():
+        time.sleep(0.01)
     return "done"
 '''
 
@@ -129,15 +133,17 @@ async def test_a_call_in_flight_ends_well_though_its_worker_is_renewed(app: App,
     answers: list[str] = []
 
     async def call() -> None:
-        answers.append(await run(app, "own.slow()"))
+        answers.append(await run(app, f"own.hold(folder={str(tmp_path)!r})"))
 
     async with anyio.create_task_group() as tasks:
         await run(app, "own.whoami()")
         tasks.start_soon(call)
-        await anyio.sleep(0.2)  # to be in the middle of it
+        await wait_until((tmp_path / "begun").exists)
         configure(tmp_path, "packs: {own: {key: 6}}")
         assert await run(app, "ot.reload()") == "OK: Configuration reloaded"
         assert "6]" in await run(app, "own.whoami()")
+        assert not answers
+        (tmp_path / "end").touch()
 
     assert answers == ["done"]
 
@@ -147,7 +153,7 @@ async def test_the_time_of_extensions_changes_with_a_reload(app: App, tmp_path: 
     await run(app, "own.whoami()")
     await run(app, "ot.reload()")
 
-    assert "took longer than 0.3 s" in await run(app, "own.slow()")
+    assert "took longer than 0.3 s" in await run(app, f"own.hold(folder={str(tmp_path)!r})")
 
 
 async def test_what_the_person_says_of_effects_changes_with_a_reload(app: App, tmp_path: Path) -> None:

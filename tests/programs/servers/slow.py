@@ -18,6 +18,7 @@ class Slow(Server):
     def tools(self):
         return [
             tool("wait", properties={"seconds": {"type": "number"}}),
+            tool("hold", properties={"folder": {"type": "string"}}),
             tool("count", properties={"to": {"type": "integer"}}),
         ]
 
@@ -39,6 +40,11 @@ class Slow(Server):
     def call(self, name, arguments, request):
         if name == "wait":
             self.cancelled[request["id"]].wait(arguments["seconds"])
+            return text("done")
+        if name == "hold":
+            Path(arguments["folder"], "begun").touch()
+            while not Path(arguments["folder"], "end").exists():
+                time.sleep(0.01)
             return text("done")
         token = (request["params"].get("_meta") or {}).get("progressToken")
         for number in range(1, arguments["to"] + 1):

@@ -16,6 +16,7 @@ from ot.config.models import Config
 from ot.errors import ServerUnavailableError, ToolTimeoutError, UnknownPackError
 from ot.execution.wording import word_error
 from ot.proxy.connections.backoff import LONGEST, Backoff
+from tests.opened_executor import wait_until
 from tests.proxied import PROGRAMS, open_proxied, program
 
 pytestmark = pytest.mark.anyio
@@ -165,11 +166,11 @@ async def test_a_new_configuration_leaves_calls_in_flight_alone(tmp_path: Path) 
         (kept,) = proxied.servers.choose("plain")
 
         async def call() -> None:
-            answers.append(await proxied.call("slow.wait", seconds=1.5))
+            answers.append(await proxied.call("slow.hold", folder=str(tmp_path)))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
-            await anyio.sleep(0.3)
+            await wait_until((tmp_path / "begun").exists)
             settings = Config.model_validate({"servers": {"plain": plain, "other": plain}}).servers
             await proxied.servers.apply(settings)
 
@@ -177,6 +178,8 @@ async def test_a_new_configuration_leaves_calls_in_flight_alone(tmp_path: Path) 
                 await proxied.call("slow.wait", seconds=0)
             assert await proxied.call("other.echo", text="new") == "new"
             assert proxied.servers.choose("plain") == [kept]
+            assert not answers
+            (tmp_path / "end").touch()
 
     assert answers == ["done"]
 
