@@ -290,3 +290,11 @@ def test_hostile_text_is_read_in_linear_time(piece: str, start: str) -> None:
     command = (start + piece * MAX_COMMAND)[: MAX_COMMAND // 4]
 
     assert len(read_command(command)) <= len(command)
+
+
+def test_code_of_several_fences_stands_as_many_lines_apart_as_in_the_command() -> None:
+    command = "```python\nfirst = 1\nsecond = 2\n```\nand\n\n```python\nthird = 3\n```"
+
+    lines, code = command.split("\n"), strip_fences(command).split("\n")
+
+    assert code.index("third = 3") - code.index("first = 1") == lines.index("third = 3") - lines.index("first = 1")
