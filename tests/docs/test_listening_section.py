@@ -13,7 +13,7 @@ from onetool.cli import COMMANDS, listen
 from ot.config.loader import load_config
 from ot_voice.events import AnswerEnded, Heard
 from ot_voice.wav import write_wav
-from tests.opened_executor import open_executor
+from tests.engine import open_engine
 from tests.voice.listening_room import Replies, Seen
 from tests.voice.spoken_audio import in_a_room, speak
 
@@ -50,8 +50,8 @@ async def test_the_program_answers_a_recording(tmp_path: Path) -> None:
     wav.write_bytes(write_wav(in_a_room(speak("turn on the kitchen light", "flite-rms"))))
     seen = Seen()
 
-    async with open_executor() as opened:
-        await example.answer(wav, Replies(), opened.executor, seen)
+    async with open_engine(tmp_path / "engine") as app:
+        await example.answer(wav, Replies(), app, seen)
 
     assert [event.text for event in seen.only(Heard)] == ["turn on the Kitchen Light"]
     assert seen.only(AnswerEnded)
