@@ -1,1 +1,1 @@
-"""What crosses with a call: arguments on the way out, content on the way back, and the calls in flight."""
+"""The parts of a call: arguments on the way out, content on the way back, and the calls in flight."""

@@ -1,4 +1,4 @@
-"""How long to wait before a server that cannot be reached is tried again."""
+"""The wait before a server that cannot be reached is tried again."""
 
 from __future__ import annotations
 
