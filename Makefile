@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target prepares what it needs; `make setup` alone does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup system run test coverage mutants check bench format docs lock clean
+.PHONY: help setup compiled system run test coverage mutants check bench format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -24,6 +24,10 @@ $(READY): requirements-dev.txt pyproject.toml scripts/setup
 	@PYTHON=$(PYTHON) scripts/setup
 	@touch $@
 
+# Tests start hundreds of processes, and each would compile what it imports where bytecode is not written by itself.
+compiled: setup
+	@$(BIN)/python -m compileall -q src
+
 system: setup
 	@scripts/install-system-packages
 
@@ -42,10 +46,10 @@ $(ZWAVE): tests/zwave/package.json tests/zwave/package-lock.json $(CONFORMANCE) 
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
-test: setup system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests
+test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
-coverage: setup system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests, and show the branches that none takes
+coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests, and show the branches that none takes
 	@rm -f .coverage .coverage.*
 	@$(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
 	@$(BIN)/coverage combine --quiet
