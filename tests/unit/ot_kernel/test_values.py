@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import example, given
@@ -298,3 +299,8 @@ def test_a_hundred_levels_cross() -> None:
 
 def test_encode_and_decode_do_without_text() -> None:
     assert decode(encode({"a": (1, b"b")})) == {"a": (1, b"b")}
+
+
+def test_an_attachment_leaves_a_comparison_to_what_it_is_compared_with() -> None:
+    assert Image(b"x") == ANY
+    assert (Image(b"x") == b"x") is False
