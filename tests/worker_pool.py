@@ -18,7 +18,6 @@ from ot.registry.definitions import Cancellation
 from ot.registry.from_source import read_pack
 from ot.registry.registry import ToolRegistry
 from ot.workers.extension import Extension
-from ot.workers.functions import worker_function
 from ot.workers.host import WorkerHost
 from ot.workers.pep723 import read_header
 from ot.workers.pool import WorkerPool, open_worker_pool
@@ -69,7 +68,7 @@ class Engine:
         """Register the tools of an extension."""
         pack = read_pack(extension.file, name=extension.pack, cancellation=Cancellation.WORKER)
         for definition in pack.tools.values():
-            function = worker_function(self.pool, extension, definition.tool)
+            function = self.pool.function_of(extension, definition.tool)
             self.registry.register(replace(definition, **fields), function)
 
 

@@ -43,7 +43,6 @@ from ot.run.runner import Runner
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
-from ot.workers.functions import worker_function
 from ot.workers.host import WorkerHost
 from ot.workers.pool import open_worker_pool
 
@@ -116,7 +115,7 @@ async def open_app(
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
-        extensions = load_extensions(registry, places, loaded, partial(worker_function, workers), forget=workers.forget)
+        extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)
         executor.lend(extensions)
         servers = await stack.enter_async_context(
             open_servers(config.servers, registry=registry, places=places, host=proxy_host(loaded, environ))

@@ -16,7 +16,6 @@ from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error
 from ot.kernel.supply import KernelSupply
 from ot.proxy import Servers, ServerStatus
-from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_threads import ToolThreads
 from ot.stats.recorder import Recorder
@@ -62,7 +61,7 @@ class Health:
             "proxy": _describe_proxy(servers),
             "proxy_problems": _describe_server_problems(servers),
             "problems": [_describe_problem(problem) for problem in registry.problems],
-            "collisions": [_describe_collision(collision) for collision in registry.collisions],
+            "collisions": [asdict(collision) for collision in registry.collisions],
             "sandbox": await self._describe_sandbox(),
             "workers": [asdict(status) for status in self._workers.status()],
             "stats": _describe_stats(self._executor.recorder),
@@ -121,7 +120,3 @@ def _describe_stats(recorder: Recorder | None) -> JsonObject:
 
 def _describe_problem(problem: PackLoadError) -> JsonObject:
     return {"file": str(problem.file), "line": problem.line, "reason": problem.reason}
-
-
-def _describe_collision(collision: NameCollision) -> JsonObject:
-    return asdict(collision)

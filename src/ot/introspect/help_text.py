@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from urllib.parse import quote
 
 from ot.config.models import Config
 from ot.errors import CallError
-from ot.introspect.doc_urls import documentation_url
 from ot.introspect.listings import Info
 from ot.introspect.signatures import read_signature
 from ot.introspect.snippet_text import Expand, describe_snippet, example_invocation
@@ -14,6 +14,14 @@ from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.registry import ToolRegistry
 
 _LEAST = 200  # characters of the first entry, however little room there is
+_DOCUMENTED_AS = {
+    "brave": "brave-search",
+    "code": "code-search",
+    "db": "database",
+    "ground": "grounding-search",
+    "llm": "transform",
+    "web": "web-fetch",
+}
 
 
 def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str) -> str:
@@ -26,7 +34,7 @@ def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str) -> str:
     parts += [f"Signature: {tool.signature}", _arguments(tool), _returns(tool), _example(tool)]
     if info == "full":
         parts.append(_origin(tool))
-    return _join([*parts, f"Docs: {documentation_url(tool.pack, docs_url)}"])
+    return _join([*parts, _docs(tool.pack, docs_url)])
 
 
 def describe_pack(pack: PackDefinition, info: Info, *, config: Config, room: int) -> str:
@@ -43,7 +51,7 @@ def describe_pack(pack: PackDefinition, info: Info, *, config: Config, room: int
             config.prompts.packs.get(pack.name, "").strip(),
             f"Source: {pack.source}" if info == "full" else "",
             f"Tools ({len(tools)}):\n{listed}",
-            f"Docs: {documentation_url(pack.name, config.docs_url)}",
+            _docs(pack.name, config.docs_url),
         ]
     )
 
@@ -113,6 +121,11 @@ def _returns(tool: ToolDefinition) -> str:
 
 def _example(tool: ToolDefinition) -> str:
     return f"Example:\n{tool.docs.example}" if tool.docs.example else ""
+
+
+def _docs(pack: str, base: str) -> str:
+    """Name the page of a pack below `docs_url`; most pages have their pack's name."""
+    return f"Docs: {base.rstrip('/')}/{quote(_DOCUMENTED_AS.get(pack, pack))}/"
 
 
 def _origin(tool: ToolDefinition) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from ot.registry.from_source import Parameter, list_parameters
+
 _LONGEST = 20_000
 
 
@@ -27,23 +29,12 @@ def read_signature(signature: str) -> SignatureParts:
         return SignatureParts()
     if not isinstance(function, ast.FunctionDef):
         return SignatureParts()
-    return SignatureParts(_parameters(function.args), ast.unparse(function.returns) if function.returns else "")
+    parameters = {parameter.node.arg: _text(parameter) for parameter in list_parameters(function.args)}
+    return SignatureParts(parameters, ast.unparse(function.returns) if function.returns else "")
 
 
-def _parameters(arguments: ast.arguments) -> dict[str, str]:
-    plain = [*arguments.posonlyargs, *arguments.args]
-    missing: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults))
-    pairs = [
-        *zip(plain, [*missing, *arguments.defaults], strict=True),
-        *((each, None) for each in (arguments.vararg,) if each),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-        *((each, None) for each in (arguments.kwarg,) if each),
-    ]
-    return {argument.arg: _text(argument, default) for argument, default in pairs}
-
-
-def _text(argument: ast.arg, default: ast.expr | None) -> str:
-    annotation = ast.unparse(argument.annotation) if argument.annotation else ""
-    if default is None:
+def _text(parameter: Parameter) -> str:
+    annotation = ast.unparse(parameter.node.annotation) if parameter.node.annotation else ""
+    if parameter.default is None:
         return annotation
-    return f"{annotation} = {ast.unparse(default)}".strip()
+    return f"{annotation} = {ast.unparse(parameter.default)}".strip()

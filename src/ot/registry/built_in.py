@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from ot.errors import PackLoadError
-from ot.registry.places import OfferedPack, PackPlaces
+from ot.registry.pack_module import FileState, file_state
+from ot.registry.places import OfferedPack, PackPlaces, offer_registered
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_loader import ToolLoader
-
-State = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class PackFile:
     """One file as it was read; no pack where it could not be."""
 
-    state: State
+    state: FileState
     offered: OfferedPack | None
     problem: PackLoadError | None = None
 
@@ -33,12 +31,10 @@ class BuiltInPacks:
         self._loader = loader
         self._registry = registry
         by_file = {pack.file: pack for pack in registry.packs()}
-        self._files: dict[Path, PackFile] = {}
-        for file, state in self._find():
-            pack = by_file.get(file)
-            functions = {tool: registry.executor(f"{pack.name}.{tool}") for tool in pack.tools} if pack else {}
-            offered = OfferedPack(pack, partial(registry.register_pack, functions=functions)) if pack else None
-            self._files[file] = PackFile(state, offered)
+        self._files = {
+            file: PackFile(state, offer_registered(by_file[file], registry) if file in by_file else None)
+            for file, state in self._find()
+        }
 
     def offered(self) -> list[OfferedPack]:
         """Every pack that can be used."""
@@ -62,22 +58,19 @@ class BuiltInPacks:
         for file in differing:
             changed(file)
 
-    def _known(self, file: Path, state: State) -> PackFile | None:
+    def _known(self, file: Path, state: FileState) -> PackFile | None:
         known = self._files.get(file)
         return known if known is not None and known.state == state else None
 
-    def _read(self, file: Path, state: State) -> PackFile:
+    def _read(self, file: Path, state: FileState) -> PackFile:
         try:
             pack, functions = self._loader.read_file(file, fresh=True)
         except PackLoadError as problem:
             return PackFile(state, None, problem)
         return PackFile(state, OfferedPack(pack, partial(self._registry.register_pack, functions=functions)))
 
-    def _find(self) -> Iterator[tuple[Path, State]]:
+    def _find(self) -> Iterator[tuple[Path, FileState]]:
         for folder in self._folders:
             for file in self._loader.pack_files(folder):
-                try:
-                    status = os.stat(file)  # noqa: PTH116 - several dozen of them at every start
-                except OSError:
-                    continue
-                yield file, (status.st_mtime_ns, status.st_size, status.st_ino)
+                if (state := file_state(file)) is not None:
+                    yield file, state

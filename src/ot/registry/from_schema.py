@@ -15,7 +15,7 @@ from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs
 from ot.registry.docstrings import parse_docstring
-from ot.registry.identifiers import assign_identifiers, identifier
+from ot.registry.identifiers import assign_identifiers
 from ot.registry.schema_parameters import Parameter, Parameters, read_parameters
 from ot.registry.schema_text import ANY, annotation_of, default_text, fields_of
 from ot.registry.wrapped_results import result_schema
@@ -55,13 +55,6 @@ def define_pack(
         short = identifiers[name]
         defined[short] = _define(f"{pack}.{short}", tool, parameters, source=source, timeout=timeout)
     return PackDefinition(pack, _clean(description, MAX_DESCRIPTION), source, None, defined)
-
-
-def define_from_schema(pack: str, tool: Tool, *, server: str, timeout: float | None = None) -> ToolDefinition:
-    """One tool by itself, under the identifier that it has where no other tool wants it."""
-    name = f"{pack}.{identifier(str(tool['name']), fallback='tool')}"
-    parameters = read_parameters(tool.get("inputSchema"))
-    return _define(name, tool, parameters, source=f"proxy:{server}", timeout=timeout)
 
 
 def _usable(tools: Iterable[Json], source: str, notes: list[PackLoadError]) -> dict[str, Tool]:

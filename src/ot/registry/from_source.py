@@ -105,7 +105,7 @@ class _PackReader:
         if node.args.vararg and node.args.args:
             raise PackLoadError(self._file, f"{node.name} has parameters before *{node.args.vararg.arg}", node.lineno)
         docs = parse_docstring(ast.get_docstring(node))
-        parameters = list(_parameters(node.args))
+        parameters = list(list_parameters(node.args))
         signature = _signature(f"{self.pack}.{node.name}", parameters, node.returns)
         return ToolDefinition(
             name=f"{self.pack}.{node.name}",
@@ -178,9 +178,11 @@ def _imports(module: ast.Module) -> Iterator[tuple[str, str]]:
             yield from ((alias.asname, alias.name) for alias in node.names if alias.asname)
 
 
-def _parameters(arguments: ast.arguments) -> Iterator[Parameter]:
-    missing = len(arguments.args) - len(arguments.defaults)
-    for node, default in zip(arguments.args, [*([None] * missing), *arguments.defaults], strict=True):
+def list_parameters(arguments: ast.arguments) -> Iterator[Parameter]:
+    """Yield the parameters in their order."""
+    plain = [*arguments.posonlyargs, *arguments.args]
+    missing = len(plain) - len(arguments.defaults)
+    for node, default in zip(plain, [*([None] * missing), *arguments.defaults], strict=True):
         yield Parameter(node, "", default)
     if arguments.vararg:
         yield Parameter(arguments.vararg, "*", None)

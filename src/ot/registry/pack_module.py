@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 import threading
 import traceback
@@ -15,6 +16,17 @@ from types import ModuleType
 
 from ot.errors import PackLoadError
 from ot.values import ToolValue
+
+FileState = tuple[int, ...] | None
+
+
+def file_state(file: Path) -> FileState:
+    """Return a state that changes with the file; None if it is not there."""
+    try:
+        status = os.stat(file)  # noqa: PTH116 - several dozen at every start, and one on the path of every worker's call
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def module_reference(file: Path) -> str:
@@ -72,7 +84,7 @@ class PackModule:
         self._fresh = fresh
         self._problems = problems
         self._module: ModuleType | None = None
-        self._failure: tuple[object, PackLoadError] | None = None  # the file as it was then, and why
+        self._failure: tuple[FileState, PackLoadError] | None = None  # the file as it was then, and why
         self._importing = threading.Lock()
 
     def function(self, name: str) -> Callable[..., ToolValue]:
@@ -90,7 +102,7 @@ class PackModule:
         if self._fresh:
             forget_module(self.reference, self.file)
             self._fresh = False
-        state = _file_state(self.file)
+        state = file_state(self.file)
         if self._failure is not None:
             if self._failure[0] == state:
                 raise self._failure[1].with_traceback(None)
@@ -101,22 +113,12 @@ class PackModule:
         try:
             return import_module(self.reference)
         except (Exception, SystemExit) as error:  # importing runs foreign code
-            problem = PackLoadError(self.file, _reason(error), _line_in(self.file, error))
+            problem = PackLoadError(
+                self.file, f"cannot be imported: {type(error).__name__}: {error}", _line_in(self.file, error)
+            )
             self._failure = (state, problem)
             self._problems.append(problem)
             raise problem from error
-
-
-def _file_state(file: Path) -> object:
-    try:
-        status = file.stat()
-    except OSError as error:
-        return type(error)
-    return status.st_mtime_ns, status.st_size
-
-
-def _reason(error: BaseException) -> str:
-    return f"cannot be imported: {type(error).__name__}: {error}"
 
 
 def _line_in(file: Path, error: BaseException) -> int | None:

@@ -10,7 +10,7 @@ from ot.config.models import PackSettings
 from ot.errors import PackLoadError
 from ot.registry.definitions import PackDefinition
 from ot.registry.names import PlacedPack, arrange
-from ot.registry.registry import ToolFunction, ToolRegistry
+from ot.registry.registry import ToolRegistry
 
 ORIGINS = ("extensions", "servers")
 """Who offers packs beside the built-in ones; who stands first chooses first."""
@@ -39,8 +39,7 @@ class PackPlaces:
     def __init__(self, registry: ToolRegistry, settings: Mapping[str, PackSettings] | None = None) -> None:
         self._registry = registry
         self._settings: Mapping[str, PackSettings] = {}
-        functions = {tool.name: registry.executor(tool.name) for tool in registry.definitions()}
-        self._built_in = [_built_in(pack, registry, functions) for pack in registry.packs()]
+        self._built_in = [offer_registered(pack, registry) for pack in registry.packs()]
         self._offered: dict[str, Sequence[Sequence[OfferedPack]]] = {}
         self._placed = {each.pack.name: PlacedPack(each.pack, each.pack) for each in self._built_in}
         if settings is not None:
@@ -98,6 +97,7 @@ class PackPlaces:
         return [n for n, each in first.items() if n not in second or second[n].original is not each.original]
 
 
-def _built_in(pack: PackDefinition, registry: ToolRegistry, functions: Mapping[str, ToolFunction]) -> OfferedPack:
-    own = {tool: functions[f"{pack.name}.{tool}"] for tool in pack.tools}
-    return OfferedPack(pack, partial(registry.register_pack, functions=own))
+def offer_registered(pack: PackDefinition, registry: ToolRegistry) -> OfferedPack:
+    """Offer a pack that the registry holds, with the functions that it has there."""
+    functions = {tool: registry.executor(definition.name) for tool, definition in pack.tools.items()}
+    return OfferedPack(pack, partial(registry.register_pack, functions=functions))

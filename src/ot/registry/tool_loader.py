@@ -40,7 +40,10 @@ class ToolLoader:
     def load_folder(self, folder: Path) -> None:
         """Register every pack of a folder; a file that cannot be read is a problem of its own and harms no other."""
         for file in self.pack_files(folder):
-            self.load_file(file)
+            try:
+                self._registry.register_pack(*self.read_file(file))
+            except PackLoadError as problem:
+                self._registry.problems.append(problem)
 
     @staticmethod
     def pack_files(folder: Path) -> list[Path]:
@@ -55,18 +58,6 @@ class ToolLoader:
         pack = read_pack(file)
         module = PackModule(file, self._registry.problems, fresh=fresh)
         return pack, {tool: self._function(definition, module) for tool, definition in pack.tools.items()}
-
-    def load_file(self, file: Path) -> PackDefinition | None:
-        """Register one pack file; None, and an entry in `problems`, where it cannot be read."""
-        try:
-            pack, functions = self.read_file(file)
-            for tool, definition in pack.tools.items():
-                self._registry.register(definition, functions[tool])
-        except PackLoadError as problem:
-            self._registry.problems.append(problem)
-            return None
-        self._registry.describe_pack(pack)
-        return pack
 
     def _function(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
         match definition.cancellation:

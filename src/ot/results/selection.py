@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import EllipsisType
 
 from ot.errors import ToolError
 from ot.values import ToolValue
@@ -27,34 +28,9 @@ _KEYS_SHOWN = 20
 _LONGEST = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A field of a mapping or record."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """One item of a list; negative from its end."""
-
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Some items of a list."""
-
-    first: int | None
-    last: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Every:
-    """All items of a list, or all values of a mapping; what follows is asked of each."""
-
-
-Step = Key | Index | Range | Every
+Step = str | int | slice | EllipsisType
+"""A field of a mapping or record; an item of a list, negative from its end; some of its items; or, as `...`, all items
+of a list or all values of a mapping, and what follows is asked of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +65,15 @@ def parse_path(path: str) -> Iterator[tuple[int, Step]]:
 
 def _step(found: re.Match[str]) -> Step:
     if found["every"] or found["star"]:
-        return Every()
+        return ...
     if found["colon"]:
-        return Range(_number(found["first"]), _number(found["last"]))
+        return slice(_number(found["first"]), _number(found["last"]))
     if found["index"]:
-        return Index(int(found["index"]))
+        return int(found["index"])
     if found["name"]:
-        return Key(found["name"])
+        return found["name"]
     quoted = found["double"] if found["double"] is not None else found["single"]
-    return Key(re.sub(r"\\(.)", r"\1", quoted or ""))
+    return re.sub(r"\\(.)", r"\1", quoted or "")
 
 
 def _number(text: str | None) -> int | None:
@@ -113,7 +89,7 @@ class _Walk:
     def follow(self, value: ToolValue, steps: list[tuple[int, Step]], done: int) -> Selected:
         for number in range(done, len(steps)):
             position, step = steps[number]
-            if isinstance(step, Every):
+            if isinstance(step, EllipsisType):
                 return self._follow_each(self._members(value, position), steps, number + 1)
             value = self._take(value, step, position)
         return Selected(value)
@@ -123,7 +99,7 @@ class _Walk:
         found: list[ToolValue] = []
         skipped = failed = 0
         problem: ToolError | None = None
-        nested = any(isinstance(step, Every) for _, step in steps[done:])
+        nested = any(step is ... for _, step in steps[done:])
         for member in members:
             try:
                 each = self.follow(member, steps, done)
@@ -147,19 +123,16 @@ class _Walk:
             return list(value)
         raise self._mistake(position, f"has no items: it is {_describe(value)}")
 
-    def _take(self, value: ToolValue, step: Step, position: int) -> ToolValue:
-        if isinstance(step, Key):
-            return self._field(value, step.name, position)
-        if isinstance(value, Mapping) and isinstance(step, Index) and step.number in value:
-            return value[step.number]
+    def _take(self, value: ToolValue, step: str | int | slice, position: int) -> ToolValue:
+        if isinstance(step, str):
+            return self._field(value, step, position)
+        if isinstance(value, Mapping) and isinstance(step, int) and step in value:
+            return value[step]
         if not isinstance(value, list | tuple | str | bytes):
             raise self._mistake(position, f"is {_describe(value)}, which has no positions")
-        if isinstance(step, Range):
-            return value[step.first : step.last]
-        assert isinstance(step, Index)
-        if not -len(value) <= step.number < len(value):
-            raise self._mistake(position, f"has {len(value):,} items, and none at {step.number}")
-        return value[step.number]
+        if isinstance(step, int) and not -len(value) <= step < len(value):
+            raise self._mistake(position, f"has {len(value):,} items, and none at {step}")
+        return value[step]
 
     def _field(self, value: ToolValue, name: str, position: int) -> ToolValue:
         if not isinstance(value, Mapping):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 from ot.errors import StatsUnavailableError
 from ot.logs import write_log
 from ot.stats.notes import ModelNote, Note, RunNote
-from ot.stats.tokens import SAMPLE, SAMPLE_BODY, SAMPLE_HEAD, take_sample
+from ot.stats.tokens import SAMPLE, take_sample
 
 if TYPE_CHECKING:
     from ot.stats.writer import Writer
@@ -183,9 +183,9 @@ class RunRecord:
                 time.perf_counter() - self._began,
                 self._error if kind is None else kind.__name__,
                 _utf8_size(self._command),
-                _sample_text(self._command),
+                take_sample(self._command),
                 _utf8_size(self._answer),
-                _sample_text(self._answer),
+                take_sample(self._answer),
                 self._attachments,
             )
         )
@@ -193,10 +193,3 @@ class RunRecord:
 
 def _utf8_size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-def _sample_text(text: str) -> str:
-    if len(text) <= SAMPLE:
-        return text
-    middle = len(text) >> 1
-    return text[:SAMPLE_HEAD] + text[middle : middle + SAMPLE_BODY]

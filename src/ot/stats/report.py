@@ -27,13 +27,7 @@ def render_report(summary: Summary) -> str:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {
-        "compact": compact,
-        "duration": duration,
-        "percent": percent,
-        "precise": precise,
-        "size": size,
-    }
+    environment.filters |= {word.__name__: word for word in (compact, duration, percent, precise, size)}
     busiest = max((moment.calls for moment in summary.moments), default=0)
     top = pick_top(busiest)
     page = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))

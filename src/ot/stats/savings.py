@@ -15,7 +15,6 @@ their calls is subtracted.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 
 from ot.registry.definitions import ToolDefinition
@@ -47,12 +46,9 @@ _COMMAND_TOKENS = _tokens("command_bytes", "command_kind", TEXT_RATIO)
 _ANSWER_TOKENS = f"({_tokens('answer_bytes', 'answer_kind', TEXT_RATIO)} + attachments * {MEDIA_TOKENS})"
 
 
-def measure_savings(
-    connection: sqlite3.Connection, scope: Scope, *, registry: ToolRegistry, own_definition: str
-) -> tuple[Savings, int]:
+def measure_savings(scope: Scope, *, registry: ToolRegistry, own_definition: str) -> tuple[Savings, int]:
     """The savings, and how many runs cost more than they saved (definitions, which belong to no single run, apart)."""
-    row = connection.execute(
-        f"""
+    row = scope.select(f"""
         WITH direct AS (
             SELECT run, SUM({_CALL_TOKENS}) AS calls, SUM({_RESULT_TOKENS}) AS results
             FROM calls JOIN runs ON runs.id = run WHERE {scope.runs} AND {_COMPARABLE} GROUP BY run
@@ -63,33 +59,27 @@ def measure_savings(
         SELECT SUM(calls), SUM(results), SUM(commands), SUM(answers),
                SUM(commands + answers > COALESCE(calls + results, 0))
         FROM sent LEFT JOIN direct ON direct.run = sent.id
-        """,
-        scope.parameters,
-    ).fetchone()
+    """).fetchone()
     calls, results, commands, answers, dearer = (round(value or 0) for value in row)
-    definitions, sessions = _measure_definitions(connection, scope, registry)
+    definitions, sessions = _measure_definitions(scope, registry)
     own = sessions * estimate_text(len(own_definition.encode()), Kind.DEFINITION)
     return Savings(definitions, calls, results, round(own), commands, answers), dearer
 
 
-def _measure_definitions(connection: sqlite3.Connection, scope: Scope, registry: ToolRegistry) -> tuple[int, int]:
+def _measure_definitions(scope: Scope, registry: ToolRegistry) -> tuple[int, int]:
     """Definitions of the packs that each session used, and how many sessions there were.
 
     A session is one client of one server. Packs are taken as they are today; one that is gone counts nothing.
     """
-    sessions = connection.execute(
-        f"SELECT COUNT(*) FROM (SELECT DISTINCT server, client FROM runs WHERE {scope.runs} AND client <> '')",
-        scope.parameters,
+    sessions = scope.select(
+        f"SELECT COUNT(*) FROM (SELECT DISTINCT server, client FROM runs WHERE {scope.runs} AND client <> '')"
     ).fetchone()[0]
-    used = connection.execute(
-        f"""
+    used = scope.select(f"""
         SELECT pack, COUNT(*) FROM (
             SELECT DISTINCT server, client, substr(tool, 1, instr(tool, '.') - 1) AS pack
             FROM calls JOIN runs ON runs.id = run WHERE {scope.runs} AND {_COMPARABLE}
         ) GROUP BY pack
-        """,
-        scope.parameters,
-    ).fetchall()
+    """).fetchall()
     known = {pack.name: pack for pack in registry.packs()}
     total = sum(
         count * sum(map(definition_tokens, known[name].tools.values())) for name, count in used if name in known
@@ -115,11 +105,10 @@ def write_definition(tool: ToolDefinition) -> str:
     return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
 
 
-def measure_time(connection: sqlite3.Connection, scope: Scope) -> TimeSaved:
+def measure_time(scope: Scope) -> TimeSaved:
     """Turns that runs made unnecessary, and the time that runs took beside their calls."""
     compared = f"FROM calls JOIN runs ON runs.id = run WHERE {scope.runs} AND {_COMPARABLE}"
-    turns, runs = connection.execute(
-        f"""
+    turns, runs = scope.select(f"""
         WITH spans AS (
             SELECT run, MIN(calls.ended - calls.seconds) AS began, MAX(calls.ended) AS ended {compared}
             GROUP BY run, tool
@@ -129,11 +118,8 @@ def measure_time(connection: sqlite3.Connection, scope: Scope) -> TimeSaved:
             ) AS before FROM spans
         )
         SELECT SUM(before IS NULL OR began >= before), COUNT(DISTINCT run) FROM ordered
-        """,
-        scope.parameters,
-    ).fetchone()
-    own = connection.execute(
-        f"""
+    """).fetchone()
+    own = scope.select(f"""
         WITH ordered AS (
             SELECT run, calls.ended - calls.seconds AS began, calls.ended AS ended, MAX(calls.ended) OVER (
                 PARTITION BY run ORDER BY calls.ended - calls.seconds ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -142,23 +128,18 @@ def measure_time(connection: sqlite3.Connection, scope: Scope) -> TimeSaved:
             SELECT run, SUM(MAX(ended - MAX(began, COALESCE(before, began)), 0)) AS seconds FROM ordered GROUP BY run
         )
         SELECT SUM(MAX(runs.seconds - busy.seconds, 0)) FROM busy JOIN runs ON runs.id = busy.run
-        """,
-        scope.parameters,
-    ).fetchone()[0]
-    pauses = _find_pauses(connection, scope.since)
+    """).fetchone()[0]
+    pauses = _find_pauses(scope)
     turn_ms = max(round(pauses[len(pauses) // 4] * 1000), 1) if len(pauses) >= FEWEST_PAUSES else 0
     return TimeSaved((turns or 0) - (runs or 0), turn_ms, len(pauses), round((own or 0) * 1000))
 
 
-def _find_pauses(connection: sqlite3.Connection, since: float) -> Sequence[float]:
+def _find_pauses(scope: Scope) -> Sequence[float]:
     """Seconds between an answer and the same client's next command, shortest first."""
-    rows = connection.execute(
-        """
+    rows = scope.select(f"""
         SELECT pause FROM (
             SELECT ended - seconds - LAG(ended) OVER (PARTITION BY server, client ORDER BY ended - seconds) AS pause
-            FROM runs WHERE ended >= ? AND client <> ''
-        ) WHERE pause > 0 AND pause <= ? ORDER BY pause
-        """,
-        (since, LONGEST_PAUSE),
-    )
+            FROM runs WHERE ended >= :since AND client <> ''
+        ) WHERE pause > 0 AND pause <= {LONGEST_PAUSE} ORDER BY pause
+    """)
     return [pause for (pause,) in rows]

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the start of a server knows the periods and needs no database
+    import sqlite3
 
 PERIODS: Mapping[str, float] = {"day": 86400.0, "week": 7 * 86400.0, "month": 30 * 86400.0, "all": 0.0}  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Conditions for SQL, with `:since` and `:tool` as their parameters."""
+    """Conditions for SQL, with `:since`, `:tool` and `:pack` as their parameters, and the database that is asked."""
 
+    connection: sqlite3.Connection
     since: float
     tool: str = ""
 
-    @property
-    def parameters(self) -> dict[str, object]:
-        return {"since": self.since, "tool": self.tool, "pack": f"{self.tool}."}
+    def select(self, statement: str) -> sqlite3.Cursor:
+        """Ask the database; the parameters have their values."""
+        return self.connection.execute(statement, {"since": self.since, "tool": self.tool, "pack": f"{self.tool}."})
 
     @property
     def calls(self) -> str:

@@ -23,39 +23,38 @@ def summarize(
 ) -> Summary:
     """Everything about a period, one of PERIODS, and about one tool or pack if it is named."""
     length = PERIODS[period]
-    scope = Scope(time.time() - length if length else 0.0, tool)
-    savings, dearer = measure_savings(connection, scope, registry=registry, own_definition=own_definition)
-    runs, failed, since = connection.execute(
-        f"SELECT COUNT(*), TOTAL(error <> ''), MIN(ended - seconds) FROM runs WHERE {scope.runs}", scope.parameters
+    scope = Scope(connection, time.time() - length if length else 0.0, tool)
+    savings, dearer = measure_savings(scope, registry=registry, own_definition=own_definition)
+    runs, failed, since = scope.select(
+        f"SELECT COUNT(*), TOTAL(error <> ''), MIN(ended - seconds) FROM runs WHERE {scope.runs}"
     ).fetchone()
-    moments, bucket = _read_moments(connection, scope, length)
+    moments, bucket = _read_moments(scope, length)
     return Summary(
         period=period,
         tool=tool,
-        since=min((moment for moment in (since, _first_call(connection, scope)) if moment is not None), default=None),
+        since=min((moment for moment in (since, _first_call(scope)) if moment is not None), default=None),
         runs=runs,
         failed_runs=int(failed),
         dearer_runs=dearer,
-        tools=_read_tools(connection, scope),
-        clients=_read_clients(connection, scope),
-        models=_read_models(connection, scope),
-        errors=_read_errors(connection, scope),
+        tools=_read_tools(scope),
+        clients=_read_clients(scope),
+        models=_read_models(scope),
+        errors=_read_errors(scope),
         moments=moments,
         bucket_seconds=bucket,
         savings=savings,
         offered=measure_offer(registry, own_definition),
-        time=measure_time(connection, scope),
+        time=measure_time(scope),
     )
 
 
-def _first_call(connection: sqlite3.Connection, scope: Scope) -> float | None:
-    row = connection.execute(f"SELECT MIN(ended) FROM calls WHERE {scope.calls}", scope.parameters).fetchone()
+def _first_call(scope: Scope) -> float | None:
+    row = scope.select(f"SELECT MIN(ended) FROM calls WHERE {scope.calls}").fetchone()
     return None if row[0] is None else float(row[0])
 
 
-def _read_tools(connection: sqlite3.Connection, scope: Scope) -> tuple[ToolFigures, ...]:
-    rows = connection.execute(
-        f"""
+def _read_tools(scope: Scope) -> tuple[ToolFigures, ...]:
+    rows = scope.select(f"""
         WITH ranked AS (
             SELECT tool, seconds, error, sent, received,
                    ROW_NUMBER() OVER (PARTITION BY tool ORDER BY seconds) AS place,
@@ -65,65 +64,51 @@ def _read_tools(connection: sqlite3.Connection, scope: Scope) -> tuple[ToolFigur
         SELECT tool, COUNT(*), TOTAL(error <> ''), AVG(seconds),
                MAX(CASE WHEN place <= (n * 95 + 99) / 100 THEN seconds END), MAX(seconds), TOTAL(sent), TOTAL(received)
         FROM ranked GROUP BY tool ORDER BY COUNT(*) DESC, tool
-        """,
-        scope.parameters,
-    )
+    """)
     return tuple(
         ToolFigures(name, calls, int(errors), _ms(mean), _ms(p95), _ms(slowest), int(sent), int(received))
         for name, calls, errors, mean, p95, slowest, sent, received in rows
     )
 
 
-def _read_clients(connection: sqlite3.Connection, scope: Scope) -> tuple[ClientFigures, ...]:
-    rows = connection.execute(
-        f"""
+def _read_clients(scope: Scope) -> tuple[ClientFigures, ...]:
+    rows = scope.select(f"""
         WITH made AS (SELECT run, COUNT(*) AS n FROM calls WHERE {scope.calls} GROUP BY run)
         SELECT client, COUNT(*), TOTAL(error <> ''), TOTAL(n) FROM runs LEFT JOIN made ON made.run = runs.id
         WHERE {scope.runs} GROUP BY client ORDER BY COUNT(*) DESC, client
-        """,
-        scope.parameters,
-    )
+    """)
     return tuple(ClientFigures(client, runs, int(failed), int(calls)) for client, runs, failed, calls in rows)
 
 
-def _read_models(connection: sqlite3.Connection, scope: Scope) -> tuple[ModelFigures, ...]:
+def _read_models(scope: Scope) -> tuple[ModelFigures, ...]:
     """Models are asked by conversations, not by tools: a question about one tool has none."""
     if scope.tool:
         return ()
-    rows = connection.execute(
-        """
+    rows = scope.select("""
         SELECT provider, model, COUNT(*), SUM(input_tokens), SUM(output_tokens),
             CASE WHEN COUNT(cost) = COUNT(*) THEN ROUND(SUM(cost), 6) END, AVG(seconds) FROM models
         WHERE ended >= :since GROUP BY provider, model ORDER BY COUNT(*) DESC, provider, model
-        """,
-        scope.parameters,
-    )
+    """)
     return tuple(
         ModelFigures(provider, model, requests, read, written, cost, _ms(seconds))
         for provider, model, requests, read, written, cost, seconds in rows
     )
 
 
-def _read_errors(connection: sqlite3.Connection, scope: Scope) -> tuple[tuple[str, int], ...]:
-    rows = connection.execute(
-        f"""
+def _read_errors(scope: Scope) -> tuple[tuple[str, int], ...]:
+    rows = scope.select(f"""
         SELECT error, COUNT(*) FROM calls WHERE {scope.calls} AND error <> ''
         GROUP BY error ORDER BY COUNT(*) DESC, error LIMIT {_MOST_ERRORS}
-        """,
-        scope.parameters,
-    )
+    """)
     return tuple((error, count) for error, count in rows)
 
 
-def _read_moments(connection: sqlite3.Connection, scope: Scope, length: float) -> tuple[tuple[Moment, ...], int]:
+def _read_moments(scope: Scope, length: float) -> tuple[tuple[Moment, ...], int]:
     """Calls by the hour, day or week of this machine's time zone, whichever makes a readable row of bars."""
-    rows: Sequence[tuple[int, int, float]] = connection.execute(
-        f"""
+    rows: Sequence[tuple[int, int, float]] = scope.select(f"""
         SELECT CAST(ended / {_QUARTER} AS INTEGER) * {_QUARTER}, COUNT(*), TOTAL(error <> '')
         FROM calls WHERE {scope.calls} GROUP BY 1 ORDER BY 1
-        """,
-        scope.parameters,
-    ).fetchall()
+    """).fetchall()
     now = time.time()
     first = now - length if length else (rows[0][0] if rows else now)
     bucket = next((size for size in (HOUR, DAY) if (now - first) / size <= _MOST_BARS), WEEK)

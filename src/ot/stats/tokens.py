@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import TypeVar
 
-SAMPLE_HEAD, SAMPLE_BODY = 64, 256
-SAMPLE = SAMPLE_HEAD + SAMPLE_BODY  # bytes
+_HEAD, _BODY = 64, 256
+SAMPLE = _HEAD + _BODY  # bytes or characters
+
+Content = TypeVar("Content", str, bytes)
 
 
 class Kind(StrEnum):
@@ -60,13 +63,13 @@ _FOREIGN = bytes(range(0x80, 0x100))
 _EASTERN = bytes(range(0xE3, 0xEE))  # what the first byte of a Chinese, Japanese or Korean letter is in UTF-8
 
 
-def take_sample(content: bytes) -> bytes:
+def take_sample(content: Content) -> Content:
     """A little of the beginning and of the middle: enough to tell the kind. Cheap, since it is on the way of a call."""
     size = len(content)
     if size <= SAMPLE:
         return content
     middle = size >> 1
-    return content[:SAMPLE_HEAD] + content[middle : middle + SAMPLE_BODY]
+    return content[:_HEAD] + content[middle : middle + _BODY]
 
 
 def classify_text(text: str) -> Kind:

@@ -10,12 +10,12 @@ def precise(number: float) -> str:
 
 def compact(number: float) -> str:
     """Three digits: 12.3k."""
-    return _scaled(number, 1000, ("", "k", "M", "G"))
+    return _scaled(number, ("", "k", "M", "G"))
 
 
 def size(count: float) -> str:
     """Bytes: 1.21 kB."""
-    return _scaled(count, 1000, (" B", " kB", " MB", " GB", " TB"))
+    return _scaled(count, (" B", " kB", " MB", " GB", " TB"))
 
 
 def duration(milliseconds: float) -> str:
@@ -32,12 +32,12 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{share:g} %"
 
 
-def _scaled(number: float, base: int, units: tuple[str, ...]) -> str:
+def _scaled(number: float, units: tuple[str, ...]) -> str:
     sign, left = ("−" if number < 0 else ""), abs(number)
     for unit in units[:-1]:
-        if left < base * 0.9995:
+        if left < 999.5:
             return f"{sign}{_short(left)}{unit}"
-        left /= base
+        left /= 1000
     return f"{sign}{_short(left)}{units[-1]}"
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -18,10 +19,12 @@ from ot.context import CallContext, current_or_none
 from ot.errors import WorkerCrashedError, WorkerStartError
 from ot.logs import LogSpan
 from ot.processes.guarded_process import start_guarded
+from ot.registry.pack_module import file_state
+from ot.registry.registry import ToolFunction
 from ot.workers.environment import PreparationError, prepare
 from ot.workers.extension import Extension
 from ot.workers.host import WorkerHost
-from ot.workers.starting import Starting, facts_for, file_state
+from ot.workers.starting import Starting, facts_for
 from ot.workers.worker import NotBegunError, StartFailedError, Worker
 
 ATTEMPTS = 4  # for a call whose workers end before they come to it
@@ -105,6 +108,10 @@ class WorkerPool:
             except NotBegunError as error:
                 reason = str(error)
         raise WorkerCrashedError(f"{extension.pack}.{tool}", reason, begun=False)
+
+    def function_of(self, extension: Extension, tool: str) -> ToolFunction:
+        """Return the function that calls one tool of an extension."""
+        return partial(self.call, extension, tool)
 
     def apply(self, settings: WorkerSettings, *, renew: Callable[[str], bool]) -> None:
         """Apply other settings; a worker whose pack is to be renewed is retired."""

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
-from pathlib import Path
 
 from mcp_core.json_types import JsonObject
 from ot.attempt import Attempt
 from ot.context import CallContext
 from ot.errors import ToolError
+from ot.registry.pack_module import FileState
 from ot.workers.worker import StartFailedError, Worker
-
-FileState = tuple[int, ...] | None
-
-
-def file_state(file: Path) -> FileState:
-    """Return a state that changes with the file; None if it is not there."""
-    try:
-        status = os.stat(file)  # noqa: PTH116 - on the path of every call
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 class Starting(Attempt):

@@ -10,7 +10,7 @@ import pytest
 import ot_sdk
 from ot.effects import Effect, idempotent, reads
 from ot.introspect.listings import list_tools
-from ot.registry.from_schema import define_from_schema
+from ot.registry.from_schema import define_pack
 from ot.registry.from_source import read_pack
 from ot.registry.registry import ToolRegistry
 from tests.opened_executor import BUILT_IN, define, write_pack
@@ -66,7 +66,7 @@ def test_the_decorators_do_nothing_when_the_pack_runs() -> None:
 def test_a_server_hints_at_effects_by_annotations(annotations: Any, effect: Effect) -> None:
     tool = {"name": "tool", "inputSchema": {"type": "object"}, "annotations": annotations}
 
-    assert define_from_schema("x", tool, server="x").effect is effect
+    assert define_pack("x", "x", [tool]).tools["tool"].effect is effect
 
 
 async def _nothing(_: dict[str, Any]) -> None:

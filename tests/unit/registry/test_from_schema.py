@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ot.errors import PackLoadError, ToolArgumentError
 from ot.execution.validation import ArgumentCheck
 from ot.registry.definitions import Cancellation, ToolDefinition
-from ot.registry.from_schema import MAX_DESCRIPTION, MAX_TOOLS, define_from_schema, define_pack
+from ot.registry.from_schema import MAX_DESCRIPTION, MAX_TOOLS, define_pack
 from ot.registry.registry import ToolRegistry
 
 SEARCH = {
@@ -31,8 +31,13 @@ SEARCH = {
 }
 
 
+def define_alone(pack: str, tool: dict[str, Any]) -> ToolDefinition:
+    [defined] = define_pack(pack, pack, [tool]).tools.values()
+    return defined
+
+
 def define(schema: Any, name: str = "tool", **fields: Any) -> ToolDefinition:
-    return define_from_schema("pack", {"name": name, "inputSchema": schema, **fields}, server="pack")
+    return define_alone("pack", {"name": name, "inputSchema": schema, **fields})
 
 
 def parameters_of(tool: ToolDefinition) -> str:
@@ -47,7 +52,7 @@ def bind(tool: ToolDefinition, *positional: Any, **keywords: Any) -> dict[str, A
 
 @pytest.mark.scenario("ot/list-tools/proxy-tool-signature-from-schema")
 def test_required_parameters_come_first_and_optional_ones_have_a_default() -> None:
-    tool = define_from_schema("github", SEARCH, server="github")
+    tool = define_alone("github", SEARCH)
 
     assert tool.signature == "github.search(query: str, repo: str = '...', limit: int = 10)"
     assert tool.source == "proxy:github"
@@ -56,7 +61,7 @@ def test_required_parameters_come_first_and_optional_ones_have_a_default() -> No
 
 @pytest.mark.scenario("ot/list-tools/proxy-tool-arguments-from-schema")
 def test_what_the_schema_says_of_each_parameter_is_kept() -> None:
-    tool = define_from_schema("github", SEARCH, server="github")
+    tool = define_alone("github", SEARCH)
 
     assert tool.docs.arguments == {"query": "What to look for", "repo": "Where to look"}
     assert tool.description == "Search repositories."
@@ -64,13 +69,13 @@ def test_what_the_schema_says_of_each_parameter_is_kept() -> None:
 
 
 def test_positional_arguments_follow_the_signature() -> None:
-    tool = define_from_schema("github", SEARCH, server="github")
+    tool = define_alone("github", SEARCH)
 
     assert bind(tool, "mcp", "onetool") == {"query": "mcp", "repo": "onetool"}
 
 
 def test_a_misspelt_keyword_is_told_with_the_signature() -> None:
-    tool = define_from_schema("github", SEARCH, server="github")
+    tool = define_alone("github", SEARCH)
 
     with pytest.raises(ToolArgumentError) as caught:
         bind(tool, query="mcp", max_results=3)
