@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from functools import partial, wraps
+from typing import ParamSpec, TypeVar
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context
@@ -14,6 +15,7 @@ from mcp_guide.guide import Guide
 from mcp_guide.reporting import word_error
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 def guide_of(ctx: Context[Guide]) -> Guide:
@@ -21,14 +23,25 @@ def guide_of(ctx: Context[Guide]) -> Guide:
     return ctx.request_context.lifespan_context
 
 
-async def answer(work: Callable[[], Result[T]]) -> Result[T]:
-    """Do work that reads or writes files."""
-    return await answer_awaited(anyio.to_thread.run_sync(work))
+def answered(work: Callable[P, Awaitable[Result[T]]]) -> Callable[P, Awaitable[Result[T]]]:
+    """Let work answer an error of the guide or of the disk as a failure in words."""
+
+    @wraps(work)
+    async def answer(*args: P.args, **kwargs: P.kwargs) -> Result[T]:
+        try:
+            return await work(*args, **kwargs)
+        except (GuideError, OSError) as error:
+            return word_error(error).to_result()
+
+    return answer
 
 
-async def answer_awaited(work: Awaitable[Result[T]]) -> Result[T]:
-    """Wait for work; an error of the guide or of the disk becomes a failure in words."""
-    try:
-        return await work
-    except (GuideError, OSError) as error:
-        return word_error(error).to_result()
+def on_disk(work: Callable[P, Result[T]]) -> Callable[P, Awaitable[Result[T]]]:
+    """Do work that reads or writes files on a thread, and answer as `answered` does."""
+
+    @answered
+    @wraps(work)
+    async def start(*args: P.args, **kwargs: P.kwargs) -> Result[T]:
+        return await anyio.to_thread.run_sync(partial(work, *args, **kwargs))
+
+    return start

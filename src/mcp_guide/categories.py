@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from mcp_core.atomic_write import is_unfinished
 from mcp_guide.documents import is_document
-from mcp_guide.errors import ExistsError, GuideError, NotEmptyError, YamlError
+from mcp_guide.errors import ExistsError, GuideError, NotEmptyError
 from mcp_guide.folder import Folder
 from mcp_guide.guide_folder import GuideFolder
 from mcp_guide.names import check_new_name, fold_name
-from mcp_guide.plain_yaml import TEXT_LIMIT, one_line, read_mapping, write_mapping
+from mcp_guide.plain_yaml import one_line, read_mapping_file, write_mapping
 
 CATEGORY_FILE = "category.yaml"
 
@@ -39,14 +39,15 @@ class Categories:
         with self._folder.open_category(name) as folder:
             count = sum(map(is_document, folder.entries()))
             try:
-                return Category(name, _read_description(folder), count)
+                described = read_mapping_file(folder, CATEGORY_FILE)
+                return Category(name, one_line(described.get("description")), count)
             except GuideError as error:
                 return Category(name, "", count, error)
 
     def create(self, name: str, description: str) -> Category:
         """Make a category, and the guide's folder with the first one; raises ExistsError."""
         check_new_name("category", name)
-        self._folder.make()
+        self._folder.path.mkdir(parents=True, exist_ok=True)
         with self._folder.open(lock=True) as root:
             for entry in root.entries():
                 if fold_name(entry.name) == fold_name(name):
@@ -84,19 +85,8 @@ def _list_removable(folder: Folder, name: str, *, with_documents: bool) -> set[s
     ours = documents | {CATEGORY_FILE}
     strangers = [entry.name for entry in entries if entry.name not in ours and not is_unfinished(entry.name)]
     if strangers or (documents and not with_documents):
-        raise NotEmptyError(name, documents=len(documents), strangers=strangers)
+        raise NotEmptyError(name, documents=len(documents), strangers=tuple(strangers))
     return documents
-
-
-def _read_description(folder: Folder) -> str:
-    try:
-        data = folder.read(CATEGORY_FILE, limit=TEXT_LIMIT)
-    except FileNotFoundError:
-        return ""
-    try:
-        return one_line(read_mapping(data.decode("utf-8-sig", "replace")).get("description"))
-    except YamlError as error:
-        raise YamlError(error.reason, line=error.line, where=CATEGORY_FILE) from None
 
 
 def _write_description(folder: Folder, description: str) -> None:

@@ -9,7 +9,7 @@ from mcp_guide.errors import NotFoundError, YamlError
 from mcp_guide.folder import Folder
 from mcp_guide.guide_folder import GuideFolder
 from mcp_guide.names import check_name, check_new_name, find_nearest
-from mcp_guide.plain_yaml import TEXT_LIMIT, one_line, read_mapping, write_mapping
+from mcp_guide.plain_yaml import one_line, read_mapping_file, write_mapping
 
 COLLECTIONS_FILE = "collections.yaml"
 
@@ -81,27 +81,19 @@ class Collections:
 
 
 def _read(root: Folder) -> dict[str, Collection]:
-    try:
-        data = root.read(COLLECTIONS_FILE, limit=TEXT_LIMIT)
-    except FileNotFoundError:
-        return {}
-    try:
-        found = read_mapping(data.decode("utf-8-sig", "replace"))
-        return {name: _parse(name, value) for name, value in found.items()}
-    except YamlError as error:
-        raise YamlError(error.reason, line=error.line, where=COLLECTIONS_FILE) from None
+    return {name: _parse(name, value) for name, value in read_mapping_file(root, COLLECTIONS_FILE).items()}
 
 
 def _parse(name: str, value: object) -> Collection:
     """Read one entry: a list of categories, or a mapping with `categories` and perhaps a `description`."""
     settings = {"categories": value} if isinstance(value, list) else value
     if not isinstance(settings, dict) or not settings.keys() <= {"description", "categories"}:
-        raise YamlError(f"has no description and categories for {name}")
+        raise YamlError(f"has no description and categories for {name}", where=COLLECTIONS_FILE)
     description, categories = settings.get("description", ""), settings.get("categories", [])
     if not isinstance(description, str) or not isinstance(categories, list):
-        raise YamlError(f"has no list of categories for {name}")
+        raise YamlError(f"has no list of categories for {name}", where=COLLECTIONS_FILE)
     if not all(isinstance(category, str) for category in categories):
-        raise YamlError(f"lists categories for {name} that are not names")
+        raise YamlError(f"lists categories for {name} that are not names", where=COLLECTIONS_FILE)
     return Collection(name, one_line(description), tuple(categories))
 
 

@@ -105,7 +105,7 @@ def _read(folder: Folder, name: DocumentName) -> Document:
     except UnreadableError as error:
         raise UnreadableError(str(name), error.reason) from None
     except TooLargeError as error:
-        raise TooLargeError(str(name), limit=error.limit) from None
+        raise TooLargeError(str(name), error.limit) from None
     return _describe(name, data)
 
 

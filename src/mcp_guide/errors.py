@@ -13,7 +13,7 @@ GuideError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["category", "document", "collection"]
@@ -23,72 +23,64 @@ class GuideError(Exception):
     """Base of all errors that a caller is told about."""
 
 
+@dataclass(eq=False)
 class BadNameError(GuideError):
-    def __init__(self, kind: Kind, name: str, reason: str) -> None:
-        super().__init__(kind, name, reason)
-        self.kind = kind
-        self.name = name
-        self.reason = reason
+    kind: Kind
+    name: str
+    reason: str
 
 
+@dataclass(eq=False)
 class NotFoundError(GuideError):
     """`nearest` are names that exist, the most similar first."""
 
-    def __init__(self, kind: Kind, name: str, *, nearest: Sequence[str] = ()) -> None:
-        super().__init__(kind, name)
-        self.kind = kind
-        self.name = name
-        self.nearest = tuple(nearest)
+    kind: Kind
+    name: str
+    nearest: tuple[str, ...] = ()
 
 
+@dataclass(eq=False)
 class ExistsError(GuideError):
     """`name` as it exists; what was asked for may differ from it in case."""
 
-    def __init__(self, kind: Kind, name: str) -> None:
-        super().__init__(kind, name)
-        self.kind = kind
-        self.name = name
+    kind: Kind
+    name: str
 
 
+@dataclass(eq=False)
 class NotEmptyError(GuideError):
     """A category with documents, or with files that are not ours to remove."""
 
-    def __init__(self, category: str, *, documents: int, strangers: Sequence[str]) -> None:
-        super().__init__(category, documents, *strangers)
-        self.category = category
-        self.documents = documents
-        self.strangers = tuple(strangers)
+    category: str
+    documents: int
+    strangers: tuple[str, ...]
 
 
+@dataclass(eq=False)
 class TooLargeError(GuideError):
-    def __init__(self, name: str, *, limit: int) -> None:
-        super().__init__(name, limit)
-        self.name = name
-        self.limit = limit
+    name: str
+    limit: int
 
 
+@dataclass(eq=False)
 class UnreadableError(GuideError):
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(name, reason)
-        self.name = name
-        self.reason = reason
+    name: str
+    reason: str
 
 
+@dataclass(eq=False)
 class YamlError(GuideError):
     """`where` names the file, or the front matter of a document."""
 
-    def __init__(self, reason: str, *, line: int | None = None, where: str = "") -> None:
-        super().__init__(reason, line, where)
-        self.reason = reason
-        self.line = line
-        self.where = where
+    reason: str
+    line: int | None = None
+    where: str = ""
 
 
+@dataclass(eq=False)
 class TemplateFailedError(GuideError):
     """`document` is the template that failed, which may be one that the rendered one includes."""
 
-    def __init__(self, document: str, reason: str, *, line: int | None = None) -> None:
-        super().__init__(document, reason, line)
-        self.document = document
-        self.reason = reason
-        self.line = line
+    document: str
+    reason: str
+    line: int | None = None

@@ -10,11 +10,9 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from mcp_core.atomic_write import remove_unfinished, write_in_folder
 from mcp_guide.errors import TooLargeError, UnreadableError
@@ -36,24 +34,25 @@ class Entry:
 
 
 class Folder:
-    """An open folder. Names are one step of a path; anything else is a ValueError."""
+    """An open folder, closed at the end of its `with`. Names are one step of a path; anything else is a ValueError."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
 
     def entries(self) -> list[Entry]:
         """List everything that lies in it, by name."""
         with os.scandir(self._descriptor) as found:
             return sorted((_look_at(entry) for entry in found), key=lambda entry: entry.name)
 
-    @contextmanager
-    def open_folder(self, name: str) -> Iterator[Folder]:
+    def open_folder(self, name: str) -> Folder:
         """Open a folder in this one; a link to one counts as no folder: NotADirectoryError."""
-        descriptor = os.open(_one_step(name), _FOLDER | os.O_NOFOLLOW, dir_fd=self._descriptor)
-        try:
-            yield Folder(descriptor)
-        finally:
-            os.close(descriptor)
+        return Folder(os.open(_one_step(name), _FOLDER | os.O_NOFOLLOW, dir_fd=self._descriptor))
 
     def read(self, name: str, *, limit: int) -> bytes:
         """Read a file; raises FileNotFoundError, UnreadableError (no regular file) or TooLargeError."""
@@ -105,14 +104,9 @@ class Folder:
         os.fsync(self._descriptor)
 
 
-@contextmanager
-def open_path(path: Path, *, follow: bool) -> Iterator[Folder]:
+def open_path(path: Path, *, follow: bool) -> Folder:
     """Open the folder at a path, which is trusted; without `follow` a link in its place is NotADirectoryError."""
-    descriptor = os.open(path, _FOLDER if follow else _FOLDER | os.O_NOFOLLOW)
-    try:
-        yield Folder(descriptor)
-    finally:
-        os.close(descriptor)
+    return Folder(os.open(path, _FOLDER if follow else _FOLDER | os.O_NOFOLLOW))
 
 
 def _look_at(entry: os.DirEntry[str]) -> Entry:

@@ -19,10 +19,6 @@ class GuideFolder:
         self.path = path
         self.may_be_link = may_be_link
 
-    def make(self) -> None:
-        """Make the folder if it is missing."""
-        self.path.mkdir(parents=True, exist_ok=True)
-
     @contextmanager
     def open(self, *, lock: bool = False) -> Iterator[Folder]:
         """Open it; with `lock`, for a change, as the only one among all servers of this guide.

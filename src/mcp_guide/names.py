@@ -81,9 +81,9 @@ def fold_name(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-def find_nearest(name: str, known: Iterable[str]) -> list[str]:
+def find_nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return the known names that somebody may have meant, the most similar first."""
-    return [other for other in nearest(name, known)[:5] if likeness(name, other) >= 0.5]
+    return tuple(other for other in nearest(name, known)[:5] if likeness(name, other) >= 0.5)
 
 
 def _find_fault(name: str) -> str | None:

@@ -20,12 +20,11 @@ class Places:
     named: bool
 
 
+@dataclass(eq=False)
 class LinkedFolderError(Exception):
     """The folder that was found in the project is a link, so following it is for a person to decide."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.folder = folder
+    folder: Path
 
 
 def find_places(named: str | None, *, environ: Mapping[str, str], cwd: Path, home: Path) -> Places:

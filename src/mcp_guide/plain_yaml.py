@@ -10,6 +10,7 @@ import yaml
 
 from mcp_core.json_types import JsonObject
 from mcp_guide.errors import YamlError
+from mcp_guide.folder import Folder
 
 TEXT_LIMIT = 64 * 1024  # characters
 MAX_DEPTH = 16
@@ -36,6 +37,18 @@ def read_mapping(text: str) -> JsonObject:
     if not isinstance(value, dict):
         raise YamlError("is not a mapping of keys to values", line=1)
     return value
+
+
+def read_mapping_file(folder: Folder, name: str) -> JsonObject:
+    """Read a file as `read_mapping` does, empty where there is none; its errors name the file."""
+    try:
+        data = folder.read(name, limit=TEXT_LIMIT)
+    except FileNotFoundError:
+        return {}
+    try:
+        return read_mapping(data.decode("utf-8-sig", "replace"))
+    except YamlError as error:
+        raise YamlError(error.reason, error.line, name) from None
 
 
 def write_mapping(value: JsonObject) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -60,7 +60,7 @@ class ProjectFacts:
 
 def collect_facts(project: Path, *, today: date) -> ProjectFacts:
     """Look at a project's root; a file that is broken or a link counts as one that says nothing."""
-    with _opened(project) as root:
+    with _open(project) as root:
         there = {entry.name for entry in root.entries()} if root else set[str]()
         markers = [marker for marker in MARKERS if marker in there]
         described = _describe(root, markers) if root else {}
@@ -96,7 +96,7 @@ def _find_branch(project: Path, root: Folder) -> str:
     pointer = _read_text(root, ".git").removeprefix("gitdir:").strip() if kind == "file" else ""
     if not pointer or "\0" in pointer:
         return ""
-    with _opened(project / pointer) as worktree:
+    with _open(project / pointer) as worktree:
         return _read_head(worktree) if worktree else ""
 
 
@@ -108,14 +108,11 @@ def _read_head(repository: Folder) -> str:
     return commit["short"] if commit else ""
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Folder | None]:
-    with ExitStack() as opened:
-        try:
-            folder: Folder | None = opened.enter_context(open_path(path, follow=True))
-        except OSError:
-            folder = None
-        yield folder
+def _open(path: Path) -> AbstractContextManager[Folder | None]:
+    try:
+        return open_path(path, follow=True)
+    except OSError:
+        return nullcontext()
 
 
 def _read_text(folder: Folder, name: str) -> str:

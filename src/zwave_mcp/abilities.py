@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from zwave_mcp.errors import EndpointError, UnableError
 from zwave_mcp.nodes import Node
@@ -38,7 +38,7 @@ def list_abilities(node: Node) -> tuple[str, ...]:
     found = [
         ability
         for ability, command_class, name in _ABILITIES
-        if any(_is(value, command_class, name) and value.writeable for value in node.values.values())
+        if any(value.writeable and value.id.is_of(command_class, name) for value in node.values.values())
     ]
     sensors = {value.id.command_class for value in node.values.values() if is_sensor(value)}
     if sensors - {CommandClass.BATTERY, CommandClass.THERMOSTAT_OPERATING_STATE}:
@@ -67,32 +67,20 @@ def is_everyday(value: Value) -> bool:
     return value.id.command_class in _EVERYDAY
 
 
-def find_control(
-    node: Node,
-    wish: str,
-    choices: Iterable[tuple[int, str]],
-    *,
-    endpoint: int | None,
-    key: Callable[[Value], bool] = bool,
-) -> Value:
+def find_control(node: Node, wish: str, choices: Iterable[tuple[int, str]], *, endpoint: int | None) -> Value:
     """Find the value to set for what `wish` completes ("cannot be …"); `choices` are tried in their order.
 
     A device may have several such parts, its endpoints: then one must be named, unless the device itself, endpoint 0,
     is one of them. Raises UnableError and EndpointError.
     """
-    writeable = [value for value in node.values.values() if value.writeable and key(value)]
+    writeable = [value for value in node.values.values() if value.writeable]
     for command_class, name in choices:
-        found = {value.id.endpoint: value for value in writeable if _is(value, command_class, name)}
+        found = {value.id.endpoint: value for value in writeable if value.id.is_of(command_class, name)}
         if not found:
             continue
-        if endpoint is None and len(found) > 1 and 0 not in found:
-            raise EndpointError(node.title, wish, endpoint=None, available=sorted(found))
-        chosen = found.get(min(found) if endpoint is None else endpoint)
-        if chosen is None:
-            raise EndpointError(node.title, wish, endpoint=endpoint, available=sorted(found))
-        return chosen
+        several = endpoint is None and len(found) > 1 and 0 not in found
+        chosen = min(found) if endpoint is None else endpoint
+        if several or chosen not in found:
+            raise EndpointError(node.title, wish, endpoint, tuple(sorted(found)))
+        return found[chosen]
     raise UnableError(node.title, wish, list_abilities(node))
-
-
-def _is(value: Value, command_class: int, name: str) -> bool:
-    return value.id.command_class == command_class and value.id.property == name

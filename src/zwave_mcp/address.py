@@ -13,12 +13,11 @@ _MQTT = {"mqtt": 1883, "mqtts": 8883}
 _DEFAULT_PREFIX = "zwave"  # what zwave-js-ui begins its topics with, unless told otherwise
 
 
+@dataclass(eq=False)
 class BadAddressError(ValueError):
     """An address that cannot be one; the reason never holds the password."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

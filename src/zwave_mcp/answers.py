@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from mcp.server.mcpserver import Context
 
@@ -13,6 +14,7 @@ from zwave_mcp.house import House
 from zwave_mcp.reporting import word_error
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 def house_of(ctx: Context[House]) -> House:
@@ -20,9 +22,14 @@ def house_of(ctx: Context[House]) -> House:
     return ctx.request_context.lifespan_context
 
 
-async def answer(work: Awaitable[Result[T]]) -> Result[T]:
-    """Wait for work; an error of the network becomes a failure in words."""
-    try:
-        return await work
-    except ZwaveError as error:
-        return word_error(error).to_result()
+def answered(work: Callable[P, Awaitable[Result[T]]]) -> Callable[P, Awaitable[Result[T]]]:
+    """Let work on a house answer an error of the network as a failure in words."""
+
+    @wraps(work)
+    async def answer(*args: P.args, **kwargs: P.kwargs) -> Result[T]:
+        try:
+            return await work(*args, **kwargs)
+        except ZwaveError as error:
+            return word_error(error).to_result()
+
+    return answer

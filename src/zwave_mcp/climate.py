@@ -14,8 +14,8 @@ from zwave_mcp.values import CommandClass, Value, state_key
 
 Unit = Literal["C", "F"]
 
-_MODE = ((CommandClass.THERMOSTAT_MODE, "mode"),)
-_SETPOINT = ((CommandClass.THERMOSTAT_SETPOINT, "setpoint"),)
+_MODE = (CommandClass.THERMOSTAT_MODE, "mode")
+_SETPOINT = (CommandClass.THERMOSTAT_SETPOINT, "setpoint")
 _SAME = 0.11  # degrees: devices round to tenths, or to halves of the other unit
 _WITH_SETPOINT = {1, 2, 7, 8, 9, 10, 11, 12, 15}  # modes whose set point has the same number in the Z-Wave standard
 
@@ -34,13 +34,11 @@ def build_temperature(
 
 def build_mode(node: Node, *, mode: str, endpoint: int | None) -> Command:
     """Set the mode that has this name."""
-    target = find_control(node, "set to a thermostat mode", _MODE, endpoint=endpoint)
-    numbers = {fold(name): number for number, name in target.states.items()}
-    number = numbers.get(fold(mode))
+    target = find_control(node, "set to a thermostat mode", [_MODE], endpoint=endpoint)
+    number = {fold(name): number for number, name in target.states.items()}.get(fold(mode))
     if number is None or not number.isdecimal():
         raise BadSettingError(node.title, f'"{mode}"', " or ".join(target.states.values()) or "no mode at all")
-    wanted = int(number)
-    return Command(target, wanted, target.id, lambda value: state_key(value) == number)
+    return Command(target, int(number), target.id, lambda value: state_key(value) == number)
 
 
 def describe_limits(target: Value) -> str:
@@ -53,7 +51,7 @@ def describe_limits(target: Value) -> str:
 
 def list_setpoints(node: Node) -> list[Value]:
     """List the set points that can be set, in the order of their numbers."""
-    found = [value for value in node.values.values() if _is_setpoint(value) and value.writeable]
+    found = [value for value in node.values.values() if value.writeable and value.id.is_of(*_SETPOINT)]
     return sorted(found, key=lambda value: (value.id.endpoint, str(value.id.key)))
 
 
@@ -69,19 +67,16 @@ def _choose_setpoint(node: Node, named: str | None, endpoint: int | None) -> Val
     wish = "set to a temperature"
     known = [value for value in list_setpoints(node) if endpoint in (None, value.id.endpoint)]
     if not known:
-        everywhere = list_setpoints(node)
-        if everywhere:
-            available = sorted({value.id.endpoint for value in everywhere})
-            raise EndpointError(node.title, wish, endpoint=endpoint, available=available)
-        return find_control(node, wish, _SETPOINT, endpoint=endpoint)  # says what the device can do
+        return find_control(node, wish, [_SETPOINT], endpoint=endpoint)  # says what the device can do, and where
     if named is not None:
         known = [value for value in known if fold(name_of(value)) == fold(named)]
         if not known:
             raise BadSettingError(node.title, f'the set point "{named}"', _name_all(list_setpoints(node)))
     elif len(known) > 1:
         known = [value for value in known if value.id.key in _WITH_SETPOINT & {_mode_of(node)}] or known
-    if len({value.id.endpoint for value in known}) > 1:
-        raise EndpointError(node.title, wish, endpoint=None, available=sorted({v.id.endpoint for v in known}))
+    endpoints = sorted({value.id.endpoint for value in known})
+    if len(endpoints) > 1:
+        raise EndpointError(node.title, wish, None, tuple(endpoints))
     if len(known) > 1:
         raise BadSettingError(node.title, "a temperature without saying which", f"setpoint {_name_all(known)}")
     return known[0]
@@ -92,10 +87,9 @@ def _name_all(setpoints: list[Value]) -> str:
 
 
 def _mode_of(node: Node) -> int:
-    for value in node.values.values():
-        if value.id.command_class == CommandClass.THERMOSTAT_MODE and value.id.property == "mode":
-            return value.value if isinstance(value.value, int) else -1
-    return -1
+    modes = (value.value for value in node.values.values() if value.id.is_of(*_MODE))
+    mode = next(modes, None)
+    return mode if isinstance(mode, int) else -1
 
 
 def _convert(node: Node, target: Value, temperature: float, unit: Unit | None) -> float:
@@ -112,7 +106,3 @@ def _convert(node: Node, target: Value, temperature: float, unit: Unit | None) -
 
 def _is_near(value: object, degrees: float) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value - degrees) < _SAME
-
-
-def _is_setpoint(value: Value) -> bool:
-    return value.id.command_class == CommandClass.THERMOSTAT_SETPOINT and value.id.property == "setpoint"

@@ -12,13 +12,7 @@ import anyio
 
 from mcp_core.json_types import Json
 from zwave_mcp.backends.backend import Backend, SetOutcome, SetStatus
-from zwave_mcp.errors import (
-    CommandFailedError,
-    NoAnswerError,
-    NotConfirmedError,
-    RefusedError,
-    UnreachableError,
-)
+from zwave_mcp.errors import CommandFailedError, NoAnswerError, NotConfirmedError, RefusedError, UnreachableError
 from zwave_mcp.network import Network
 from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import Value, ValueId
@@ -84,7 +78,8 @@ class Commander:
         limit = self._confirm_within + max(command.transition or 0.0, outcome.remaining)
         deadline = time.monotonic() + limit
         pause = _FIRST_PAUSE
-        heard, last = False, self._last_known(command.current)
+        known = self._network.find_value(command.current)
+        heard, last = False, known.value if known else None
         while (left := deadline - time.monotonic()) > 0:
             try:
                 with anyio.fail_after(left):
@@ -98,14 +93,8 @@ class Commander:
             pause = min(pause * 2, _LONGEST_PAUSE)
         raise NotConfirmedError(node.title, wanted=command.value, last=last, heard=heard, seconds=limit)
 
-    def _last_known(self, value_id: ValueId) -> Json:
-        node = self._network.nodes.get(value_id.node)
-        value = node.values.get(value_id) if node else None
-        return None if value is None else value.value
-
     def _current(self, value_id: ValueId, reported: Json) -> Value:
-        node = self._network.nodes.get(value_id.node)
-        known = node.values.get(value_id) if node else None
+        known = self._network.find_value(value_id)
         if known is not None and known.value == reported:
             return known
         return replace(known or Value(value_id), value=reported, updated=datetime.now(UTC))  # heard just now

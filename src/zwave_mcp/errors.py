@@ -20,8 +20,7 @@ LinkError                    why a connection could not be made or kept; told as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from mcp_core.json_types import Json
 from zwave_mcp.nodes import Status
@@ -41,121 +40,110 @@ class ZwaveError(Exception):
     """Base of all errors that a caller is told about."""
 
 
+@dataclass(eq=False)
 class LinkError(Exception):
     """`reason` is a clause such as "connection refused"; never with a password in it."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    reason: str
 
 
+@dataclass(eq=False)
 class NotConnectedError(ZwaveError):
-    def __init__(self, address: str, problem: str) -> None:
-        super().__init__(address, problem)
-        self.address = address
-        self.problem = problem
+    address: str
+    problem: str
 
 
+@dataclass(eq=False)
 class ConnectionLostError(ZwaveError):
-    def __init__(self, request: str) -> None:
-        super().__init__(request)
-        self.request = request
+    request: str
 
 
+@dataclass(eq=False)
 class NoAnswerError(ZwaveError):
-    def __init__(self, request: str, seconds: float) -> None:
-        super().__init__(request, seconds)
-        self.request = request
-        self.seconds = seconds
+    request: str
+    seconds: float
 
 
 class DriverNotReadyError(ZwaveError):
     """The Z-Wave server runs; its driver, or the stick below it, does not yet."""
 
 
+@dataclass(eq=False)
 class RefusedError(ZwaveError):
     """`code` is the server's own word for the mistake, such as node_not_found."""
 
-    def __init__(self, request: str, code: str, message: str) -> None:
-        super().__init__(request, code, message)
-        self.request = request
-        self.code = code
-        self.message = message
+    request: str
+    code: str
+    message: str
 
 
+@dataclass(eq=False)
 class UnknownDeviceError(ZwaveError):
     """`nearest` are devices that exist, the most similar first."""
 
-    def __init__(self, wanted: str, *, nearest: Sequence[Candidate], total: int) -> None:
-        super().__init__(wanted)
-        self.wanted = wanted
-        self.nearest = tuple(nearest)
-        self.total = total
+    wanted: str
+    nearest: tuple[Candidate, ...]
+    total: int
 
 
+@dataclass(eq=False)
 class AmbiguousDeviceError(ZwaveError):
-    def __init__(self, wanted: str, candidates: Sequence[Candidate]) -> None:
-        super().__init__(wanted)
-        self.wanted = wanted
-        self.candidates = tuple(candidates)
+    wanted: str
+    candidates: tuple[Candidate, ...]
 
 
+@dataclass(eq=False)
 class UnableError(ZwaveError):
     """`wish` completes "cannot be …"; `abilities` say what the device is."""
 
-    def __init__(self, device: str, wish: str, abilities: Sequence[str]) -> None:
-        super().__init__(device, wish)
-        self.device = device
-        self.wish = wish
-        self.abilities = tuple(abilities)
+    device: str
+    wish: str
+    abilities: tuple[str, ...]
 
 
+@dataclass(eq=False)
 class EndpointError(ZwaveError):
     """`endpoint` is the one that was asked for, None where one must be chosen of `available`."""
 
-    def __init__(self, device: str, wish: str, *, endpoint: int | None, available: Sequence[int]) -> None:
-        super().__init__(device, endpoint)
-        self.device = device
-        self.wish = wish
-        self.endpoint = endpoint
-        self.available = tuple(available)
+    device: str
+    wish: str
+    endpoint: int | None
+    available: tuple[int, ...]
 
 
+@dataclass(eq=False)
 class BadSettingError(ZwaveError):
     """`expected` says what the device accepts, such as "5 to 30 °C"."""
 
-    def __init__(self, device: str, given: str, expected: str) -> None:
-        super().__init__(device, given, expected)
-        self.device = device
-        self.given = given
-        self.expected = expected
+    device: str
+    given: str
+    expected: str
 
 
+@dataclass(eq=False)
 class UnreachableError(ZwaveError):
     """`last_seen` is a time in ISO form."""
 
-    def __init__(self, device: str, status: Status, *, ready: bool, last_seen: str | None) -> None:
-        super().__init__(device, status)
-        self.device = device
-        self.status = status
-        self.ready = ready
-        self.last_seen = last_seen
+    device: str
+    status: Status
+    _: KW_ONLY
+    ready: bool
+    last_seen: str | None
 
 
+@dataclass(eq=False)
 class CommandFailedError(ZwaveError):
-    def __init__(self, device: str, reason: str) -> None:
-        super().__init__(device, reason)
-        self.device = device
-        self.reason = reason
+    device: str
+    reason: str
 
 
+@dataclass(eq=False)
 class NotConfirmedError(ZwaveError):
     """`last` is the value that the device reported last, `heard` whether it answered at all after the command."""
 
-    def __init__(self, device: str, *, wanted: Json, last: Json, heard: bool, seconds: float) -> None:
-        super().__init__(device, wanted, last)
-        self.device = device
-        self.wanted = wanted
-        self.last = last
-        self.heard = heard
-        self.seconds = seconds
+    device: str
+    _: KW_ONLY
+    wanted: Json
+    last: Json
+    heard: bool
+    seconds: float

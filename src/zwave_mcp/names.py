@@ -29,13 +29,9 @@ def find_device(wanted: str | int, devices: Sequence[Node]) -> Node:
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise AmbiguousDeviceError(str(wanted), [describe_candidate(node) for node in matches[:_SHOWN]])
+        raise AmbiguousDeviceError(str(wanted), tuple(map(_describe, matches[:_SHOWN])))
     nearest = sorted(devices, key=lambda node: -max(likeness(form, name) for name in _full_names(node)))[:_NEAREST]
-    raise UnknownDeviceError(str(wanted), nearest=[describe_candidate(node) for node in nearest], total=len(devices))
-
-
-def describe_candidate(node: Node) -> Candidate:
-    return Candidate(node.id, node.title, node.location, list_abilities(node))
+    raise UnknownDeviceError(str(wanted), nearest=tuple(map(_describe, nearest)), total=len(devices))
 
 
 def fold(name: str) -> str:
@@ -43,6 +39,10 @@ def fold(name: str) -> str:
     once = unicodedata.normalize("NFKC", name).casefold()
     # Folding may write what has another normal form, and the other way round.
     return _SEPARATORS.sub(" ", unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", once).casefold())).strip()
+
+
+def _describe(node: Node) -> Candidate:
+    return Candidate(node.id, node.title, node.location, list_abilities(node))
 
 
 def _full_names(node: Node) -> set[str]:

@@ -132,6 +132,10 @@ class Network:
         """List the things in the house, in the order of their numbers."""
         return [self.nodes[id_] for id_ in sorted(self.nodes) if self.nodes[id_].is_device]
 
+    def find_value(self, value_id: ValueId) -> Value | None:
+        node = self.nodes.get(value_id.node)
+        return node.values.get(value_id) if node else None
+
     async def wait_for_news(self, value_id: ValueId, seconds: float) -> None:
         """Wait until the value is heard of again, at most so long."""
         news = anyio.Event()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from mcp_core import Report, quote_name
 from zwave_mcp.errors import (
@@ -117,7 +117,7 @@ def _not_confirmed(error: NotConfirmedError) -> Report:
     return Report(text, "not_confirmed", "Do not report it as done.")
 
 
-def _list_candidates(candidates: Sequence[Candidate]) -> str:
+def _list_candidates(candidates: Iterable[Candidate]) -> str:
     return "; ".join(map(_describe, candidates))
 
 

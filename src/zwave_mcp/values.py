@@ -24,11 +24,10 @@ class CommandClass(IntEnum):
     THERMOSTAT_OPERATING_STATE = 0x42
     THERMOSTAT_SETPOINT = 0x43
     DOOR_LOCK = 0x62
-    CONFIGURATION = 0x70
+    USER_CODE = 0x63
     NOTIFICATION = 0x71
     NODE_NAMING = 0x77
     BATTERY = 0x80
-    WAKE_UP = 0x84
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,10 @@ class ValueId:
     endpoint: int
     property: str | int
     key: str | int | None = None
+
+    def is_of(self, command_class: int, name: str) -> bool:
+        """True if it names this property of this command class, at whichever endpoint and key."""
+        return self.command_class == command_class and self.property == name
 
     def sibling(self, name: str) -> ValueId:
         """Return the id of another property beside this one."""
@@ -54,10 +57,8 @@ class Value:
     value: Json = None
     updated: datetime | None = None
     label: str = ""
-    class_name: str = ""
     property_name: str = ""
     key_name: str = ""
-    type: str = "any"
     unit: str | None = None
     readable: bool = True
     writeable: bool = False

@@ -8,7 +8,7 @@ from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from mcp_core import Result, ToolArguments, requires_consent
-from mcp_guide.answers import answer, guide_of
+from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.categories import Category
 from mcp_guide.guide import Guide
 from mcp_guide.reporting import word_error
@@ -28,57 +28,47 @@ class ListCategoriesArgs(ToolArguments):
 
 
 class CreateCategoryArgs(ToolArguments):
-    """Arguments of create_category."""
-
     category: str = Field(description="Name in lower case, such as api-design")
     description: str = Field(max_length=1000, description="One sentence: what its documents are about")
 
 
 class UpdateCategoryArgs(ToolArguments):
-    """Arguments of update_category."""
-
     category: str = Field(description="Name of the category")
     description: str = Field(max_length=1000, description="One sentence that replaces its description")
 
 
 class RemoveCategoryArgs(ToolArguments):
-    """Arguments of remove_category."""
-
     category: str = Field(description="Name of the category")
     with_documents: bool = Field(default=False, description="Remove its documents as well")
 
 
 @ToolArguments.declare
-async def list_categories(args: ListCategoriesArgs, ctx: Context[Guide]) -> Result[list[CategoryLine]]:
+@on_disk
+def list_categories(args: ListCategoriesArgs, ctx: Context[Guide]) -> Result[list[CategoryLine]]:
     """List the categories of this project's guidance, with the number of documents in each."""
-    guide = guide_of(ctx)
-    return await answer(lambda: Result.ok([_describe(category) for category in guide.categories.list()]))
+    return Result.ok([_describe(category) for category in guide_of(ctx).categories.list()])
 
 
 @requires_consent("CREATE_CATEGORY", effect="creates a folder in the guide's folder")
-async def create_category(args: CreateCategoryArgs, ctx: Context[Guide]) -> Result[CategoryLine]:
+@on_disk
+def create_category(args: CreateCategoryArgs, ctx: Context[Guide]) -> Result[CategoryLine]:
     """Create a category for documents of this project's guidance."""
-    guide = guide_of(ctx)
-    return await answer(lambda: Result.ok(_describe(guide.categories.create(args.category, args.description))))
+    return Result.ok(_describe(guide_of(ctx).categories.create(args.category, args.description)))
 
 
 @requires_consent("UPDATE_CATEGORY", effect="replaces the description of a category")
-async def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[CategoryLine]:
+@on_disk
+def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[CategoryLine]:
     """Replace the description of a category of this project's guidance; its documents stay as they are."""
-    guide = guide_of(ctx)
-    return await answer(lambda: Result.ok(_describe(guide.categories.update(args.category, args.description))))
+    return Result.ok(_describe(guide_of(ctx).categories.update(args.category, args.description)))
 
 
 @requires_consent("REMOVE_CATEGORY", effect="deletes a folder of the guide's folder")
-async def remove_category(args: RemoveCategoryArgs, ctx: Context[Guide]) -> Result[None]:
+@on_disk
+def remove_category(args: RemoveCategoryArgs, ctx: Context[Guide]) -> Result[None]:
     """Remove a category of this project's guidance, with its documents only if that is asked for."""
-    guide = guide_of(ctx)
-
-    def remove() -> Result[None]:
-        count = guide.categories.remove(args.category, with_documents=args.with_documents)
-        return Result.ok(message=f"Removed the category {args.category} and {count} of its documents.")
-
-    return await answer(remove)
+    count = guide_of(ctx).categories.remove(args.category, with_documents=args.with_documents)
+    return Result.ok(message=f"Removed the category {args.category} and {count} of its documents.")
 
 
 def _describe(category: Category) -> CategoryLine:

@@ -8,7 +8,7 @@ from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from mcp_core import Result, ToolArguments, requires_consent
-from mcp_guide.answers import answer, guide_of
+from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.collection_file import Collection
 from mcp_guide.guide import Guide
 
@@ -27,48 +27,38 @@ class ListCollectionsArgs(ToolArguments):
 
 
 class SetCollectionArgs(ToolArguments):
-    """Arguments of set_collection."""
-
     collection: str = Field(description="Name, such as onboarding")
     description: str = Field(max_length=1000, description="One sentence: what it is for")
     categories: list[str] = Field(min_length=1, max_length=100, description="Names of categories that exist")
 
 
 class RemoveCollectionArgs(ToolArguments):
-    """Arguments of remove_collection."""
-
     collection: str = Field(description="Name of the collection")
 
 
 @ToolArguments.declare
-async def list_collections(args: ListCollectionsArgs, ctx: Context[Guide]) -> Result[list[CollectionLine]]:
+@on_disk
+def list_collections(args: ListCollectionsArgs, ctx: Context[Guide]) -> Result[list[CollectionLine]]:
     """List the collections of this project's guidance: groups of categories that are read together."""
-    guide = guide_of(ctx)
-    return await answer(lambda: Result.ok([_describe(collection) for collection in guide.collections.list()]))
+    return Result.ok([_describe(collection) for collection in guide_of(ctx).collections.list()])
 
 
 @requires_consent("SET_COLLECTION", effect="rewrites the list of collections in the guide's folder")
-async def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[CollectionLine]:
+@on_disk
+def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[CollectionLine]:
     """Create a collection of categories, or replace the one of this name."""
-    guide = guide_of(ctx)
-
-    def change() -> Result[CollectionLine]:
-        collection = guide.collections.set(args.collection, description=args.description, categories=args.categories)
-        return Result.ok(_describe(collection))
-
-    return await answer(change)
+    collection = guide_of(ctx).collections.set(
+        args.collection, description=args.description, categories=args.categories
+    )
+    return Result.ok(_describe(collection))
 
 
 @requires_consent("REMOVE_COLLECTION", effect="rewrites the list of collections in the guide's folder")
-async def remove_collection(args: RemoveCollectionArgs, ctx: Context[Guide]) -> Result[None]:
+@on_disk
+def remove_collection(args: RemoveCollectionArgs, ctx: Context[Guide]) -> Result[None]:
     """Forget a collection; its categories and their documents stay."""
-    guide = guide_of(ctx)
-
-    def remove() -> Result[None]:
-        guide.collections.remove(args.collection)
-        return Result.ok(message=f"Removed the collection {args.collection}.")
-
-    return await answer(remove)
+    guide_of(ctx).collections.remove(args.collection)
+    return Result.ok(message=f"Removed the collection {args.collection}.")
 
 
 def _describe(collection: Collection) -> CollectionLine:

@@ -8,7 +8,7 @@ from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from mcp_core import Result, ToolArguments, requires_consent
-from mcp_guide.answers import answer, guide_of
+from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.documents import Summary
 from mcp_guide.errors import GuideError
 from mcp_guide.guide import Guide
@@ -74,22 +74,16 @@ class DocumentWish(ToolArguments):
 
 
 class ListDocumentsArgs(DocumentWish):
-    """Arguments of list_documents."""
-
     limit: int = Field(default=50, ge=1, le=500, description="At most so many, the best first")
 
 
 class ReadDocumentsArgs(DocumentWish):
-    """Arguments of read_documents."""
-
     documents: list[str] = Field(default=[], max_length=50, description="Names, each written category/name")
     limit: int = Field(default=5, ge=1, le=50, description="At most so many of those that are not named")
     start: int = Field(default=0, ge=0, description="Begin at this character, for the rest of a long document")
 
 
 class CreateDocumentArgs(ToolArguments):
-    """Arguments of create_document."""
-
     document: str = Field(description="Name, written category/name; the category must exist")
     content: str = Field(
         description="Markdown; may begin with front matter: title, description, tags, template: true for a template"
@@ -98,49 +92,39 @@ class CreateDocumentArgs(ToolArguments):
 
 
 class RemoveDocumentArgs(ToolArguments):
-    """Arguments of remove_document."""
-
     document: str = Field(description="Name, written category/name")
 
 
 @ToolArguments.declare
-async def list_documents(args: ListDocumentsArgs, ctx: Context[Guide]) -> Result[DocumentList]:
+@on_disk
+def list_documents(args: ListDocumentsArgs, ctx: Context[Guide]) -> Result[DocumentList]:
     """List documents of this project's guidance: title, description and size in bytes; a search ranks them."""
-    guide = guide_of(ctx)
-    return await answer(lambda: _list(select(guide, args.wish()), args.limit))
+    return _list(select(guide_of(ctx), args.wish()), args.limit)
 
 
 @ToolArguments.declare
-async def read_documents(args: ReadDocumentsArgs, ctx: Context[Guide]) -> Result[DocumentTexts]:
+@on_disk
+def read_documents(args: ReadDocumentsArgs, ctx: Context[Guide]) -> Result[DocumentTexts]:
     """Read documents of this project's guidance: those that are named, or the first that fit."""
-    guide = guide_of(ctx)
-    return await answer(lambda: _read(guide, args))
+    return _read(guide_of(ctx), args)
 
 
 @requires_consent("CREATE_DOCUMENT", effect="creates or replaces a file in the guide's folder")
-async def create_document(args: CreateDocumentArgs, ctx: Context[Guide]) -> Result[DocumentLine]:
+@on_disk
+def create_document(args: CreateDocumentArgs, ctx: Context[Guide]) -> Result[DocumentLine]:
     """Create a document of this project's guidance."""
-    guide = guide_of(ctx)
-
-    def create() -> Result[DocumentLine]:
-        name = parse_document_name(args.document)
-        document = guide.documents.create(name, args.content, replace=args.replace)
-        return Result.ok(_describe(document.summary))
-
-    return await answer(create)
+    name = parse_document_name(args.document)
+    document = guide_of(ctx).documents.create(name, args.content, replace=args.replace)
+    return Result.ok(_describe(document.summary))
 
 
 @requires_consent("REMOVE_DOCUMENT", effect="deletes a file of the guide's folder")
-async def remove_document(args: RemoveDocumentArgs, ctx: Context[Guide]) -> Result[None]:
+@on_disk
+def remove_document(args: RemoveDocumentArgs, ctx: Context[Guide]) -> Result[None]:
     """Remove a document of this project's guidance."""
-    guide = guide_of(ctx)
-
-    def remove() -> Result[None]:
-        name = parse_document_name(args.document)
-        guide.documents.remove(name)
-        return Result.ok(message=f"Removed the document {name}.")
-
-    return await answer(remove)
+    name = parse_document_name(args.document)
+    guide_of(ctx).documents.remove(name)
+    return Result.ok(message=f"Removed the document {name}.")
 
 
 def _list(selection: Selection, limit: int) -> Result[DocumentList]:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from mcp_core import Result, ToolArguments
 from mcp_core.json_types import JsonObject
-from mcp_guide.answers import answer_awaited, guide_of
+from mcp_guide.answers import answered, guide_of
 from mcp_guide.guide import Guide
 from mcp_guide.names import parse_document_name
 from mcp_guide.project_facts import collect_facts
@@ -27,23 +27,19 @@ class Rendered(TypedDict):
 
 
 class RenderTemplateArgs(ToolArguments):
-    """Arguments of render_template."""
-
     document: str = Field(description="Name of the template, written category/name")
     variables: JsonObject = Field(default={}, description="Values for the names that the template uses")
 
 
 @ToolArguments.declare
+@answered
 async def render_template(args: RenderTemplateArgs, ctx: Context[Guide]) -> Result[Rendered]:
     """Fill in a document that is a Jinja2 template.
 
     It knows the project's facts (project.name, description, version, folder, languages, markers, branch, today) and the
     variables given.
     """
-    return await answer_awaited(_render(args, guide_of(ctx)))
-
-
-async def _render(args: RenderTemplateArgs, guide: Guide) -> Result[Rendered]:
+    guide = guide_of(ctx)
     name = parse_document_name(args.document)
     await anyio.to_thread.run_sync(guide.documents.read, name)  # a name that is wrong is worded better from here
     today = datetime.now().astimezone().date()

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mcp_core.json_types import Json, JsonObject
-from zwave_mcp.backends.messages import Message, read_each
+from zwave_mcp.backends.messages import Message, Metadata, NamedValue, read_each
 from zwave_mcp.network import Controller
 from zwave_mcp.nodes import Node, Status
-from zwave_mcp.values import Value, ValueId, read_milliseconds, state_key
+from zwave_mcp.values import CommandClass, Value, read_milliseconds, state_key
 
 _STATUSES = {status.value: status for status in Status}
 _TIMED = {"time", "value", "nodeName", "nodeLocation"}
@@ -22,49 +22,21 @@ class State(Message):
     value: Json = None
 
 
-class GatewayValue(Message):
+class GatewayValue(NamedValue, Metadata):
     """A value as zwave-js-ui describes it."""
 
     node_id: int
-    command_class: int
-    endpoint: int | None = 0
-    property: str | int
-    property_key: str | int | None = None
-    command_class_name: str | None = None
-    property_name: str | None = None
-    property_key_name: str | None = None
-    type: str = "any"
-    readable: bool = True
-    writeable: bool = False
-    label: str | None = None
-    unit: str | None = None
-    min: float | None = None
-    max: float | None = None
     states: list[State] | None = None
     last_update: float | None = None
-    value: Json = None
 
     def to_value(self) -> Value:
-        return Value(
-            ValueId(self.node_id, self.command_class, self.endpoint or 0, self.property, self.property_key),
-            self.value,
-            read_milliseconds(self.last_update),
-            label=self.label or "",
-            class_name=self.command_class_name or "",
-            property_name=self.property_name or "",
-            key_name=self.property_key_name or "",
-            type=self.type,
-            unit=self.unit,
-            readable=self.readable,
-            writeable=self.writeable,
-            secret=self.command_class == _USER_CODE,
-            minimum=self.min,
-            maximum=self.max,
+        return self.build_value(
+            self.node_id,
+            self,
             states={state_key(state.value): state.text for state in self.states or ()},
+            secret=self.command_class == CommandClass.USER_CODE,  # the gateway does not say which values are secret
+            updated=read_milliseconds(self.last_update),
         )
-
-
-_USER_CODE = 0x63  # zwave-js-ui does not say which values are secret; these are
 
 
 class GatewayNode(Message):
@@ -75,7 +47,6 @@ class GatewayNode(Message):
     loc: str | None = None
     status: str | None = None
     ready: bool = False
-    failed: bool = False
     interview_stage: str | None = None
     is_controller_node: bool = False
     virtual: bool = False
@@ -144,7 +115,6 @@ class NodeStatus(Message):
 
     status: str | None = None
     node_id: int | None = None
-    time: float | None = None
     value: Json = None
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from zwave_mcp.backends.gateway_messages import GatewayNode, NodeStatus, Report, read_json, read_report, read_status
 from zwave_mcp.backends.topics import TopicIndex
 from zwave_mcp.network import LinkState, Network
-from zwave_mcp.nodes import Node
 from zwave_mcp.values import ValueId, read_milliseconds
 
 _ABOUT_NODES = ("status", "lastActive", "nodeinfo")
@@ -34,8 +33,7 @@ def apply_report(network: Network, index: TopicIndex, path: str, payload: bytes,
 
 
 def _apply_to_value(network: Network, value_id: ValueId, report: Report, *, retained: bool) -> None:
-    node = network.nodes.get(value_id.node)
-    known = node.values.get(value_id) if node else None
+    known = network.find_value(value_id)
     if known and known.updated and retained and (report.updated is None or report.updated <= known.updated):
         return
     if known is None and report.described is not None:
@@ -49,9 +47,8 @@ def _apply_to_node(network: Network, index: TopicIndex, path: str, payload: byte
     data = read_json(payload)
     if about == "nodeinfo":
         return _describe_node(network, GatewayNode.model_validate(data))
-    found = index.find_node(path)
     status = NodeStatus.model_validate(data) if isinstance(data, dict) else NodeStatus(value=data)
-    node = network.nodes.get(status.node_id or (found[0] if found else 0))
+    node = network.nodes.get(status.node_id or index.find_node(path) or 0)
     if node is None:
         return False
     if about == "lastActive":
@@ -67,6 +64,5 @@ def _describe_node(network: Network, described: GatewayNode) -> bool:
     known = network.nodes.get(described.id)
     if known is None or (known.name, known.location) != (described.name or "", described.loc or ""):
         return False  # a new name changes its topics
-    fresh: Node = replace(described.to_node(), values=known.values, controller=known.controller)
-    network.put_node(fresh)
+    network.put_node(replace(described.to_node(), values=known.values, controller=known.controller))
     return True

@@ -1,13 +1,17 @@
-"""The common base of all messages from outside."""
+"""The common base of all messages from outside, and of the values in them, which all servers describe alike."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
+
+from mcp_core.json_types import Json
+from zwave_mcp.values import Value, ValueId
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +22,57 @@ class Message(BaseModel):
     """Data from outside, whose names are written in camel case: what is read must fit, the rest may be anything."""
 
     model_config = ConfigDict(extra="ignore", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+
+
+class Metadata(Message):
+    """What may be done with a value, and how it is to be read."""
+
+    readable: bool = True
+    writeable: bool = False
+    label: str | None = None
+    unit: str | None = None
+    min: float | None = None
+    max: float | None = None
+
+
+class NamedValue(Message):
+    """A value under its names."""
+
+    command_class: int
+    endpoint: int | None = 0
+    property: str | int
+    property_key: str | int | None = None
+    property_name: str | None = None
+    property_key_name: str | None = None
+    value: Json = None
+
+    def id_in(self, node: int) -> ValueId:
+        return ValueId(node, self.command_class, self.endpoint or 0, self.property, self.property_key)
+
+    def build_value(
+        self,
+        node: int,
+        metadata: Metadata,
+        *,
+        states: Mapping[str, str],
+        secret: bool,
+        updated: datetime | None = None,
+    ) -> Value:
+        return Value(
+            self.id_in(node),
+            self.value,
+            updated,
+            label=metadata.label or "",
+            property_name=self.property_name or "",
+            key_name=self.property_key_name or "",
+            unit=metadata.unit,
+            readable=metadata.readable,
+            writeable=metadata.writeable,
+            secret=secret,
+            minimum=metadata.min,
+            maximum=metadata.max,
+            states=states,
+        )
 
 
 M = TypeVar("M", bound=Message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import anyio
 
@@ -37,29 +38,24 @@ class Pending:
 
     def answer(self, key: object, answer: Json) -> bool:
         """Hand over an answer; False if nobody waits for it."""
-        waiting = self._waiting.get(key) if isinstance(key, str) else None
-        if waiting is None:
-            return False
-        if not waiting[1].done():
-            waiting[1].set_result(answer)
-        return True
+        return self._settle(key, lambda future: future.set_result(answer))
 
     def name_of(self, key: object) -> str:
         """Return what was asked for under this id."""
-        waiting = self._waiting.get(key) if isinstance(key, str) else None
-        return waiting[0] if waiting else ""
+        return self._waiting[key][0] if isinstance(key, str) and key in self._waiting else ""
 
     def fail(self, key: object, error: Exception) -> bool:
         """End a request with an error; False if nobody waits for it."""
-        waiting = self._waiting.get(key) if isinstance(key, str) else None
-        if waiting is None:
-            return False
-        if not waiting[1].done():
-            waiting[1].set_exception(error)
-        return True
+        return self._settle(key, lambda future: future.set_exception(error))
 
     def fail_all(self) -> None:
         """Fail all requests: the connection is over."""
         for request, future in list(self._waiting.values()):
             if not future.done():
                 future.set_exception(ConnectionLostError(request))
+
+    def _settle(self, key: object, settle: Callable[[asyncio.Future[Json]], None]) -> bool:
+        waiting = self._waiting.get(key) if isinstance(key, str) else None
+        if waiting and not waiting[1].done():
+            settle(waiting[1])
+        return waiting is not None

@@ -2,66 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pydantic import Field
 
 from mcp_core.json_types import Json, JsonObject
-from zwave_mcp.backends.messages import Message, read_each
+from zwave_mcp.backends.messages import Message, Metadata, NamedValue, read_each
 from zwave_mcp.network import Controller
 from zwave_mcp.nodes import Node, Status
-from zwave_mcp.values import Value, ValueId, read_iso
+from zwave_mcp.values import Value, read_iso
 
 _STATUSES = {0: Status.UNKNOWN, 1: Status.ASLEEP, 2: Status.AWAKE, 3: Status.DEAD, 4: Status.ALIVE}
 _CONTROLLER_STATUSES = {0: "ready", 1: "unresponsive", 2: "unable to transmit", 3: "jammed"}
 STATUS_EVENTS = {"wake up": Status.AWAKE, "sleep": Status.ASLEEP, "dead": Status.DEAD, "alive": Status.ALIVE}
 
 
-class Metadata(Message):
-    type: str = "any"
-    readable: bool = True
-    writeable: bool = False
-    label: str | None = None
-    unit: str | None = None
-    min: float | None = None
-    max: float | None = None
+class StateMetadata(Metadata):
     states: dict[str, str] | None = None
     secret: bool = False
 
 
-class ValueState(Message):
-    command_class: int
+class ValueState(NamedValue):
     endpoint: int = 0
-    property: str | int
-    property_key: str | int | None = None
-    command_class_name: str | None = None
-    property_name: str | None = None
-    property_key_name: str | None = None
-    metadata: Metadata = Field(default_factory=Metadata)
-    value: Json = None
+    metadata: StateMetadata = Field(default_factory=StateMetadata)
     new_value: Json = None
-
-    def id_in(self, node: int) -> ValueId:
-        return ValueId(node, self.command_class, self.endpoint, self.property, self.property_key)
 
     def to_value(self, node: int) -> Value:
         data = self.metadata
-        return Value(
-            self.id_in(node),
-            self.value,
-            label=data.label or "",
-            class_name=self.command_class_name or "",
-            property_name=self.property_name or "",
-            key_name=self.property_key_name or "",
-            type=data.type,
-            unit=data.unit,
-            readable=data.readable,
-            writeable=data.writeable,
-            secret=data.secret,
-            minimum=data.min,
-            maximum=data.max,
-            states=data.states or {},
-        )
+        return self.build_value(node, data, states=data.states or {}, secret=data.secret)
 
 
 class DeviceConfig(Message):
@@ -144,9 +110,6 @@ class Version(Message):
     server_version: str = ""
     min_schema_version: int = 0
     max_schema_version: int = 0
-
-    def facts(self, schema: int) -> Mapping[str, Json]:
-        return {"version": self.server_version, "schema": schema}
 
 
 class Event(Message):

@@ -10,7 +10,6 @@ from zwave_mcp.nodes import Node
 from zwave_mcp.values import Value, ValueId
 
 GATEWAY = "ZWAVE_GATEWAY-"
-_CLIENTS, _EVENTS, _API, _SET = "_CLIENTS", "_EVENTS", "api", "set"
 _REMOVED = re.compile(r"[^A-Za-z0-9\-_À-ÖØ-öø-ÿ/]")
 # How topics with names write a command class, where it matters here.
 _CLASS_NAMES = {
@@ -83,15 +82,13 @@ def parse_topic(topic: str, prefix: str) -> Topic | None:
         return None
     path = topic[len(prefix) + 1 :]
     match path.split("/"):
-        case [str(first), *_] if first == _EVENTS:
+        case ["_EVENTS", *_] | [*_, "set"]:
             return None
-        case [*_, str(last)] if last == _SET:
-            return None
-        case [str(first), str(client), str(about)] if first == _CLIENTS and client.startswith(GATEWAY):
+        case ["_CLIENTS", client, about] if client.startswith(GATEWAY):
             return GatewayTopic(client.removeprefix(GATEWAY), about)
-        case [str(first), str(client), "api", str(api)] if first == _CLIENTS and client.startswith(GATEWAY):
+        case ["_CLIENTS", client, "api", api] if client.startswith(GATEWAY):
             return ReplyTopic(client.removeprefix(GATEWAY), api)
-        case [str(first), *_] if first == _CLIENTS:
+        case ["_CLIENTS", *_]:
             return None
         case ["driver", "status"]:
             return DriverTopic()
@@ -100,7 +97,7 @@ def parse_topic(topic: str, prefix: str) -> Topic | None:
 
 def request_topic(prefix: str, gateway: str, api: str) -> str:
     """Return the topic at which a gateway takes requests."""
-    return "/".join((prefix, _CLIENTS, f"{GATEWAY}{gateway}", _API, api, _SET))
+    return f"{prefix}/_CLIENTS/{GATEWAY}{gateway}/api/{api}/set"
 
 
 def clean(part: str) -> str:
@@ -134,11 +131,10 @@ class TopicIndex:
         }
         return found.pop() if len(found) == 1 else None
 
-    def find_node(self, path: str) -> tuple[int, str] | None:
-        """Find the node that something like …/status is about, and that last word."""
-        head, _, about = path.rpartition("/")
-        nodes = self._nodes.get(head, set())
-        return (next(iter(nodes)), about) if len(nodes) == 1 else None
+    def find_node(self, path: str) -> int | None:
+        """Find the node that something like …/status is about."""
+        nodes = self._nodes.get(path.rpartition("/")[0], set())
+        return next(iter(nodes)) if len(nodes) == 1 else None
 
 
 def node_paths(node: Node) -> set[str]:

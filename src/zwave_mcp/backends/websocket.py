@@ -126,7 +126,8 @@ class WebSocketBackend:
             log.debug("the server's state makes no sense: %s", error)
             raise LinkError("what the server says of its network makes no sense") from error
         self._socket, self._pending, self._knows_times = socket, Pending(), True
-        self._network.connected(state.to_nodes(), state.to_controller(version), version.facts(schema))
+        facts = {"version": version.server_version, "schema": schema}
+        self._network.connected(state.to_nodes(), state.to_controller(version), facts)
         log.info("connected to %s: server %s, schema %s", self._address.shown, version.server_version, schema)
         try:
             async for message in socket:

@@ -10,7 +10,7 @@ from pydantic import Field
 from mcp_core import Result, ToolArguments
 from mcp_core.json_types import Json
 from zwave_mcp.abilities import is_everyday, is_sensor, list_abilities
-from zwave_mcp.answers import answer, house_of
+from zwave_mcp.answers import answered, house_of
 from zwave_mcp.arguments import WHICH_DEVICE, Device, NoBoolean
 from zwave_mcp.commands import check_reachable
 from zwave_mcp.device_lines import DeviceLine, ValueLine, describe_device, describe_value
@@ -57,22 +57,16 @@ class Pinged(TypedDict):
 
 
 class DevicesArgs(ToolArguments):
-    """Arguments of devices."""
-
     search: str = Field(default="", max_length=200, description="Only devices with these words in name or place")
     ability: str = Field(default="", max_length=50, description="Only devices that are a switch, dimmer, lock, …")
 
 
 class DeviceArgs(ToolArguments):
-    """Arguments of device."""
-
     device: Device
     everything: bool = Field(default=False, description="Also the configuration and the inventory of the device")
 
 
 class SensorsArgs(ToolArguments):
-    """Arguments of sensors."""
-
     device: Annotated[str | int | None, NoBoolean] = Field(
         default=None, description=f"{WHICH_DEVICE}; all devices where left out"
     )
@@ -89,63 +83,54 @@ class OneDeviceArgs(ToolArguments):
 
 
 @ToolArguments.declare
+@answered
 async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[DeviceLine]]:
     """List the Z-Wave devices of the house: name, place, what each can do, and whether it is on, dimmed or locked."""
-
-    async def work() -> Result[list[DeviceLine]]:
-        house = house_of(ctx)
-        await house.network.require_connection()
-        words, ability = set(fold(args.search).split()), fold(args.ability)
-        found = [
-            describe_device(node)
-            for node in house.network.devices()
-            if words <= set(f"{fold(node.location)} {fold(node.title)}".split())
-            and (not ability or ability in list_abilities(node))
-        ]
-        if not found:
-            return Result.ok(found, instruction="Nothing fits. Call it without arguments to see all devices.")
-        return Result.ok(found)
-
-    return await answer(work())
+    house = house_of(ctx)
+    await house.network.require_connection()
+    words, ability = set(fold(args.search).split()), fold(args.ability)
+    found = [
+        describe_device(node)
+        for node in house.network.devices()
+        if words <= set(f"{fold(node.location)} {fold(node.title)}".split())
+        and (not ability or ability in list_abilities(node))
+    ]
+    if not found:
+        return Result.ok(found, instruction="Nothing fits. Call it without arguments to see all devices.")
+    return Result.ok(found)
 
 
 @ToolArguments.declare
+@answered
 async def device(args: DeviceArgs, ctx: Context[House]) -> Result[DeviceValues]:
     """Show one Z-Wave device with its values: unit, limits, choices, and when each was last really updated."""
-
-    async def work() -> Result[DeviceValues]:
-        house = house_of(ctx)
-        node = await house.find(args.device)
-        wanted = [value for value in node.values.values() if args.everything or is_everyday(value)]
-        dated = await house.date(wanted[:MOST_VALUES])
-        several = len({value.id.endpoint for value in wanted}) > 1
-        lines = [describe_value(value, several_endpoints=several) for value in dated]
-        return Result.ok(DeviceValues(device=describe_device(node), values=lines, total=len(wanted)))
-
-    return await answer(work())
+    house = house_of(ctx)
+    node = await house.find(args.device)
+    wanted = [value for value in node.values.values() if args.everything or is_everyday(value)]
+    dated = await house.date(wanted[:MOST_VALUES])
+    several = len({value.id.endpoint for value in wanted}) > 1
+    lines = [describe_value(value, several_endpoints=several) for value in dated]
+    return Result.ok(DeviceValues(device=describe_device(node), values=lines, total=len(wanted)))
 
 
 @ToolArguments.declare
+@answered
 async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading]]:
     """Read the Z-Wave sensors: each value with its unit and the time it was last really updated.
 
     That time is null where nobody knows it; it is never the time of asking. A device that sleeps tells its values when
     it wakes up.
     """
-
-    async def work() -> Result[list[Reading]]:
-        house = house_of(ctx)
-        await house.network.require_connection()
-        nodes = house.network.devices() if args.device is None else [await house.find(args.device)]
-        found = [(node, value) for node in nodes for value in node.values.values() if is_sensor(value)]
-        dated = await house.date([value for _, value in found])
-        readings = [_describe_reading(node, value) for (node, _), value in zip(found, dated, strict=True)]
-        if not readings and args.device is not None:
-            what = " and ".join(list_abilities(nodes[0])) or "device without anything that it tells"
-            return Result.ok(readings, message=f"{nodes[0].title} measures nothing: it is a {what}.")
-        return Result.ok(readings)
-
-    return await answer(work())
+    house = house_of(ctx)
+    await house.network.require_connection()
+    nodes = house.network.devices() if args.device is None else [await house.find(args.device)]
+    found = [(node, value) for node in nodes for value in node.values.values() if is_sensor(value)]
+    dated = await house.date([value for _, value in found])
+    readings = [_describe_reading(node, value) for (node, _), value in zip(found, dated, strict=True)]
+    if not readings and args.device is not None:
+        what = " and ".join(list_abilities(nodes[0])) or "device without anything that it tells"
+        return Result.ok(readings, message=f"{nodes[0].title} measures nothing: it is a {what}.")
+    return Result.ok(readings)
 
 
 @ToolArguments.declare
@@ -157,40 +142,32 @@ async def health(args: NoArgs, ctx: Context[House]) -> Result[Health]:
 
 
 @ToolArguments.declare
+@answered
 async def refresh(args: OneDeviceArgs, ctx: Context[House]) -> Result[DeviceValues]:
     """Ask a Z-Wave device for all its values again, over the radio; slow, so use it only if they look wrong."""
-
-    async def work() -> Result[DeviceValues]:
-        house = house_of(ctx)
-        node = await house.find(args.device)
-        check_reachable(node)
-        await house.backend.refresh(node.id)
-        return await device(DeviceArgs(device=node.id), ctx)
-
-    return await answer(work())
+    house = house_of(ctx)
+    node = await house.find(args.device)
+    check_reachable(node)
+    await house.backend.refresh(node.id)
+    return await device(DeviceArgs(device=node.id), ctx)
 
 
 @ToolArguments.declare
+@answered
 async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[Pinged]:
     """Ask whether a Z-Wave device answers; a dead one that does is alive again."""
-
-    async def work() -> Result[Pinged]:
-        house = house_of(ctx)
-        node = await house.find(args.device)
-        if node.status is Status.ASLEEP:
-            check_reachable(node)
-        answered = await house.backend.ping(node.id)
-        # What the driver concludes from it, it tells after it has answered.
-        await house.network.wait_for_status(
-            node.id, lambda status: (status is Status.DEAD) is not answered, _NEWS_WITHIN
-        )
-        current = house.network.nodes.get(node.id, node)
-        return Result.ok(
-            Pinged(node=node.id, device=node.title, answered=answered, status=current.status.value),
-            message=f"{node.title} {'answers' if answered else 'does not answer'}.",
-        )
-
-    return await answer(work())
+    house = house_of(ctx)
+    node = await house.find(args.device)
+    if node.status is Status.ASLEEP:
+        check_reachable(node)
+    answered = await house.backend.ping(node.id)
+    # What the driver concludes from it, it tells after it has answered.
+    await house.network.wait_for_status(node.id, lambda status: (status is Status.DEAD) is not answered, _NEWS_WITHIN)
+    current = house.network.nodes.get(node.id, node)
+    return Result.ok(
+        Pinged(node=node.id, device=node.title, answered=answered, status=current.status.value),
+        message=f"{node.title} {'answers' if answered else 'does not answer'}.",
+    )
 
 
 def _describe_reading(node: Node, value: Value) -> Reading:

@@ -7,7 +7,7 @@ from typing import TypedDict
 from mcp.server.mcpserver import Context
 
 from mcp_core import Result, ToolArguments, requires_consent
-from zwave_mcp.answers import answer, house_of
+from zwave_mcp.answers import answered, house_of
 from zwave_mcp.arguments import Device, Endpoint
 from zwave_mcp.health import write_time
 from zwave_mcp.house import House
@@ -24,8 +24,6 @@ class LockState(TypedDict):
 
 
 class LockArgs(ToolArguments):
-    """Arguments of lock and unlock."""
-
     device: Device
     endpoint: Endpoint
 
@@ -33,15 +31,16 @@ class LockArgs(ToolArguments):
 @requires_consent("LOCK", effect="locks a door, which may shut somebody out or in")
 async def lock(args: LockArgs, ctx: Context[House]) -> Result[LockState]:
     """Lock a Z-Wave door lock; succeeds only after the lock itself reports it."""
-    return await answer(_turn(house_of(ctx), args, locked=True))
+    return await _turn(house_of(ctx), args, locked=True)
 
 
 @requires_consent("UNLOCK", effect="unlocks a door, which lets anybody in")
 async def unlock(args: LockArgs, ctx: Context[House]) -> Result[LockState]:
     """Unlock a Z-Wave door lock; succeeds only after the lock itself reports it."""
-    return await answer(_turn(house_of(ctx), args, locked=False))
+    return await _turn(house_of(ctx), args, locked=False)
 
 
+@answered
 async def _turn(house: House, args: LockArgs, *, locked: bool) -> Result[LockState]:
     node = await house.find(args.device)
     value = await house.commander.carry_out(node, build_lock(node, locked=locked, endpoint=args.endpoint))
