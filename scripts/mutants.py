@@ -116,9 +116,11 @@ def _change(node: ast.AST) -> bool:
             node.test = ast.UnaryOp(ast.Not(), node.test)
         case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
             node.value = ast.Constant(None)
-        case ast.Constant(value=bool() as value):
-            node.value = not value
-        case ast.Constant(value=int() as value):
+        case ast.keyword(arg="frozen" | "slots" | "kw_only" | "strict"):
+            return False  # a promise to readers and type checkers; nothing that a caller observes
+        case ast.keyword(value=ast.Constant(value=bool() as value)):
+            node.value = ast.Constant(not value)
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
             node.value = value + 1
         case _:
             return False
