@@ -8,11 +8,13 @@ that swallows one cancellation meets the next one at its next await.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
 
 import anyio
+from anyio.abc import TaskGroup
 
 Argument = TypeVar("Argument")
 Work = Callable[[], Awaitable[None]]
@@ -71,3 +73,18 @@ class OwnedTasks:
         with anyio.CancelScope(shield=True):
             while self._tasks:
                 await asyncio.wait(self._tasks)
+
+
+@asynccontextmanager
+async def open_background_tasks() -> AsyncIterator[TaskGroup]:
+    """Open a task group whose tasks are cancelled at the end; what the block raises is not wrapped in a group."""
+    raised: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        try:
+            yield tasks
+        except Exception as error:  # noqa: BLE001 - raised again below, outside of the group
+            raised = error
+        finally:
+            tasks.cancel_scope.cancel()
+    if raised is not None:
+        raise raised

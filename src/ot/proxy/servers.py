@@ -13,7 +13,9 @@ from anyio.abc import TaskGroup
 
 from ot.config.models import ServerSettings
 from ot.errors import PackLoadError, ToolError
+from ot.owned_tasks import open_background_tasks
 from ot.proxy.connections.connect_attempt import ConnectAttempt
+from ot.proxy.definitions.pins import Changes
 from ot.proxy.host import ProxyHost
 from ot.proxy.packs import BuiltPack, build_pack
 from ot.proxy.server import ProxiedServer
@@ -61,9 +63,7 @@ class Servers:
     def begin(self, settings: Mapping[str, ServerSettings]) -> None:
         """Take over the configured servers; unknown ones are connected in the background."""
         self.show(settings)
-        for server in self._enabled():
-            if not server.memory.known:
-                server.connect_soon()
+        self._connect_unknown()
 
     async def apply(self, settings: Mapping[str, ServerSettings]) -> None:
         """Follow a new configuration; servers that are as before stay, calls in flight go on."""
@@ -76,6 +76,9 @@ class Servers:
             self._forget_problems(server.name)
         self._servers = {name: kept.get(name) or self._build(name, each) for name, each in settings.items()}
         self._offer()
+        self._connect_unknown()
+
+    def _connect_unknown(self) -> None:
         for server in self._enabled():
             if not server.memory.known:
                 server.connect_soon()
@@ -211,21 +214,11 @@ class Servers:
         return [self._status_of(self._servers[name]) for name in sorted(self._servers)]
 
     def _status_of(self, server: ProxiedServer) -> ServerStatus:
+        known = server.settings.enabled and server.memory.known
+        changes = server.memory.changes() if known else Changes()
+        count = len(server.offer().tools) if known else 0
         pack = self.pack_name(server.name)
-        if not server.settings.enabled:
-            return ServerStatus(server.name, pack, "disabled")
-        if not server.memory.known:
-            return ServerStatus(server.name, pack, server.state, server.error)
-        changes = server.memory.changes()
-        return ServerStatus(
-            server.name,
-            pack,
-            server.state,
-            server.error,
-            len(server.offer().tools),
-            changes.changed,
-            changes.added,
-        )
+        return ServerStatus(server.name, pack, server.state, server.error, count, changes.changed, changes.added)
 
     async def close(self) -> None:
         """End all connections at once; those that take too long are left to whoever cancels them."""
@@ -266,16 +259,10 @@ async def open_servers(
     patience: float = PROBE,
 ) -> AsyncIterator[Servers]:
     """Open servers without waiting for any; nothing of them is left when this is closed."""
-    raised: Exception | None = None
-    async with anyio.create_task_group() as tasks:
+    async with open_background_tasks() as tasks:
         servers = Servers(registry, places, host, tasks, patience=patience)
         try:
             servers.begin(settings)
             yield servers
-        except Exception as error:  # noqa: BLE001 - raised again below: the task group would wrap it into a group
-            raised = error
         finally:
             await servers.close()
-            tasks.cancel_scope.cancel()
-    if raised is not None:
-        raise raised

@@ -18,6 +18,7 @@ from ot.config.models import WorkerSettings
 from ot.context import CallContext, current_or_none
 from ot.errors import WorkerCrashedError, WorkerStartError
 from ot.logs import LogSpan
+from ot.owned_tasks import open_background_tasks
 from ot.processes.guarded_process import start_guarded
 from ot.registry.pack_module import file_state
 from ot.registry.registry import ToolFunction
@@ -236,13 +237,5 @@ class WorkerPool:
 @asynccontextmanager
 async def open_worker_pool(settings: WorkerSettings, *, host: WorkerHost) -> AsyncIterator[WorkerPool]:
     """Open a pool that starts nothing before the first call, and leaves nothing behind."""
-    raised: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        try:
-            yield WorkerPool(settings, host, tasks)
-        except Exception as error:  # noqa: BLE001 - raised again below: the task group would wrap it into a group
-            raised = error
-        finally:
-            tasks.cancel_scope.cancel()
-    if raised is not None:
-        raise raised
+    async with open_background_tasks() as tasks:
+        yield WorkerPool(settings, host, tasks)

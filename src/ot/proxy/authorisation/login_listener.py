@@ -10,17 +10,21 @@ import anyio
 from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import AuthorizationCodeResult
 
-PATH = "/callback"
+_PATH = "/callback"
 _MAX_LINE = 16 * 1024
 _READ = 10.0  # seconds
 _PAGE = "<!doctype html><meta charset=utf-8><title>OneTool</title><p>{}</p><p>You can close this page and go back.</p>"
+
+
+def login_address(port: int) -> str:
+    """Return the address of the page."""
+    return f"http://127.0.0.1:{port}{_PATH}"
 
 
 class LoginListener:
     """A listener, from `open` until `wait` has its answer."""
 
     def __init__(self, port: int, *, patience: float) -> None:
-        self.address = f"http://127.0.0.1:{port}{PATH}"
         self._port = port
         self._patience = patience
         self._server: asyncio.Server | None = None
@@ -72,7 +76,7 @@ class LoginListener:
         """Read a request's first line; True if it answers the login."""
         method, _, rest = line.partition(" ")
         parts = urlsplit(rest.split(" ")[0])
-        if method != "GET" or parts.path != PATH:
+        if method != "GET" or parts.path != _PATH:
             return False
         query = {key: values[0] for key, values in parse_qs(parts.query).items()}
         if "error" in query:

@@ -10,7 +10,7 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
-from ot.proxy.authorisation.login_listener import LoginListener
+from ot.proxy.authorisation.login_listener import LoginListener, login_address
 from ot.proxy.authorisation.token_file import TokenFile
 from ot.proxy.plan import ConnectionPlan
 
@@ -121,10 +121,9 @@ def build_authorisation(plan: ConnectionPlan) -> httpx2.Auth | None:
     if settings.url is None or any(name.lower() == "authorization" for name in settings.headers):
         return None
     tokens = TokenFile(plan.token_file, settings.oauth, plan.learn)
-    redirect = LoginListener(tokens.port, patience=LOGIN).address
     metadata = OAuthClientMetadata(
         client_name="OneTool",
-        redirect_uris=[AnyUrl(redirect)],
+        redirect_uris=[AnyUrl(login_address(tokens.port))],
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
         scope=settings.oauth.scope,

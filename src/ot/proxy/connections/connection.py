@@ -14,11 +14,7 @@ import anyio
 from mcp import Client
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    CONNECTION_CLOSED,
-    Implementation,
-    ToolListChangedNotification,
-)
+from mcp_types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
 from pydantic import ValidationError
 
 from mcp_core.distribution import DISTRIBUTION
@@ -28,7 +24,7 @@ from ot.errors import ToolError
 from ot.failures import innermost, message_of
 from ot.logs import LogSpan, write_log
 from ot.proxy.calls.in_flight import CallsInFlight
-from ot.proxy.connections.listing import list_prompts, list_resources, list_templates, list_tools, plain
+from ot.proxy.connections.listing import list_all, plain
 from ot.proxy.connections.server_requests import ServerRequests
 from ot.proxy.definitions.cache import Offer
 from ot.proxy.failures import ConnectFailedError, LostError
@@ -73,11 +69,6 @@ class Connection:
     def usable(self) -> bool:
         """True while it takes calls."""
         return not self.closing.is_set()
-
-    @property
-    def client(self) -> Client:
-        """The SDK's client, for what is asked rarely."""
-        return self._client
 
     # -- its life, in its owner's task
 
@@ -164,7 +155,7 @@ class Connection:
     async def _list_tools(self) -> tuple[JsonObject, ...]:
         """List its tools; many servers that have some forget to say so, and those that have none refuse."""
         try:
-            return await list_tools(self._client)
+            return tuple(await list_all(self._client.list_tools, "tools"))
         except MCPError as error:
             if self._client.server_capabilities.tools is not None or error.code == CONNECTION_CLOSED:
                 raise
@@ -194,20 +185,14 @@ class Connection:
 
         Raises LostError, and ToolError if the server answers with an error.
         """
-        given = self._transport.given
         progress = None
         if context is not None and context.caller.progress is not None:
             progress = _progress_of(context)
         with self.calls.add(context):
-            try:
-                if self._transport.lane is not None and self.offer.era == "handshake":
-                    return await self._transport.lane.call(tool, arguments, progress)
-                result = await self._client.call_tool(tool, arguments, progress_callback=progress)
-                return result.model_dump(by_alias=True, mode="json", exclude_unset=True)
-            except MCPError as error:
-                raise await self._judge(error, given) from error
-            except ValidationError as error:
-                raise ToolError(f"its server's answer does not follow the protocol: {_first_problem(error)}") from error
+            if self._transport.lane is not None and self.offer.era == "handshake":
+                return await self._ask(self._transport.lane.call(tool, arguments, progress))
+            result = await self._ask(self._client.call_tool(tool, arguments, progress_callback=progress))
+            return result.model_dump(by_alias=True, mode="json", exclude_unset=True)
 
     async def _judge(self, error: MCPError, given: int) -> Exception:
         """Return what an error of the SDK means for the call."""
@@ -227,9 +212,10 @@ class Connection:
         """List resources, and patterns of them under `uriTemplate`; raises LostError or ToolError."""
         if self._client.server_capabilities.resources is None:
             return []
-        listed = await self._ask(list_resources(self._client))
+        listed = await self._ask(list_all(self._client.list_resources, "resources"))
         try:
-            return [*listed, *await self._ask(list_templates(self._client))]
+            patterns = list_all(self._client.list_resource_templates, "resource_templates")
+            return [*listed, *await self._ask(patterns)]
         except ToolError:
             return listed  # many servers know no patterns, and do not say so beforehand
 
@@ -242,13 +228,14 @@ class Connection:
         """List prompts; raises LostError or ToolError."""
         if self._client.server_capabilities.prompts is None:
             return []
-        return await self._ask(list_prompts(self._client))
+        return await self._ask(list_all(self._client.list_prompts, "prompts"))
 
     async def prompt(self, name: str, arguments: dict[str, str]) -> JsonObject:
         """Fill in one prompt; raises LostError or ToolError."""
         return plain(await self._ask(self._client.get_prompt(name, arguments)))
 
     async def _ask(self, asking: Awaitable[Answer]) -> Answer:
+        """Wait for an answer; raises LostError or ToolError."""
         given = self._transport.given
         try:
             return await asking
