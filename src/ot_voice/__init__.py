@@ -8,6 +8,7 @@ from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from ot_voice.background_transcriber import Answers, BackgroundTranscriber
+    from ot_voice.ear import WakeWordHeard
     from ot_voice.events import (
         AnswerEnded,
         Answering,
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
         Heard,
         Interrupted,
         NotUnderstood,
-        SpeechBegan,
         Spoken,
         VoiceEvent,
-        WakeWordHeard,
     )
     from ot_voice.listening import open_listening
     from ot_voice.microphone import MicrophoneSource
@@ -27,11 +26,13 @@ if TYPE_CHECKING:
     from ot_voice.recognisers import Recogniser, Transcript
     from ot_voice.sources import AudioSource, PcmSource, WavSource
     from ot_voice.speech import Speaker
+    from ot_voice.vad import SpeechBegan
 else:  # A helper process imports one engine of this package, and nothing else of it.
     __getattr__ = lazy_names(
         __name__,
         {
             "background_transcriber": ["Answers", "BackgroundTranscriber"],
+            "ear": ["WakeWordHeard"],
             "events": [
                 "AnswerEnded",
                 "Answering",
@@ -40,10 +41,8 @@ else:  # A helper process imports one engine of this package, and nothing else o
                 "Heard",
                 "Interrupted",
                 "NotUnderstood",
-                "SpeechBegan",
                 "Spoken",
                 "VoiceEvent",
-                "WakeWordHeard",
             ],
             "listening": ["open_listening"],
             "microphone": ["MicrophoneSource"],
@@ -51,6 +50,7 @@ else:  # A helper process imports one engine of this package, and nothing else o
             "recognisers": ["Recogniser", "Transcript"],
             "sources": ["AudioSource", "PcmSource", "WavSource"],
             "speech": ["Speaker"],
+            "vad": ["SpeechBegan"],
         },
     )
 

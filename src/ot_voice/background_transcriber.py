@@ -29,7 +29,6 @@ from ot_voice.recognisers import Recogniser, Transcript
 from ot_voice.sources import AudioSource, read_blocks
 from ot_voice.speech import Speaker
 from ot_voice.vad import SpeechBegan
-from ot_voice.waiting import WaitingUtterances
 
 _LONGEST_PREPARATION = 180.0  # seconds
 
@@ -71,7 +70,6 @@ class BackgroundTranscriber:
         self._speaker = speaker
         self._watch = watch
         self._beside = beside
-        self._waiting = WaitingUtterances(settings.queue)
         self._answer: Answer | None = None
         self._prepared = anyio.Event()
         self._ended = anyio.Event()
@@ -79,6 +77,7 @@ class BackgroundTranscriber:
         self._tasks: TaskGroup
 
     async def __aenter__(self) -> Self:
+        self._heard, self._waiting = anyio.create_memory_object_stream[Utterance](self._settings.queue)
         self._tasks = await anyio.create_task_group().__aenter__()
         if self._beside is not None:
             self._tasks.start_soon(self._beside)
@@ -91,11 +90,12 @@ class BackgroundTranscriber:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool | None:
         self._tasks.cancel_scope.cancel()
-        if kind is not None and issubclass(kind, Exception):
-            # Told of it, the task group would wrap the body's own exception into a group.
-            await self._tasks.__aexit__(None, None, None)
-            return None
-        return await self._tasks.__aexit__(kind, error, traceback)
+        with self._heard, self._waiting:
+            if kind is not None and issubclass(kind, Exception):
+                # Told of it, the task group would wrap the body's own exception into a group.
+                await self._tasks.__aexit__(None, None, None)
+                return None
+            return await self._tasks.__aexit__(kind, error, traceback)
 
     async def finished(self) -> None:
         """Wait until the source has ended and everything heard is answered; raises VoiceError if it broke off."""
@@ -133,7 +133,7 @@ class BackgroundTranscriber:
             write_log(logging.ERROR, "voice.source", error=word_error(error))
             self._failure = error
         finally:
-            self._waiting.close()
+            self._heard.close()
             self._ear.close()
 
     async def _take(self, sound: Sound) -> None:
@@ -144,16 +144,23 @@ class BackgroundTranscriber:
                 if self._source.live and self._settings.barge_in:
                     self.interrupt()
             case Utterance():
-                if not self._source.live:
-                    await self._waiting.wait_for_room()
-                dropped = self._waiting.put(sound)
-                if dropped is not None:
-                    write_log(logging.WARNING, "voice.dropped", seconds=round(dropped.seconds, 2), start=dropped.start)
-                    self._watch(Dropped(dropped.seconds, dropped.start))
+                if self._source.live:
+                    self._put_live(sound)
+                else:
+                    await self._heard.send(sound)
+
+    def _put_live(self, utterance: Utterance) -> None:
+        try:
+            self._heard.send_nowait(utterance)
+        except anyio.WouldBlock:
+            dropped = self._waiting.receive_nowait()
+            self._heard.send_nowait(utterance)
+            write_log(logging.WARNING, "voice.dropped", seconds=round(dropped.seconds, 2), start=dropped.start)
+            self._watch(Dropped(dropped.seconds, dropped.start))
 
     async def _serve(self) -> None:
         try:
-            while (utterance := await self._waiting.take()) is not None:
+            async for utterance in self._waiting:
                 transcript = await self._recognise(utterance)
                 if transcript is None:
                     continue
@@ -176,13 +183,9 @@ class BackgroundTranscriber:
                 span.status = "timeout"
                 self._fail("recognition", f"it took longer than {limit:g} s and was stopped")
                 return None
-            except OneToolError as error:
-                span.status = "failed"
-                self._fail("recognition", word_error(error))
-                return None
             except Exception as error:  # noqa: BLE001 - a recogniser is pluggable; whatever it raises, listening goes on
                 span.status = "failed"
-                self._fail("recognition", f"{type(error).__name__}: {error}")
+                self._fail("recognition", _word(error))
                 return None
             span.add(engine=transcript.engine, characters=len(transcript.text))
         if transcript.text.strip():
@@ -194,12 +197,9 @@ class BackgroundTranscriber:
         with LogSpan("voice.answer") as span:
             try:
                 await self._answer.give(answers.reply(text))
-            except OneToolError as error:
-                span.status = "failed"
-                self._fail("answer", word_error(error))
             except Exception as error:  # noqa: BLE001 - what answers is pluggable; whatever it raises, listening goes on
                 span.status = "failed"
-                self._fail("answer", f"{type(error).__name__}: {error}")
+                self._fail("answer", _word(error))
             finally:
                 stopped, self._answer = self._answer.stopped, None
             if stopped:
@@ -209,3 +209,7 @@ class BackgroundTranscriber:
     def _fail(self, part: str, reason: str) -> None:
         write_log(logging.WARNING, f"voice.{part}", reason=reason)
         self._watch(Failed(part, reason))
+
+
+def _word(error: Exception) -> str:
+    return word_error(error) if isinstance(error, OneToolError) else f"{type(error).__name__}: {error}"

@@ -8,20 +8,6 @@ from ot.ai import Event
 from ot_voice.ear import WakeWordHeard
 from ot_voice.vad import SpeechBegan
 
-__all__ = [
-    "AnswerEnded",
-    "Answering",
-    "Dropped",
-    "Failed",
-    "Heard",
-    "Interrupted",
-    "NotUnderstood",
-    "SpeechBegan",
-    "Spoken",
-    "VoiceEvent",
-    "WakeWordHeard",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Heard:

@@ -46,21 +46,31 @@ class Recogniser(Protocol):
 
 
 class IsolatedRecogniser:
-    """A module with `prepare` and `transcribe`, in a helper process of the host."""
+    """A module with `prepare` and `transcribe`, in a helper process of the host; `arguments` go to both."""
 
     package = with_extra("voice")  # what brings the library
 
-    def __init__(self, host: IsolateHost, name: str, *, module: str, library: str) -> None:
+    def __init__(self, host: IsolateHost, name: str, *, module: str, library: str, **arguments: str) -> None:
         self._host = host
         self.name = name
         self._module = module
         self._library = library
+        self._arguments = arguments
         self._one_at_a_time = anyio.Lock()  # a second call would load the model a second time, in another process
 
     def require(self) -> None:
         """Raise MissingVoiceError if the library is not installed."""
         if importlib.util.find_spec(self._library) is None:
             raise MissingVoiceError(self._library, "not installed", package=self.package)
+
+    async def prepare(self) -> None:
+        await self.call("prepare", **self._arguments)
+
+    async def transcribe(self, audio: bytes) -> Transcript:
+        if len(audio) < _SHORTEST:
+            return Transcript("", self.name)
+        answer = await self.call("transcribe", audio=audio, **self._arguments)
+        return Transcript(answer["text"], self.name, answer.get("confidence"))
 
     async def call(self, function: str, **arguments: object) -> Any:
         """Call one function of the module; raises VoiceError."""
@@ -82,14 +92,6 @@ class MoonshineRecogniser(IsolatedRecogniser):
     def __init__(self, host: IsolateHost) -> None:
         super().__init__(host, "moonshine", module="ot_voice.engines.moonshine", library="moonshine_voice")
 
-    async def prepare(self) -> None:
-        await self.call("prepare")
-
-    async def transcribe(self, audio: bytes) -> Transcript:
-        if len(audio) < _SHORTEST:
-            return Transcript("", self.name)
-        return Transcript((await self.call("transcribe", audio=audio))["text"], self.name)
-
 
 class FasterWhisperRecogniser(IsolatedRecogniser):
     """Free speech in many languages, where a person has installed it; its weights come from the network once."""
@@ -97,17 +99,8 @@ class FasterWhisperRecogniser(IsolatedRecogniser):
     package = "faster-whisper"
 
     def __init__(self, host: IsolateHost, model: str) -> None:
-        super().__init__(host, "faster-whisper", module="ot_voice.engines.faster_whisper", library="faster_whisper")
-        self._model = model
-
-    async def prepare(self) -> None:
-        await self.call("prepare", model=self._model)
-
-    async def transcribe(self, audio: bytes) -> Transcript:
-        if len(audio) < _SHORTEST:
-            return Transcript("", self.name)
-        answer = await self.call("transcribe", audio=audio, model=self._model)
-        return Transcript(answer["text"], self.name, answer["confidence"])
+        module = "ot_voice.engines.faster_whisper"
+        super().__init__(host, "faster-whisper", module=module, library="faster_whisper", model=model)
 
 
 class GrammarRecogniser(IsolatedRecogniser):
@@ -144,7 +137,12 @@ def confidence_of(margin: float) -> float:
 
     A half lies where the commands and the other sentences that we generated were equally far away.
     """
-    return 1 / (1 + math.exp(-max(-50.0, min(50.0, (margin - _EVEN) / _SPREAD))))
+    return probability_of((margin - _EVEN) / _SPREAD)
+
+
+def probability_of(logit: float) -> float:
+    """Return the probability that so much evidence amounts to."""
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
 
 _EVEN = 0.1  # nats for a hundredth of a second

@@ -15,13 +15,16 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 import anyio
 
 from ot.errors import VoiceError
 from ot.logs import write_log
 from ot_voice.audio import seconds_of
-from ot_voice.recognisers import Recogniser, Transcript
+from ot_voice.recognisers import Recogniser, Transcript, probability_of
 from ot_voice.words import spoken_form
 
 LONGEST_COMMAND = 8.0  # seconds; what is longer is no short command
@@ -54,7 +57,8 @@ class SecondOpinion:
 
         async def ask() -> None:
             nonlocal command
-            command = await self._ask_commands(audio)
+            with _failure_logged():
+                command = await self._commands.transcribe(audio)
 
         failure: VoiceError | None = None
         free = Transcript("", "")
@@ -69,18 +73,17 @@ class SecondOpinion:
             raise failure
         return chosen
 
-    async def _ask_commands(self, audio: bytes) -> Transcript | None:
-        try:
-            return await self._commands.transcribe(audio)
-        except VoiceError as error:
-            write_log(logging.WARNING, "voice.second_opinion", part=error.part, reason=error.reason)
-            return None
-
     async def _prepare_commands(self) -> None:
-        try:
+        with _failure_logged():
             await self._commands.prepare()
-        except VoiceError as error:
-            write_log(logging.WARNING, "voice.second_opinion", part=error.part, reason=error.reason)
+
+
+@contextmanager
+def _failure_logged() -> Iterator[None]:
+    try:
+        yield
+    except VoiceError as error:
+        write_log(logging.WARNING, "voice.second_opinion", part=error.part, reason=error.reason)
 
 
 def choose(free: Transcript, command: Transcript) -> Transcript:
@@ -90,9 +93,7 @@ def choose(free: Transcript, command: Transcript) -> Transcript:
     evidence = _logit(command.confidence or 0.0)
     if free.text:
         evidence += _WEIGHT * (agreement(free.text, command.text) - _EVEN_AGREEMENT)
-    chosen = command if evidence > 0 else free
-    likely = 1 / (1 + math.exp(-max(-50.0, min(50.0, evidence))))
-    return Transcript(chosen.text, chosen.engine, likely if chosen is command else free.confidence)
+    return replace(command, confidence=probability_of(evidence)) if evidence > 0 else free
 
 
 def agreement(one: str, other: str) -> float:

@@ -56,10 +56,6 @@ class Segmenter:
         self._silence = 0.0  # seconds since the last of it
         self._time = 0.0  # seconds since listening began
 
-    @property
-    def speaking(self) -> bool:
-        return self._state is _State.SPEAKING
-
     def feed(self, block: bytes, probability: float) -> Iterator[SpeechBegan | Utterance]:
         """Take one block and what the detector says of it."""
         self._time += _BLOCK_TIME

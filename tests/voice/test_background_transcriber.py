@@ -22,10 +22,10 @@ from ot_voice.events import (
     Heard,
     Interrupted,
     NotUnderstood,
-    SpeechBegan,
     Spoken,
 )
 from ot_voice.recognisers import IsolatedRecogniser, Transcript
+from ot_voice.vad import SpeechBegan
 from tests.voice.listening_room import SILENCE, SPEECH, UTTERANCE, Blocks, Replies, Seen, Voice, Words, listen
 
 ENGINE = Path(__file__).parents[1] / "programs/voice/hanging_engine.py"
