@@ -18,7 +18,7 @@ from typing import TextIO
 
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp_types import CallToolResult, TextContent
+from mcp_types import TextContent
 from rich.console import Console
 from rich.panel import Panel
 from rich.syntax import Syntax
@@ -140,10 +140,6 @@ async def _show_step(console: Console, client: Client, step: Step) -> bool:
             border_style="red" if result.is_error else "green",
         )
     )
-    return _is_as_meant(result, step)
-
-
-def _is_as_meant(result: CallToolResult, step: Step) -> bool:
     return bool(result.is_error) == step.fails
 
 

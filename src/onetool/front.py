@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context
@@ -39,9 +39,7 @@ from pydantic import BaseModel, ValidationError
 from mcp_core.json_types import Json, JsonObject
 from ot.front import FrontError
 
-_LEVELS: tuple[LoggingLevel, ...] = (
-    "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
-)  # fmt: skip
+_LEVELS: tuple[str, ...] = get_args(LoggingLevel)  # the least important first
 _MOST_CLIENTS = 256
 
 State = TypeVar("State")

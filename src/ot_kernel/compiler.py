@@ -59,11 +59,8 @@ def _compile(tree: ast.Module | ast.Expression, mode: str) -> CodeType:
 
 def _resolve_used(aliases: dict[str, str], survey: Survey) -> dict[str, str]:
     """Return the aliases that this program may use: not those whose names it defines itself."""
-    resolved = {}
-    for name in aliases:
-        if name in survey.used and name not in survey.bound:
-            resolved[name] = resolve(name, aliases)
-    return resolved
+    free = survey.used - survey.bound
+    return {name: resolve(name, aliases) for name in aliases if name in free}
 
 
 class _AwaitAnything(ast.NodeTransformer):

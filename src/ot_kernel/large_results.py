@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 
-from ot_kernel.stored_form import kind_of, write_form
+from ot_kernel.stored_form import LISTS, kind_of, write_form
 from ot_kernel.values import Encoded
 from ot_kernel.wire import Message
 
@@ -18,7 +18,6 @@ HEAD = 4_000  # for a preview
 _MARGIN = 4  # a value may measure so many times its text; what may be shown crosses, and the server sees
 _QUOTES, _NUMBER = 2, 8  # what text takes beside its length, and anything else; exactness would cost too much
 _ATTACHMENTS = frozenset({"image", "audio", "resource"})
-_COLLECTIONS = frozenset({"tuple", "set", "frozenset", "dict"})
 
 
 def set_apart(encoded: Encoded, *, limit: int, write_file: Callable[[Iterable[bytes]], str]) -> Message | None:
@@ -98,7 +97,7 @@ class _Head:
     def _take_tagged(self, tag: str, content: Encoded) -> Encoded:
         if tag == "dict":
             return {"$": tag, "v": [[key, self.take(item)] for key, item in self._while_room(content)]}
-        if tag in _COLLECTIONS:
+        if tag in LISTS:
             return {"$": tag, "v": self.take(content)}
         if tag == "record":
             return {"$": tag, "v": [content[0], self.take(content[1])]}

@@ -12,7 +12,6 @@ _GIVEN = {*dir(builtins), "__annotations__", "__builtins__", "__file__", "ToolEr
 _BINDERS = {"exec", "eval", "globals", "locals", "vars", "setattr", "builtins", "__builtins__", "__import__"}
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_Capture = ast.MatchAs | ast.MatchStar | ast.MatchMapping
 
 
 class Reference(TypedDict):
@@ -26,11 +25,38 @@ class Reference(TypedDict):
     line: int
 
 
-class Survey(ast.NodeVisitor):
+class Bindings(ast.NodeVisitor):
+    """Collects in `bound` the names that imports, handlers and patterns bind."""
+
+    def __init__(self) -> None:
+        self.bound: set[str] = set()
+
+    def visit_alias(self, node: ast.alias) -> None:
+        if node.name != "*":
+            self.bound.add(node.asname or node.name.partition(".")[0])
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        self._bind(node, node.name)
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+        self._bind(node, node.rest)
+
+    def _visit_capture(self, node: ast.MatchAs | ast.MatchStar) -> None:
+        self._bind(node, node.name)
+
+    visit_MatchAs = visit_MatchStar = _visit_capture
+
+    def _bind(self, node: ast.AST, name: str | None) -> None:
+        if name:
+            self.bound.add(name)
+        self.generic_visit(node)
+
+
+class Survey(Bindings):
     """One walk over the tree: `used` are the names it reads, `bound` those it binds anywhere, in whatever scope."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self.bound: set[str] = set()
+        super().__init__()
         self.used: set[str] = set()
         self.has_star_import = False
         self.has_await = False
@@ -60,34 +86,17 @@ class Survey(ast.NodeVisitor):
         (self.used if isinstance(node.ctx, ast.Load) else self.bound).add(node.id)
 
     def _visit_definition(self, node: _Definition) -> None:
-        self.bound.add(node.name)
-        self.generic_visit(node)
+        self._bind(node, node.name)
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _visit_definition
     visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _visit_definition
 
     def visit_arg(self, node: ast.arg) -> None:
-        self.bound.add(node.arg)
-        self.generic_visit(node)
+        self._bind(node, node.arg)
 
     def visit_alias(self, node: ast.alias) -> None:
-        if node.name == "*":
-            self.has_star_import = True
-        else:
-            self.bound.add(node.asname or node.name.partition(".")[0])
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        if node.name:
-            self.bound.add(node.name)
-        self.generic_visit(node)
-
-    def _visit_capture(self, node: _Capture) -> None:
-        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
-        if name:
-            self.bound.add(name)
-        self.generic_visit(node)
-
-    visit_MatchAs = visit_MatchStar = visit_MatchMapping = _visit_capture
+        self.has_star_import = self.has_star_import or node.name == "*"
+        super().visit_alias(node)
 
     def visit_Global(self, node: ast.Global) -> None:
         self.bound.update(node.names)

@@ -15,7 +15,7 @@ from ot_kernel.values import Encoded, Value, loads
 TEXT, VALUE = "text", "value"
 _CHUNK = 1000  # items written at once
 _SLICE = 1024 * 1024  # characters of text encoded at once
-_LISTS = frozenset({"tuple", "set", "frozenset", "dict"})
+LISTS = frozenset({"tuple", "set", "frozenset", "dict"})  # kinds whose content is a list
 
 _BREAK = ",\n"
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -39,7 +39,7 @@ def write_form(encoded: Encoded) -> Iterator[bytes]:
     match encoded:
         case {"$": "record", "v": [name, dict() as fields]}:
             yield from _container(f'{{"$":"record","v":[{_to_json(name)},{{', _field_lines(fields), "}]}")
-        case {"$": str(tag), "v": list() as items} if tag in _LISTS:
+        case {"$": str(tag), "v": list() as items} if tag in LISTS:
             yield from _container(f'{{"$":"{tag}","v":[', _item_lines(items), "]}")
         case dict() if "$" not in encoded:
             yield from _container("{", _field_lines(encoded), "}")

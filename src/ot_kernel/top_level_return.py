@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from ot_kernel.indentation import FILENAME
+from ot_kernel.references import Bindings
 
 ENTRY = "__run__"
 IMPORT_STAR = "__import_star__"
@@ -15,7 +16,6 @@ IMPORT_STAR = "__import_star__"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-_Capture = ast.MatchAs | ast.MatchStar | ast.MatchMapping
 _Node = TypeVar("_Node", bound=ast.AST)
 
 
@@ -28,14 +28,15 @@ def wrap_in_function(tree: ast.Module) -> ast.Module:
     """Return a module that defines the function ENTRY, which does what the tree does and returns its value."""
     for node in _in_module_scope(tree.body, (ast.Yield, ast.YieldFrom)):
         raise SyntaxError("'yield' outside function", (FILENAME, node.lineno, node.col_offset + 1, None))
-    bound = _GlobalNames(tree).names
+    names = _GlobalNames()
+    names.visit(tree)
     start = _count_opening_statements(tree)
     body: list[ast.stmt] = [_ModuleOnly().visit(statement) for statement in tree.body[start:]]
     last = body[-1]
     if isinstance(last, ast.Expr):
         body[-1] = ast.copy_location(ast.Return(last.value), last)
-    if bound:
-        body.insert(0, ast.Global(sorted(bound)))
+    if names.bound:
+        body.insert(0, ast.Global(sorted(names.bound)))
     make: type[ast.AsyncFunctionDef | ast.FunctionDef] = ast.AsyncFunctionDef if _waits(tree) else ast.FunctionDef
     no_arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     function = make(name=ENTRY, args=no_arguments, body=body, decorator_list=[], returns=None)
@@ -79,20 +80,16 @@ def _outer_parts(scope: _Scope) -> list[ast.AST]:
     return [*scope.decorator_list, *parts, *filter(None, annotations)]
 
 
-class _GlobalNames(ast.NodeVisitor):
+class _GlobalNames(Bindings):
     """Names bound by the module's own statements, which a function would otherwise keep to itself."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self.names: set[str] = set()
-        self.visit(tree)
 
     def visit_Name(self, node: ast.Name) -> None:
         if not isinstance(node.ctx, ast.Load):
-            self.names.add(node.id)
+            self.bound.add(node.id)
 
     def _visit_scope(self, node: _Scope) -> None:
         if not isinstance(node, ast.Lambda):
-            self.names.add(node.name)
+            self.bound.add(node.name)
         for part in _outer_parts(node):
             self.visit(part)
 
@@ -105,23 +102,6 @@ class _GlobalNames(ast.NodeVisitor):
                 self.visit(child.target)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
-
-    def visit_alias(self, node: ast.alias) -> None:
-        if node.name != "*":
-            self.names.add(node.asname or node.name.partition(".")[0])
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        if node.name:
-            self.names.add(node.name)
-        self.generic_visit(node)
-
-    def _visit_capture(self, node: _Capture) -> None:
-        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
-        if name:
-            self.names.add(name)
-        self.generic_visit(node)
-
-    visit_MatchAs = visit_MatchStar = visit_MatchMapping = _visit_capture
 
 
 class _ModuleOnly(ast.NodeTransformer):

@@ -263,19 +263,11 @@ def _text64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def _encode_int(value: int) -> _Tagged:
-    return "int", hex(value)
-
-
-def _encode_float(value: float) -> _Tagged:
-    return "float", repr(float(value))
-
-
 # Bases that are matched by identity, after records: subclasses such as enums and named tuples come by here.
 _PLAIN_BASES: dict[type, Callable[[Value], _Tagged]] = {
     str: lambda v: ("str", str.__str__(v)),
-    int: lambda v: _encode_int(int(v)),
-    float: _encode_float,
+    int: lambda v: ("int", hex(int(v))),
+    float: lambda v: ("float", repr(float(v))),
     complex: lambda v: ("complex", [repr(v.real), repr(v.imag)]),
     bytes: lambda v: ("bytes", _text64(v)),
     bytearray: lambda v: ("bytes", _text64(bytes(v))),

@@ -18,8 +18,7 @@ from anyio import to_thread
 
 from ot.errors import VoiceError
 from ot_voice.audio import BLOCK, SAMPLE, seconds_of
-from ot_voice.resampling import Resampler
-from ot_voice.wav import read_samples
+from ot_voice.wav import read_audio
 
 _PIECE = 8 * BLOCK
 _AHEAD = 1.5  # seconds of audio that a pipe may be ahead of the clock before it cannot be a live one
@@ -58,12 +57,7 @@ class WavSource:
     def _read(self) -> Generator[bytes, None, None]:
         try:
             with self._file.open("rb") as stream:
-                resampler = None
-                for form, samples in read_samples(stream, str(self._file), frames=2048):
-                    resampler = resampler or Resampler(form.rate)
-                    yield resampler.feed(samples)
-                if resampler is not None:
-                    yield resampler.finish()
+                yield from read_audio(stream, str(self._file), frames=2048)
         except OSError as error:
             raise VoiceError(str(self._file), f"cannot be read: {error.strerror}") from error
 

@@ -9,8 +9,7 @@ from typing import Protocol
 from ot.errors import VoiceError
 from ot_voice.players import Player
 from ot_voice.programs import transform
-from ot_voice.resampling import Resampler
-from ot_voice.wav import read_samples, write_wav
+from ot_voice.wav import read_audio, write_wav
 
 
 class Speaker(Protocol):
@@ -46,14 +45,5 @@ class EspeakSpeaker:
         wav = await transform(command, text.encode(errors="replace"))
         if not wav:
             raise VoiceError(self._program, f"it made no sound; does the voice {self._voice!r} exist?")
-        return _in_our_form(wav, self._program)
-
-
-def _in_our_form(wav: bytes, name: str) -> bytes:
-    """Return a streamed WAV, whose head has no true length, as one that has."""
-    audio = b""
-    resampler = None
-    for form, samples in read_samples(io.BytesIO(wav), name):
-        resampler = resampler or Resampler(form.rate)
-        audio += resampler.feed(samples)
-    return write_wav(audio + resampler.finish() if resampler is not None else audio)
+        # It was streamed, so the length in its head is not the true one.
+        return write_wav(b"".join(read_audio(io.BytesIO(wav), self._program)))

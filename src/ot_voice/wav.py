@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from ot.errors import VoiceError
 from ot_voice.audio import RATE
 from ot_voice.library import load_library
+from ot_voice.resampling import Resampler
 
 if TYPE_CHECKING:
     from ot_voice.audio import Samples
@@ -58,6 +59,16 @@ def read_samples(stream: BinaryIO, name: str, *, frames: int = 4096) -> Iterator
             return
         left -= len(piece)
         yield form, _to_mono(piece[:whole], form)
+
+
+def read_audio(stream: BinaryIO, name: str, *, frames: int = 4096) -> Iterator[bytes]:
+    """Read a WAV file piece by piece, in this package's one form; raises VoiceError."""
+    resampler = None
+    for form, samples in read_samples(stream, name, frames=frames):
+        resampler = resampler or Resampler(form.rate)
+        yield resampler.feed(samples)
+    if resampler is not None:
+        yield resampler.finish()
 
 
 def write_wav(audio: bytes, *, rate: int = RATE) -> bytes:

@@ -37,7 +37,6 @@ class LiveDisplay:
         self._gap = False
         self._drawn = float("-inf")
         self._running: dict[str, tuple[ToolStarted, float]] = {}
-        self._calls: dict[str, ToolStarted] = {}
         self._spinner = Spinner("dots", style="cyan")
 
     def begin(self) -> None:
@@ -45,7 +44,6 @@ class LiveDisplay:
         self._blocks = MarkdownBlocks()
         self._plain = self._gap = False
         self._running.clear()
-        self._calls.clear()
         self._start()
 
     def show(self, event: Event) -> None:
@@ -56,11 +54,10 @@ class LiveDisplay:
                 self._add(clean(event.text))
             case ToolStarted():
                 self._settle()
-                self._calls[event.id] = event
                 self._running[event.id] = (event, self._clock())
             case ToolEnded():
-                self._running.pop(event.id, None)
-                line = describe_end(event, self._calls.get(event.id), self._console.width)
+                call, _ = self._running.pop(event.id, (None, 0.0))
+                line = describe_end(event, call, self._console.width)
                 self._print(Text(line, style="dim" if event.ok else "red"))
             case Retrying():
                 self._settle()

@@ -214,7 +214,7 @@ def carry_out(plan: Plan) -> list[Written]:
 def _keep_out_of_git(secrets_file: Path) -> None:
     """Keep secrets and their copies out of version control: they lie in the project's folder."""
     ignore = read_text_file(secrets_file.parent / _IGNORE)
-    lines = [line for line in (f"{SECRETS_FILE}*",) if line not in ignore.text.splitlines()]
-    if lines:
+    line = f"{SECRETS_FILE}*"
+    if line not in ignore.text.splitlines():
         before = ignore.text if not ignore.text or ignore.text.endswith("\n") else f"{ignore.text}\n"
-        replace_text_file(ignore, before + "".join(f"{line}\n" for line in lines))
+        replace_text_file(ignore, f"{before}{line}\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,8 +37,16 @@ class Translator:
 
     def _replacement(self, reference: str, whole: bool, name: str) -> str:  # noqa: FBT001 - a fact about the match
         kind, _, rest = reference.partition(":")
-        if (places := self._place(reference)) is not None:
-            return _escaped(places)
+        places = {
+            "workspaceFolder": str(self.project),
+            "workspaceRoot": str(self.project),
+            "workspaceFolderBasename": self.project.name,
+            "userHome": str(self.home),
+            "pathSeparator": "/",
+            "/": "/",
+        }
+        if reference in places:
+            return _escaped(places[reference])
         if kind == "env" and _NAME.fullmatch(rest):
             return self._variable(rest)
         if kind == "input" and rest:
@@ -50,17 +58,6 @@ class Translator:
             return f"${{{match[1]}}}" if match[1] in self.environ else _escaped(match[2])
         self.unknown.append(f"${{{reference}}}")
         return f"$${{{reference}}}"
-
-    def _place(self, reference: str) -> str | None:
-        places: dict[str, Callable[[], str]] = {
-            "workspaceFolder": lambda: str(self.project),
-            "workspaceRoot": lambda: str(self.project),
-            "workspaceFolderBasename": lambda: self.project.name,
-            "userHome": lambda: str(self.home),
-            "pathSeparator": lambda: "/",
-            "/": lambda: "/",
-        }
-        return places[reference]() if reference in places else None
 
     def _variable(self, name: str, reason: str = "") -> str:
         if name not in self.environ:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -32,6 +32,7 @@ from onetool.front import ClientFront, LogLevels, SuspendedFront, can_be_asked
 from onetool.late_app import LateApp
 from onetool.suspended_runs import RunClient, SuspendedRuns, UnknownRunError, Waiting
 from ot.caller import Caller
+from ot.output import escape_surrogates
 from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
 
@@ -73,12 +74,10 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
             work = partial(_work_in_turns, service.app, args.command, ctx)
             return _render(await service.suspended.start(work, progress=progress))
     ask = partial(ask_within, ctx) if can_ask(ctx) else None
-    caller = Caller(progress=progress, ask=ask, front=ClientFront(ctx, service.log_levels))
-    return render_result(await _work(service.app, args.command, _name_client(ctx), caller))
-
-
-async def _work(app: LateApp, command: str, client: str, caller: Caller) -> Answer:
-    return await (await app.get()).runner.run(command, caller=replace(caller, client=client))
+    front = ClientFront(ctx, service.log_levels)
+    caller = Caller(progress=progress, ask=ask, front=front, client=_name_client(ctx))
+    app = await service.app.get()
+    return render_result(await app.runner.run(args.command, caller=caller))
 
 
 async def _work_in_turns(app: LateApp, command: str, ctx: Context[Service], client: RunClient) -> Answer:
@@ -87,9 +86,10 @@ async def _work_in_turns(app: LateApp, command: str, ctx: Context[Service], clie
     async def ask(question: str) -> bool:
         return read_response(await client.ask(build_request(question)))
 
+    may_ask = ask if can_ask(ctx) else None
     front = SuspendedFront(ctx, client.ask)
-    caller = Caller(progress=client.progress, ask=ask if can_ask(ctx) else None, front=front)
-    return await _work(app, command, _name_client(ctx), caller)
+    caller = Caller(progress=client.progress, ask=may_ask, front=front, client=_name_client(ctx))
+    return await (await app.get()).runner.run(command, caller=caller)
 
 
 def _name_client(ctx: Context[Service]) -> str:
@@ -149,7 +149,7 @@ def render_result(answer: Answer) -> CallToolResult:
     """Put an answer into the form of the protocol."""
     content: list[ContentBlock] = [_render_attachment(item) for item in answer.attachments]
     if answer.text or not content:
-        content.insert(0, TextContent(text=_encodable(answer.text)))
+        content.insert(0, TextContent(text=escape_surrogates(answer.text)))
     return CallToolResult(content=content, is_error=answer.is_error)
 
 
@@ -163,7 +163,7 @@ def _render_attachment(item: Any) -> ContentBlock:
             blob = BlobResourceContents(uri=item.uri, blob=_base64(data), mime_type=item.mime_type)
             return EmbeddedResource(resource=blob)
         case Resource(text=str(text)):
-            contents = TextResourceContents(uri=item.uri, text=_encodable(text), mime_type=item.mime_type)
+            contents = TextResourceContents(uri=item.uri, text=escape_surrogates(text), mime_type=item.mime_type)
             return EmbeddedResource(resource=contents)
         case Resource():
             return ResourceLink(uri=item.uri, name=item.name or item.uri, mime_type=item.mime_type)
@@ -172,8 +172,3 @@ def _render_attachment(item: Any) -> ContentBlock:
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
-
-
-def _encodable(text: str) -> str:
-    """Write lone surrogates as escapes: the protocol is UTF-8, which has no form for them."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()

@@ -20,8 +20,6 @@ from typing import NamedTuple
 from ot.errors import CommandTooLargeError
 from ot.run.prefixes import INVISIBLE, ODD_SPACES, strip_prefix
 
-__all__ = ["MAX_COMMAND", "read_command", "strip_fences", "strip_prefix"]
-
 MAX_COMMAND = 2 * 1024 * 1024  # bytes
 _MOST_FENCES = 1000  # text with more is no program
 

@@ -44,12 +44,9 @@ def _render_value(outcome: Value, limit: int, registry: ToolRegistry) -> Answer:
     if outcome.stored is not None:
         narrower = suggest_narrower(outcome.value, registry)
         attachments = render(outcome.value, limit=limit).attachments
-        stored = "\n".join(
-            part
-            for part in (word_stored(outcome.stored, outcome.value, partial=outcome.total is not None), narrower)
-            if part
-        )
-        return Answer(_below(outcome.printed, stored, limit), attachments=attachments)
+        stored = word_stored(outcome.stored, outcome.value, partial=outcome.total is not None)
+        text = "\n".join(filter(None, (stored, narrower)))
+        return Answer(_below(outcome.printed, text, limit), attachments=attachments)
     shown = min(len(outcome.printed.text), _MOST_STORED_PRINTED if outcome.printed.stored else limit // 2)
     rendered = render(outcome.value, limit=limit - shown)
     text = rendered.text if rendered.text or rendered.cut else "''"

@@ -73,7 +73,7 @@ class RunInProgress:
         self._calls = anyio.Semaphore(MAX_CALLS, fast_acquire=True)
         self._made = 0
         self._ended = anyio.Event()
-        self._ending: Callable[[], Outcome] | None = None
+        self._ending: Callable[[], Outcome | None] | None = None  # gives None where the kernel was lost
         self._timed_out = False
         self._tasks = OwnedTasks()
         self._handlers: dict[str, Callable[[Message], None]] = {
@@ -116,7 +116,7 @@ class RunInProgress:
 
     # -- endings
 
-    def _end(self, ending: Callable[[], Outcome]) -> None:
+    def _end(self, ending: Callable[[], Outcome | None]) -> None:
         if self._ending is None:
             self._ending = ending
             self._ended.set()
@@ -125,11 +125,10 @@ class RunInProgress:
         if self._ending is None:
             return self._fail(RunTimeoutError(self._limit, self._kernel.dumped_line()))
         try:
-            return self._ending()
-        except _LostKernel:
-            return await self._post_mortem()
+            outcome = self._ending()
         except _NONSENSE as error:
             return self._fail(RunRefusedError(f"the kernel's answer could not be read: {error}"))
+        return await self._post_mortem() if outcome is None else outcome
 
     async def _interrupt(self) -> None:
         """Ask the code to stop; if it does not, find out where it is before it is killed."""
@@ -200,10 +199,7 @@ class RunInProgress:
             self._handlers[message["op"]](message)
 
     def _on_lost(self, _: str) -> None:
-        def ending() -> Outcome:
-            raise _LostKernel
-
-        self._end(ending)
+        self._end(lambda: None)
 
     def _refuse(self, reason: str) -> None:
         self._end(lambda: self._fail(RunRefusedError(reason)))
@@ -265,10 +261,6 @@ class RunInProgress:
 
     def _send_error(self, number: int, error: CallError) -> None:
         self._kernel.send({"id": number, "error": {"kind": builtin_kind(error), "message": word_error(error)}})
-
-
-class _LostKernel(Exception):  # noqa: N818 - a turn in the story, not an error anybody sees
-    """The connection ended before an outcome came."""
 
 
 class _ToKernel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import anyio
 
@@ -75,8 +75,7 @@ class Models:
     @property
     def current(self) -> Model:
         """The model that would be asked now."""
-        away = self._spare is not None and self._clock() < self._away_until
-        return self._spare if away and self._spare is not None else self._first
+        return self._spare if self._spare is not None and self._clock() < self._away_until else self._first
 
     async def ask(self, request: Request) -> AsyncGenerator[TextDelta | Retrying | Usage | Turn]:
         """Yield what happens during a turn of the model, and the turn last; raises ModelError if nobody answers.
@@ -126,15 +125,8 @@ class Models:
     def _account(self, model: Model, spent: Spent | None, seconds: float) -> Usage | None:
         if spent is None:
             return None
-        usage = Usage(
-            spent.input_tokens,
-            spent.output_tokens,
-            cost_of(spent, model.name, self._prices),
-            spent.cache_read_tokens,
-            spent.cache_write_tokens,
-            model.provider,
-            model.name,
-        )
+        cost = cost_of(spent, model.name, self._prices)
+        usage = Usage(**asdict(spent), cost=cost, provider=model.provider, model=model.name)
         self.totals.setdefault((model.provider, model.name), Totals()).add(usage)
         if self._record is not None:
             self._record(usage, seconds)

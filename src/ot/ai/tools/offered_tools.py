@@ -5,7 +5,6 @@ Providers want names of letters, digits, _ and -; ours have a dot, and those of 
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from fnmatch import fnmatchcase
 
 from mcp_core.json_types import Json, JsonObject
 from ot.ai.models.model import ToolOffer
-from ot.ai.tools.schemas import acceptable
+from ot.ai.tools.schemas import acceptable, marked
 from ot.config.values import RUN_TOOL
 from ot.execution.wording import list_names
 from ot.registry.definitions import ToolDefinition
@@ -91,7 +90,7 @@ def _is_chosen(name: str, patterns: Sequence[str]) -> bool:
 def _offer(definition: ToolDefinition, taken: set[str]) -> OfferedTool:
     name = "run" if definition.name == RUN_TOOL else legal_name(definition.name)
     if name in taken:
-        name = _marked(name, definition.name)
+        name = marked(name, definition.name)
     schema, renamed = acceptable(definition.parameters)
     return OfferedTool(ToolOffer(name, _describe(definition), schema), definition.name, renamed)
 
@@ -107,9 +106,4 @@ def _describe(definition: ToolDefinition) -> str:
 def legal_name(name: str) -> str:
     """Return a name that every provider accepts; a long one keeps its beginning and gets a hash of the whole."""
     legal = _ODD.sub("_", name) or "_"
-    return legal if len(legal) <= LONGEST else _marked(legal, name)
-
-
-def _marked(legal: str, name: str) -> str:
-    mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{legal[: LONGEST - 9]}_{mark}"
+    return legal if len(legal) <= LONGEST else marked(legal, name)

@@ -61,8 +61,13 @@ def _branches(parameters: Schema, copying: _ShownCopy) -> Iterator[Schema]:
 def _legal(name: str, taken: Mapping[str, object]) -> str:
     if _LEGAL.fullmatch(name) and name not in taken:
         return name
+    return marked(re.sub(r"[^a-zA-Z0-9_.-]", "_", name), name)
+
+
+def marked(legal: str, name: str) -> str:
+    """Return the beginning of a legal name with a hash of the whole one, 64 characters at most."""
     mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{re.sub(r'[^a-zA-Z0-9_.-]', '_', name)[:55]}_{mark}"
+    return f"{legal[:55]}_{mark}"
 
 
 def _read_text(copy: SchemaCopy, keyword: str, value: Json, level: int) -> JsonObject:

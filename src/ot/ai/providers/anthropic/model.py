@@ -20,11 +20,6 @@ _BROKEN = (httpx2.HTTPError, httpx2.StreamError, ValueError, AttributeError, Typ
 """Errors that the SDK lets through if a stream breaks off or cannot be read: its transport's and its parser's."""
 
 
-def open_model(settings: AnthropicSettings, *, api_key: str, timeout: float) -> AnthropicModel:
-    """Return the model that the settings name."""
-    return AnthropicModel(settings, api_key=api_key, timeout=timeout)
-
-
 class AnthropicModel:
     """One of Anthropic's models."""
 
@@ -60,6 +55,9 @@ class AnthropicModel:
     async def close(self) -> None:
         """See `Model`."""
         await self._client.close()
+
+
+open_model = AnthropicModel  # the name by which a provider's model is found
 
 
 def _explain(error: anthropic.APIError) -> ModelError:

@@ -24,11 +24,6 @@ _UNREADABLE = (ValidationError, json.JSONDecodeError, AttributeError, TypeError)
 """Errors of the SDK for a part of a stream that cannot be read."""
 
 
-def open_model(settings: OllamaSettings, *, api_key: str, timeout: float) -> OllamaModel:
-    """Return the model that the settings name."""
-    return OllamaModel(settings, api_key=api_key, timeout=timeout)
-
-
 class OllamaModel:
     """A model that Ollama serves."""
 
@@ -90,6 +85,9 @@ class OllamaModel:
         # The SDK leaves the response out of its error; Python keeps the error from which that was made.
         response = getattr(error.__context__, "response", None)
         return failure_of(PROVIDER, status, reason, getattr(response, "headers", None))
+
+
+open_model = OllamaModel  # the name by which a provider's model is found
 
 
 def _words_of(error: object) -> str:
