@@ -11,7 +11,7 @@ from pathlib import Path
 from mcp_core.distribution import DISTRIBUTION
 from mcp_core.json_types import JsonObject
 from ot.config.models import ExecutionSettings
-from ot.errors import PackLoadError, RunError
+from ot.errors import RunError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error
 from ot.kernel.supply import KernelSupply
@@ -60,7 +60,9 @@ class Health:
             "registry": _describe_registry(registry),
             "proxy": _describe_proxy(servers),
             "proxy_problems": _describe_server_problems(servers),
-            "problems": [_describe_problem(problem) for problem in registry.problems],
+            "problems": [
+                {"file": str(each.file), "line": each.line, "reason": each.reason} for each in registry.problems
+            ],
             "collisions": [asdict(collision) for collision in registry.collisions],
             "sandbox": await self._describe_sandbox(),
             "workers": [asdict(status) for status in self._workers.status()],
@@ -116,7 +118,3 @@ def _describe_stats(recorder: Recorder | None) -> JsonObject:
     if recorder.problem:
         described["reason"] = recorder.problem
     return {**described, "dropped": recorder.dropped}
-
-
-def _describe_problem(problem: PackLoadError) -> JsonObject:
-    return {"file": str(problem.file), "line": problem.line, "reason": problem.reason}

@@ -16,14 +16,6 @@ if TYPE_CHECKING:
 BuildConnection = Callable[[ConnectionPlan], "Connection"]
 
 
-def _ignore(_: str) -> None:
-    pass
-
-
-def _keep(text: str) -> str:
-    return text
-
-
 @dataclass(frozen=True, slots=True)
 class ProxyHost:
     """The surroundings that whoever opens servers gives them."""
@@ -34,8 +26,8 @@ class ProxyHost:
     load_builder: Callable[[], BuildConnection]  # loads the SDK's client, on a thread
     pin_tools: bool = False
     authorise: Authorise | None = None  # sends a person to a page, where no client waits that could
-    learn: Callable[[str], None] = _ignore  # is told of every secret that comes up
-    redact: Callable[[str], str] = _keep  # takes secrets out of a server's last words, which no tool brings
+    learn: Callable[[str], None] = lambda _: None  # is told of every secret that comes up
+    redact: Callable[[str], str] = str  # takes secrets out of a server's last words, which no tool brings
 
     @property
     def records(self) -> Records:

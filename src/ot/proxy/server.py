@@ -6,6 +6,7 @@ import contextvars
 import logging
 import math
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -118,7 +119,9 @@ class ProxiedServer:
             wait = self._backoff.remaining()
             if wait > PATIENT:
                 raise self._unavailable(f"{self._last_reason()}; it is tried again in {wait:.0f} s at the earliest")
-            await self._wait(wait, context)
+            if wait > 0:
+                with context.held() if context is not None else nullcontext():
+                    await anyio.sleep(wait)
             attempt = self.connect_soon()
             await attempt.wait(context)
             if attempt.failure is not None:
@@ -132,14 +135,6 @@ class ProxiedServer:
                 await self._connection.ping()
             if self.state != "connected":
                 await self.connect_soon().wait(None)
-
-    async def _wait(self, seconds: float, context: CallContext | None) -> None:
-        if seconds > 0:
-            if context is None:
-                await anyio.sleep(seconds)
-            else:
-                with context.held():
-                    await anyio.sleep(seconds)
 
     async def _live(self, attempt: ConnectAttempt) -> None:
         """Connect, and keep the connection until it is lost or closed; all in this one task, as the SDK demands."""

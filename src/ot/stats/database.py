@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ot.errors import StatsUnavailableError
@@ -83,14 +83,10 @@ def open_for_reading(file: Path) -> Iterator[sqlite3.Connection]:
 
     A reader makes and migrates it too, so that what is read has one form.
     """
-    with worded(file):
-        connection = open_database(file)
-        try:
-            connection.execute("PRAGMA query_only = ON")
-            connection.execute("BEGIN")
-            yield connection
-        finally:
-            connection.close()
+    with worded(file), closing(open_database(file)) as connection:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("BEGIN")
+        yield connection
 
 
 @contextmanager
@@ -161,13 +157,11 @@ def is_damaged(file: Path) -> bool:
     """True if SQLite finds damage, after looking through the whole file."""
     if not file.exists():
         return False
-    connection = sqlite3.connect(file, timeout=BUSY_TIMEOUT, isolation_level=None)
-    try:
-        return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
-    except sqlite3.DatabaseError as error:
-        return means_damage(error)
-    finally:
-        connection.close()
+    with closing(sqlite3.connect(file, timeout=BUSY_TIMEOUT, isolation_level=None)) as connection:
+        try:
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
+        except sqlite3.DatabaseError as error:
+            return means_damage(error)
 
 
 def means_damage(error: sqlite3.DatabaseError) -> bool:

@@ -127,16 +127,13 @@ class Recorder:
         except BusyError:
             return False
         except StatsUnavailableError as error:
-            self._report(error.reason)
+            if self.problem != error.reason:
+                write_log(logging.WARNING, "stats.write", file=str(self.file), error=error.reason)
+            self.problem = error.reason
             self.dropped += len(batch)
         else:
             self.problem = ""
         return True
-
-    def _report(self, reason: str) -> None:
-        if self.problem != reason:
-            write_log(logging.WARNING, "stats.write", file=str(self.file), error=reason)
-        self.problem = reason
 
     def close(self) -> None:
         """Write what is left and let go of the database. Blocking: call it on a thread."""

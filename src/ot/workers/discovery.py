@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,7 +78,7 @@ def _look_into(folder: Path) -> FoundFile | Misplaced | None:
     try:
         return _file(file, folder.name, file.stat())
     except FileNotFoundError:
-        return Misplaced(folder, f"it holds no {file.name}") if any(_tools_in(folder)) else None
+        return Misplaced(folder, f"it holds no {file.name}") if any(map(_may_be_tool, folder.iterdir())) else None
     except OSError as error:
         return Misplaced(file, _reason(error))
 
@@ -91,11 +90,9 @@ def _file(file: Path, name: str, status: os.stat_result) -> FoundFile | Misplace
     return FoundFile(file, name, (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino))
 
 
-def _tools_in(folder: Path) -> Iterator[Path]:
-    """Find Python files that somebody may have meant to be an extension."""
-    for path in folder.iterdir():
-        if path.suffix == ".py" and not path.name.startswith("_") and not _is_test(path.name):
-            yield path
+def _may_be_tool(path: Path) -> bool:
+    """True if somebody may have meant this file to be an extension."""
+    return path.suffix == ".py" and not path.name.startswith("_") and not _is_test(path.name)
 
 
 def _is_test(name: str) -> bool:

@@ -10,10 +10,6 @@ from ot.errors import CallError
 from ot.workers.uv import find_uv
 
 
-def _plainly(error: CallError) -> str:
-    return str(error)
-
-
 @dataclass(frozen=True, slots=True)
 class WorkerHost:
     """Passed to the pool by whoever builds it."""
@@ -21,5 +17,5 @@ class WorkerHost:
     project: Path  # the working directory of every worker
     state: Path  # where the server keeps what it makes itself
     environ: Mapping[str, str]  # of which workers get what they need
-    word: Callable[[CallError], str] = _plainly  # the sentence for an error that goes back into an extension
+    word: Callable[[CallError], str] = str  # the sentence for an error that goes back into an extension
     find_uv: Callable[[Mapping[str, str]], Path | None] = find_uv
