@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -76,8 +76,10 @@ def _phrase(place: Place, details: Sequence[ErrorDetails], schema: Schema) -> st
     if kinds == {"extra_forbidden"}:
         return f"{where}: there is no such argument"
     if len(place) == 1 and all(kind.endswith(("_type", "_parsing")) for kind in kinds):
-        return f"{where}: expected {_expected(str(place[0]), schema)}, got {_json_name(details[0]['input'])}"
-    return f"{where}: {' or '.join(_each_once(map(_said, details)))}"
+        field = follow(schema, schema).get("properties", {}).get(str(place[0]), {})
+        sent = type(details[0]["input"])
+        return f"{where}: expected {describe_type(field, schema)}, got {_JSON_NAMES.get(sent, sent.__name__)}"
+    return f"{where}: {' or '.join(dict.fromkeys(map(_said, details)))}"
 
 
 def _said(detail: ErrorDetails) -> str:
@@ -86,15 +88,3 @@ def _said(detail: ErrorDetails) -> str:
         if text.startswith(prefix):
             return text.removeprefix(prefix)
     return f"{text[:1].lower()}{text[1:]}"
-
-
-def _expected(argument: str, schema: Schema) -> str:
-    return describe_type(follow(schema, schema).get("properties", {}).get(argument, {}), schema)
-
-
-def _json_name(value: object) -> str:
-    return _JSON_NAMES.get(type(value), type(value).__name__)
-
-
-def _each_once(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(texts))

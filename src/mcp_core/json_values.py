@@ -36,11 +36,6 @@ def to_json_value(value: object) -> Json:
         return f"<{type(value).__name__}: too deep>"
 
 
-def to_json_text(value: object) -> str:
-    """Write any value as JSON."""
-    return write_json(to_json_value(value))
-
-
 def write_json(plain: Json) -> str:
     """Write what `to_json_value` gave."""
     return json.dumps(plain, ensure_ascii=False, allow_nan=False)

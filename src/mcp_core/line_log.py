@@ -88,15 +88,11 @@ class _LineFormatter(logging.Formatter):
     def _message(self, record: logging.LogRecord) -> str:
         if isinstance(record.msg, LineMessage):
             return record.msg.render(self._redact)
-        text, arguments = str(record.msg), record.args
-        if arguments and self._redact_argument:
-            return f"{record.name} {text % self._redacted(arguments, self._redact_argument)}"
-        return f"{record.name} {record.getMessage()}"
-
-    def _redacted(
-        self, arguments: tuple[object, ...] | Mapping[str, object], redact: Callable[[object], object]
-    ) -> object:
-        return redact(arguments) if isinstance(arguments, Mapping) else tuple(map(redact, arguments))
+        arguments, redact = record.args, self._redact_argument
+        if not arguments or redact is None:
+            return f"{record.name} {record.getMessage()}"
+        redacted = redact(arguments) if isinstance(arguments, Mapping) else tuple(map(redact, arguments))
+        return f"{record.name} {str(record.msg) % redacted}"
 
     def _time(self, created: float) -> str:
         second = int(created)

@@ -123,13 +123,12 @@ class RegisteredTool:
         raise _AnsweredError(self._library.build_reply(reply))
 
     def _finish(self, result: object, *, success_level: int) -> object:
-        if not isinstance(result, Result):
-            tool_log.log(success_level, "Tool %s completed successfully", self._name)
-            return result
-        if result.success:
-            tool_log.log(success_level, "Tool %s completed successfully", self._name)
-        else:
+        if isinstance(result, Result) and not result.success:
             self._log_failure(logging.INFO, result.error or "")
+        else:
+            tool_log.log(success_level, "Tool %s completed successfully", self._name)
+        if not isinstance(result, Result):
+            return result
         return result.to_json_str() if self._library is None else self._library.build_reply(result.to_mcp())
 
     @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from mcp_core.json_pointers import resolve
 from mcp_core.json_types import Json, Schema
@@ -52,9 +52,9 @@ def describe_type(schema: Schema, root: Schema, *, inside: tuple[str, ...] = ())
         case {"enum": list(values)}:
             return " | ".join(map(write_literal, values))
         case {"anyOf": list(choices)} | {"oneOf": list(choices)}:
-            return " | ".join(_each_once(_describe_part(choice, root, inside) for choice in choices))
+            return " | ".join(dict.fromkeys(_describe_part(choice, root, inside) for choice in choices))
         case {"allOf": list(parts)}:
-            return " & ".join(_each_once(_describe_part(part, root, inside) for part in parts))
+            return " & ".join(dict.fromkeys(_describe_part(part, root, inside) for part in parts))
         case {"type": "array"}:
             return _describe_array(schema, root, inside)
         case {"type": "object"}:
@@ -124,9 +124,7 @@ def _describe_array(schema: Schema, root: Schema, inside: tuple[str, ...]) -> st
     if places := schema.get("prefixItems"):
         return f"array [{', '.join(_describe_part(place, root, inside) for place in places)}]"
     items = schema.get("items")
-    if not items:
-        return "array"
-    return f"array of {_describe_item(items, root, inside)}"
+    return f"array of {_describe_item(items, root, inside)}" if items else "array"
 
 
 def _describe_part(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str:
@@ -139,7 +137,3 @@ def _describe_item(schema: Schema, root: Schema, inside: tuple[str, ...]) -> str
     text = _describe_part(schema, root, inside)
     choices = {"anyOf", "oneOf", "enum"} & follow(root, schema).keys()
     return f"({text})" if choices and " | " in text else text
-
-
-def _each_once(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(texts))

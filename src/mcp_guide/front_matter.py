@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_core.json_types import Json
 from mcp_guide.errors import YamlError
 from mcp_guide.plain_yaml import one_line, read_mapping
 
@@ -36,22 +34,19 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
         found = read_mapping(block["yaml"])
     except YamlError as error:
         raise YamlError(error.reason, line=error.line and error.line + 1, where="its front matter") from None
-    return _pick(found), text[block.end() :]
+    front = FrontMatter(
+        title=one_line(found.get("title")),
+        description=one_line(found.get("description")),
+        tags=_read_tags(found.get("tags")),
+        template=str(found.get("template")).lower() in _YES,
+    )
+    return front, text[block.end() :]
 
 
 def find_body(text: str) -> str:
     """Return what follows the front matter, whatever that holds."""
     block = _BLOCK.match(text)
     return text if block is None else text[block.end() :]
-
-
-def _pick(found: Mapping[str, Json]) -> FrontMatter:
-    return FrontMatter(
-        title=one_line(found.get("title")),
-        description=one_line(found.get("description")),
-        tags=_read_tags(found.get("tags")),
-        template=str(found.get("template")).lower() in _YES,
-    )
 
 
 def _read_tags(value: object) -> tuple[str, ...]:

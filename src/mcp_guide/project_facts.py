@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from mcp_core.json_types import Json
@@ -122,20 +123,9 @@ def _read_text(folder: Folder, name: str) -> str:
         return ""
 
 
-def _read_toml(section: str) -> Callable[[str], Mapping[str, Json]]:
-    def read(text: str) -> Mapping[str, Json]:
-        try:
-            found = tomllib.loads(text).get(section)
-        except (tomllib.TOMLDecodeError, RecursionError, ValueError):
-            return {}
-        return found if isinstance(found, dict) else {}
-
-    return read
-
-
-def _read_json(text: str) -> Mapping[str, Json]:
+def _read_table(parse: Callable[[str], Json], text: str) -> Mapping[str, Json]:
     try:
-        found = json.loads(text)
+        found = parse(text)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -147,9 +137,9 @@ def _read_go_module(text: str) -> Mapping[str, Json]:
 
 
 _READERS: Mapping[str, Callable[[str], Mapping[str, Json]]] = {
-    "pyproject.toml": _read_toml("project"),
-    "package.json": _read_json,
-    "Cargo.toml": _read_toml("package"),
-    "composer.json": _read_json,
+    "pyproject.toml": partial(_read_table, lambda text: tomllib.loads(text).get("project")),
+    "package.json": partial(_read_table, json.loads),
+    "Cargo.toml": partial(_read_table, lambda text: tomllib.loads(text).get("package")),
+    "composer.json": partial(_read_table, json.loads),
     "go.mod": _read_go_module,
 }

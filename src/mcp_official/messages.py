@@ -38,7 +38,9 @@ class LineBuffer:
         if end < 0:
             self._searched = len(self._bytes)
             if self._searched > self._limit:
-                self._drop()
+                self._dropped += self._searched
+                self._bytes.clear()
+                self._searched = 0
             return None
         return self._cut(end)
 
@@ -54,11 +56,6 @@ class LineBuffer:
         if size > self._limit:
             raise MalformedLineError(_refuse(INVALID_REQUEST, f"a message of {size} bytes; at most {self._limit}"))
         return line
-
-    def _drop(self) -> None:
-        self._dropped += len(self._bytes)
-        self._bytes.clear()
-        self._searched = 0
 
 
 def parse_message(line: bytes) -> JSONRPCMessage:

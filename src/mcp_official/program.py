@@ -6,20 +6,19 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeVar
 
 from mcp_core.line_log import LEVELS
 from mcp_core.standard_streams import claim_standard_streams
 
+if TYPE_CHECKING:
+    from mcp_official.server import DeclaredToolsServer
+
+State = TypeVar("State")
+
 OK = 0
 USAGE = 2
 LOG_LEVELS = tuple(LEVELS)
-
-
-class StdioServer(Protocol):
-    """A server that can serve one client at two descriptors; `DeclaredToolsServer` is one."""
-
-    async def serve_stdio(self, *, source: int, sink: int) -> int | None: ...
 
 
 def complain(program: str, text: str) -> int:
@@ -28,7 +27,9 @@ def complain(program: str, text: str) -> int:
     return USAGE
 
 
-def serve_program(program: str, open_server: Callable[[], AbstractAsyncContextManager[StdioServer]]) -> int:
+def serve_program(
+    program: str, open_server: Callable[[], AbstractAsyncContextManager[DeclaredToolsServer[State]]]
+) -> int:
     """Serve the client at stdin and stdout until it leaves; returns the exit status.
 
     `open_server` is called when nothing but the protocol can reach stdout any more. It may import what the server

@@ -10,10 +10,9 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
 import anyio
+from anyio.abc import AsyncResource, ObjectReceiveStream
 from mcp.shared.message import SessionMessage
 
 from mcp_official.messages import LineBuffer, MalformedLineError, parse_message
@@ -22,11 +21,7 @@ _CHUNK = 64 * 1024  # a larger buffer costs more to allocate than it saves
 _FINISH_LINE = 1.0  # seconds for the rest of a line whose sender was cancelled
 
 
-def _tell_nobody() -> None:
-    """Do nothing: nobody wants to know."""
-
-
-class _Stream:
+class _Stream(AsyncResource):
     """The common part of both directions: a descriptor that is closed once."""
 
     def __init__(self, descriptor: int) -> None:
@@ -40,21 +35,13 @@ class _Stream:
             self._closed = True
             os.close(self._descriptor)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
 
 class MessageWriter(_Stream):
     """The messages to the client; several tasks may send at once, and no two lines mix."""
 
     def __init__(self, descriptor: int, *, on_first_sent: Callable[[], None] | None = None) -> None:
         super().__init__(descriptor)
-        self._tell_sent = on_first_sent or _tell_nobody
+        self._tell_sent = on_first_sent
         self._lock = anyio.Lock(fast_acquire=True)
         if self._piped:
             # A terminal is shared with other programs, which do not expect it to be non-blocking.
@@ -67,8 +54,9 @@ class MessageWriter(_Stream):
             if self._closed:
                 raise anyio.ClosedResourceError
             await self._write(line)
-        tell_sent, self._tell_sent = self._tell_sent, _tell_nobody
-        tell_sent()
+        if self._tell_sent is not None:
+            tell_sent, self._tell_sent = self._tell_sent, None
+            tell_sent()
 
     async def _write(self, line: bytes) -> None:
         rest = memoryview(line)
@@ -98,7 +86,7 @@ class MessageWriter(_Stream):
             await self.aclose()
 
 
-class MessageReader(_Stream):
+class MessageReader(_Stream, ObjectReceiveStream[SessionMessage]):
     """The messages from the client; a line that is not one is answered through `writer` and goes no further."""
 
     def __init__(self, descriptor: int, writer: MessageWriter) -> None:
@@ -117,15 +105,6 @@ class MessageReader(_Stream):
                 if malformed.answer is not None:
                     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                         await self._writer.send(SessionMessage(malformed.answer))
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
 
     async def _next_line(self) -> bytes:
         while (line := self._lines.take()) is None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 Kind = Literal["websocket", "mqtt"]
 
-_WEBSOCKET = {"ws": 3000, "wss": 443}
-_MQTT = {"mqtt": 1883, "mqtts": 8883}
+_SCHEMES: Mapping[str, tuple[Kind, int]] = {
+    "ws": ("websocket", 3000),
+    "wss": ("websocket", 443),
+    "mqtt": ("mqtt", 1883),
+    "mqtts": ("mqtt", 8883),
+}
 _DEFAULT_PREFIX = "zwave"  # what zwave-js-ui begins its topics with, unless told otherwise
 
 
@@ -56,42 +61,29 @@ def parse_address(text: str) -> Address:
         port = parts.port
     except ValueError:
         raise BadAddressError("it is not an address") from None
-    schemes = {**_WEBSOCKET, **_MQTT}
-    if parts.scheme not in schemes:
-        raise BadAddressError(f"it must begin with {', '.join(f'{scheme}://' for scheme in schemes)}")
+    if parts.scheme not in _SCHEMES:
+        raise BadAddressError(f"it must begin with {', '.join(f'{scheme}://' for scheme in _SCHEMES)}")
     if not parts.hostname:
         raise BadAddressError("it names no host")
-    port = port or schemes[parts.scheme]
-    return _parse_mqtt(parts, port) if parts.scheme in _MQTT else _parse_websocket(parts, port)
-
-
-def _parse_websocket(parts: SplitResult, port: int) -> Address:
-    return Address(
-        "websocket",
-        parts.hostname or "",
-        port,
-        secure=parts.scheme == "wss",
-        path=parts.path or "/",
-        query=parts.query,
+    kind, usual_port = _SCHEMES[parts.scheme]
+    address = Address(
+        kind,
+        parts.hostname,
+        port or usual_port,
+        secure=parts.scheme in ("wss", "mqtts"),
         username=unquote(parts.username or ""),
         password=unquote(parts.password or ""),
     )
+    if kind == "websocket":
+        return replace(address, path=parts.path or "/", query=parts.query)
+    return _complete_mqtt(address, parts)
 
 
-def _parse_mqtt(parts: SplitResult, port: int) -> Address:
+def _complete_mqtt(address: Address, parts: SplitResult) -> Address:
     prefix = unquote(parts.path).strip("/") or _DEFAULT_PREFIX
     query = parse_qs(parts.query, keep_blank_values=True)
     if unknown := sorted(query.keys() - {"gateway"}):
         raise BadAddressError(f"it has {unknown[0]!r} after the question mark, where only gateway= can be")
     if any(character in prefix for character in "+#\0"):
         raise BadAddressError("its prefix holds a wildcard")
-    return Address(
-        "mqtt",
-        parts.hostname or "",
-        port,
-        secure=parts.scheme == "mqtts",
-        username=unquote(parts.username or ""),
-        password=unquote(parts.password or ""),
-        prefix=prefix,
-        gateway=query.get("gateway", [""])[0].removeprefix("ZWAVE_GATEWAY-"),
-    )
+    return replace(address, prefix=prefix, gateway=query.get("gateway", [""])[0].removeprefix("ZWAVE_GATEWAY-"))

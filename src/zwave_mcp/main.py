@@ -27,7 +27,8 @@ _LONGEST_CONFIRM = 60.0
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Serve until the client leaves; returns the exit status: 0, or 2 for usage."""
-    _configure_environment()
+    # The tools keep their short names, unless whoever starts it has chosen a prefix: zwave.switch reads well.
+    os.environ.setdefault("MCP_TOOL_PREFIX", "")
     options = _build_parser().parse_args(argv)
     try:
         address = parse_address(options.url)
@@ -40,11 +41,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             PROGRAM, f"the seconds to wait for a confirmation must be above 0 and at most {_LONGEST_CONFIRM:g}"
         )
     return serve_program(PROGRAM, lambda: _open_server(address, options.log_level, options.confirm_seconds))
-
-
-def _configure_environment() -> None:
-    """Leave the tools their short names, unless whoever starts it has chosen a prefix: zwave.switch reads well."""
-    os.environ.setdefault("MCP_TOOL_PREFIX", "")
 
 
 def _build_parser() -> argparse.ArgumentParser:

@@ -41,6 +41,11 @@ def fold(name: str) -> str:
     return _SEPARATORS.sub(" ", unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", once).casefold())).strip()
 
 
+def words_of(node: Node) -> set[str]:
+    """Return the words in a device's place and name."""
+    return set(f"{fold(node.location)} {fold(node.title)}".split())
+
+
 def _describe(node: Node) -> Candidate:
     return Candidate(node.id, node.title, node.location, list_abilities(node))
 
@@ -57,4 +62,4 @@ def _find_by_number(form: str, devices: Sequence[Node]) -> list[Node]:
 
 def _find_by_words(form: str, devices: Sequence[Node]) -> list[Node]:
     words = set(form.split())
-    return [node for node in devices if words and words <= set(f"{fold(node.location)} {fold(node.title)}".split())]
+    return [node for node in devices if words and words <= words_of(node)]

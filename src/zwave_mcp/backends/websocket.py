@@ -90,9 +90,10 @@ class WebSocketBackend:
 
     async def _connect_once(self) -> None:
         """Stay connected until the connection ends; raises LinkError."""
+        query = f"?{self._address.query}" if self._address.query else ""
         try:
             async with connect(
-                self._uri(),
+                f"{self._address.shown}{query}",
                 additional_headers=_authorization(self._address),
                 open_timeout=OPEN_WITHIN,
                 close_timeout=CLOSE_WITHIN,
@@ -106,12 +107,6 @@ class WebSocketBackend:
                         await socket.close()
         except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed) as error:
             raise LinkError(_word_link_error(error)) from error
-
-    def _uri(self) -> str:
-        address = self._address
-        query = f"?{address.query}" if address.query else ""
-        host = f"[{address.host}]" if ":" in address.host else address.host
-        return f"{'wss' if address.secure else 'ws'}://{host}:{address.port}{address.path}{query}"
 
     async def _serve(self, socket: ClientConnection) -> None:
         """Agree on a version, take over what the server knows, then follow what happens; raises LinkError."""

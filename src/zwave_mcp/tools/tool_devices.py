@@ -16,7 +16,7 @@ from zwave_mcp.commands import check_reachable
 from zwave_mcp.device_lines import DeviceLine, ValueLine, describe_device, describe_value
 from zwave_mcp.health import Health, describe_health, write_time
 from zwave_mcp.house import House
-from zwave_mcp.names import fold
+from zwave_mcp.names import fold, words_of
 from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import Value
 
@@ -92,8 +92,7 @@ async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[DeviceL
     found = [
         describe_device(node)
         for node in house.network.devices()
-        if words <= set(f"{fold(node.location)} {fold(node.title)}".split())
-        and (not ability or ability in list_abilities(node))
+        if words <= words_of(node) and (not ability or ability in list_abilities(node))
     ]
     if not found:
         return Result.ok(found, instruction="Nothing fits. Call it without arguments to see all devices.")

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_core.json_values import MAX_ITERATED, to_json_text, to_json_value
+from mcp_core.json_values import MAX_ITERATED, to_json_value, write_json
 from tests.properties import unhurried
 from tests.unit.mcp_core.values import Account, Box, Colour, Hostile, Mute, Pair, Size, Stamped, anything, json_values
 
@@ -72,7 +72,7 @@ from tests.unit.mcp_core.values import Account, Box, Colour, Hostile, Mute, Pair
     ids=lambda value: type(value).__name__,
 )
 def test_each_kind_of_value_has_its_form(value: Any, plain: Any) -> None:
-    assert json.loads(to_json_text(value)) == plain
+    assert json.loads(write_json(to_json_value(value))) == plain
 
 
 class BrokenDict(dict[str, int]):
@@ -123,7 +123,7 @@ def test_a_circle_is_cut_where_it_closes() -> None:
     account.other = account
 
     assert to_json_value(circle) == [1, {"again": "<list: circular>"}]
-    assert json.loads(to_json_text(account))["owner"] == "Ann"
+    assert json.loads(write_json(to_json_value(account)))["owner"] == "Ann"
 
 
 def test_the_same_part_twice_is_no_circle() -> None:
@@ -137,7 +137,7 @@ def test_nesting_stays_within_what_parsers_read() -> None:
     for _ in range(100_000):
         deep = [deep]
 
-    text = to_json_text(deep)
+    text = write_json(to_json_value(deep))
 
     json.loads(text)
     assert "<list: too deep>" in text
@@ -158,19 +158,19 @@ def test_shared_parts_that_multiply_end() -> None:
     for _ in range(30):
         many = [many] * 10
 
-    assert "<too much>" in to_json_text(many)
+    assert "<too much>" in write_json(to_json_value(many))
 
 
 @given(json_values)
 @unhurried
 def test_json_comes_back_as_it_went(value: Any) -> None:
-    assert json.loads(to_json_text(value)) == value
+    assert json.loads(write_json(to_json_value(value))) == value
 
 
 @given(anything)
 @unhurried
 def test_any_value_becomes_valid_json_in_utf8(value: Any) -> None:
-    text = to_json_text(value)
+    text = write_json(to_json_value(value))
 
     json.loads(text.encode(), parse_constant=pytest.fail)
 
