@@ -12,7 +12,7 @@ from pydantic_core import core_schema
 
 from mcp_core.json_types import JsonObject
 from mcp_core.result import Result
-from mcp_core.tool_arguments import ToolArguments, ToolForm, ToolFunction
+from mcp_core.tool_arguments import ToolForm, ToolFunction
 
 _SHOWN = ("title", "description", "examples", "deprecated", "json_schema_extra")
 
@@ -28,8 +28,10 @@ def present(wrapper: ToolFunction, function: ToolFunction, form: ToolForm, conte
 
     Its parameters show the JSON Schema of the model's fields, and take any value or none: a library that checked them
     would word mistakes in its own way. The return type is shown unless it is a Result, which has no schema.
+    Raises TypeError for a field whose name cannot be a parameter's.
     """
-    parameters = build_parameters(form.model)
+    properties = form.model.model_json_schema().get("properties", {})
+    parameters = [_build_parameter(name, field, properties) for name, field in form.model.model_fields.items()]
     if context is not None:
         parameters.append(context.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty))
     annotations = {parameter.name: parameter.annotation for parameter in parameters}
@@ -42,12 +44,6 @@ def present(wrapper: ToolFunction, function: ToolFunction, form: ToolForm, conte
     wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
     wrapper.__annotations__ = annotations
     wrapper.__dict__["__signature__"] = inspect.Signature(parameters, return_annotation=returns)
-
-
-def build_parameters(model: type[ToolArguments]) -> list[inspect.Parameter]:
-    """Build one keyword parameter for each field; raises TypeError for a name that cannot be one."""
-    properties = model.model_json_schema().get("properties", {})
-    return [_build_parameter(name, field, properties) for name, field in model.model_fields.items()]
 
 
 def _build_parameter(name: str, field: FieldInfo, properties: JsonObject) -> inspect.Parameter:

@@ -59,7 +59,8 @@ class ToolArguments(BaseModel):
     def get_declared_tools(*, package: str | None = None) -> dict[str, ToolFunction]:
         """Take the tools declared since the last call, by name; with `package`, only those of its modules."""
         with ToolArguments._lock:
-            taken = {key: tool for key, tool in ToolArguments._declared.items() if _belongs(key[0], package)}
+            declared = ToolArguments._declared.items()
+            taken = {key: tool for key, tool in declared if package is None or f"{key[0]}.".startswith(f"{package}.")}
             for key in taken:
                 del ToolArguments._declared[key]
         return _by_name(taken)
@@ -139,10 +140,6 @@ def find_form(function: ToolFunction) -> ToolForm:
         context = context.replace(annotation=hints[context.name])
     terms: Terms | None = function.__dict__.get("__tool_terms__")
     return ToolForm(terms.model if terms else model, context, terms)
-
-
-def _belongs(module: str, package: str | None) -> bool:
-    return package is None or f"{module}.".startswith(f"{package}.")
 
 
 def _by_name(tools: Mapping[tuple[str, str], ToolFunction]) -> dict[str, ToolFunction]:

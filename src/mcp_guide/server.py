@@ -34,10 +34,6 @@ class GuideServer(DeclaredToolsServer[Guide]):
             offers=["resources"],
         )
         self._guide = guide
-        self._register_resources()
-
-    def _register_resources(self) -> None:
-        guide = self._guide
 
         @self.resource(
             resources.ADDRESS, name="document", description="A document of the guide", mime_type=resources.MARKDOWN

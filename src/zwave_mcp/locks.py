@@ -16,8 +16,7 @@ def build_lock(node: Node, *, locked: bool, endpoint: int | None) -> Command:
     """Lock or unlock; what counts is the mode that the lock itself reports."""
     target = find_control(node, "locked and unlocked", _LOCKED, endpoint=endpoint)
     wanted = SECURED if locked else _UNSECURED
-    return Command(target, wanted, target.id.sibling("currentMode"), lambda value: _is_mode(value) and value == wanted)
-
-
-def _is_mode(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    # A bool is no mode, though Python takes False for 0.
+    return Command(
+        target, wanted, target.id.sibling("currentMode"), lambda value: type(value) is int and value == wanted
+    )

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Protocol
 
-from mcp_core.json_types import Json
+from mcp_core.json_types import Json, JsonObject
 from zwave_mcp.values import ValueId
 
 ANSWER_WITHIN = 20.0  # seconds: a driver tries a silent device several times before it gives up
@@ -83,6 +83,12 @@ def read_duration(duration: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 10_000:
         return 0.0
     return float(value) * (60 if unit == "minutes" else 1)
+
+
+def write_value_id(value_id: ValueId) -> JsonObject:
+    """Write which value of a node is meant, as the driver reads it."""
+    value = {"commandClass": value_id.command_class, "endpoint": value_id.endpoint, "property": value_id.property}
+    return value if value_id.key is None else {**value, "propertyKey": value_id.key}
 
 
 def write_duration(seconds: float) -> str:

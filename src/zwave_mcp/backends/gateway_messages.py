@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from mcp_core.json_types import Json, JsonObject
-from zwave_mcp.backends.messages import Message, Metadata, NamedValue, read_each
+from zwave_mcp.backends.messages import Message, Metadata, NamedValue, read_each, read_json
 from zwave_mcp.network import Controller
 from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import CommandClass, Value, read_milliseconds, state_key
@@ -148,11 +147,3 @@ def read_flag(payload: bytes) -> bool:
 
 def read_status(word: str | None) -> Status:
     return _STATUSES.get((word or "").lower(), Status.UNKNOWN)
-
-
-def read_json(payload: bytes) -> Json:
-    """Read JSON; raises ValueError."""
-    try:
-        return json.loads(payload)
-    except RecursionError:
-        raise ValueError("it is nested too deep") from None

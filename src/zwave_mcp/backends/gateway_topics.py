@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from zwave_mcp.backends.gateway_messages import GatewayNode, NodeStatus, Report, read_json, read_report, read_status
+from zwave_mcp.backends.gateway_messages import GatewayNode, NodeStatus, Report, read_report, read_status
+from zwave_mcp.backends.messages import read_json
 from zwave_mcp.backends.topics import TopicIndex
 from zwave_mcp.network import LinkState, Network
 from zwave_mcp.values import ValueId, read_milliseconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -50,13 +51,7 @@ class NamedValue(Message):
         return ValueId(node, self.command_class, self.endpoint or 0, self.property, self.property_key)
 
     def build_value(
-        self,
-        node: int,
-        metadata: Metadata,
-        *,
-        states: Mapping[str, str],
-        secret: bool,
-        updated: datetime | None = None,
+        self, node: int, metadata: Metadata, *, states: Mapping[str, str], secret: bool, updated: datetime | None = None
     ) -> Value:
         return Value(
             self.id_in(node),
@@ -73,6 +68,14 @@ class NamedValue(Message):
             maximum=metadata.max,
             states=states,
         )
+
+
+def read_json(text: str | bytes) -> Json:
+    """Read JSON; raises ValueError."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 M = TypeVar("M", bound=Message)

@@ -16,10 +16,10 @@ from aiomqtt import Client, Message, MqttError
 
 from mcp_core.json_types import Json, JsonObject
 from zwave_mcp.address import Address
-from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration
-from zwave_mcp.backends.gateway_messages import DriverInfo, GatewayNode, Reply, read_flag, read_json
+from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration, write_value_id
+from zwave_mcp.backends.gateway_messages import DriverInfo, GatewayNode, Reply, read_flag
 from zwave_mcp.backends.gateway_topics import apply_report
-from zwave_mcp.backends.messages import read_each
+from zwave_mcp.backends.messages import read_each, read_json
 from zwave_mcp.backends.pending import Pending
 from zwave_mcp.backends.reconnecting import keep_connected, word_os_error
 from zwave_mcp.backends.topics import (
@@ -271,13 +271,7 @@ def _keep_newer(node: Node, before: Node | None) -> None:
 
 
 def _address(value_id: ValueId) -> JsonObject:
-    value = {
-        "nodeId": value_id.node,
-        "commandClass": value_id.command_class,
-        "endpoint": value_id.endpoint,
-        "property": value_id.property,
-    }
-    return value if value_id.key is None else {**value, "propertyKey": value_id.key}
+    return {"nodeId": value_id.node, **write_value_id(value_id)}
 
 
 def _word(error: Exception | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from mcp_core.json_types import Json, JsonObject
@@ -105,7 +107,7 @@ class ServerState(Message):
 class Version(Message):
     """The server's greeting."""
 
-    type: str
+    type: Literal["version"]
     driver_version: str = ""
     server_version: str = ""
     min_schema_version: int = 0

@@ -15,7 +15,8 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from mcp_core.json_types import Json, JsonObject
 from zwave_mcp.address import Address
-from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration
+from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration, write_value_id
+from zwave_mcp.backends.messages import read_json
 from zwave_mcp.backends.pending import Pending
 from zwave_mcp.backends.reconnecting import keep_connected, word_os_error
 from zwave_mcp.backends.server_events import apply_event
@@ -186,10 +187,7 @@ async def _exchange(socket: ClientConnection, command: str, **arguments: Json) -
 
 def _parse(text: str | bytes) -> JsonObject:
     """Read a message; raises ValueError."""
-    try:
-        message = json.loads(text)
-    except RecursionError:
-        raise ValueError("it is nested too deep") from None
+    message = read_json(text)
     if not isinstance(message, dict):
         raise ValueError(f"it is not an object: {text[:_SHOWN]!r}")
     return message
@@ -197,12 +195,9 @@ def _parse(text: str | bytes) -> JsonObject:
 
 def _read_version(text: str | bytes) -> Version:
     try:
-        version = Version.model_validate(_parse(text))
+        return Version.model_validate(_parse(text))
     except ValueError as error:
         raise LinkError("what answers there is not zwave-js-server") from error
-    if version.type != "version":
-        raise LinkError("what answers there is not zwave-js-server")
-    return version
 
 
 def _choose_schema(version: Version) -> int:
@@ -228,10 +223,7 @@ def _authorization(address: Address) -> dict[str, str]:
 
 
 def _address(value_id: ValueId) -> JsonObject:
-    value = {"commandClass": value_id.command_class, "endpoint": value_id.endpoint, "property": value_id.property}
-    if value_id.key is not None:
-        value["propertyKey"] = value_id.key
-    return {"nodeId": value_id.node, "valueId": value}
+    return {"nodeId": value_id.node, "valueId": write_value_id(value_id)}
 
 
 def _word_link_error(error: Exception) -> str:
