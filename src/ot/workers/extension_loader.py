@@ -161,7 +161,7 @@ class ExtensionLoader:
         self._registry.register_pack(pack, {tool: self._function_of(extension, tool) for tool in pack.tools})
 
     def _replace_problems(self, problems: list[PackLoadError]) -> None:
-        """Return the packs of extensions; the registry also holds built-in packs."""
+        """Replace what was wrong with extensions; the registry also holds the problems of other packs."""
         for problem in self._problems:
             self._registry.problems.remove(problem)
         for problem in problems:

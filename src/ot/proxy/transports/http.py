@@ -22,17 +22,17 @@ _MAX_EVENT = 256 * 1024 * 1024  # bytes
 class HttpTransport:
     """An HTTP client and its streams, which `async with` gives."""
 
-    ends = False
-    given = 0
-    tail = ""
-    lane = None
+    ends = False  # only the next request notices that the server has ended
+    given = 0  # nobody counts what was sent
+    tail = ""  # nobody sees what the server writes to stderr
+    lane = None  # there is no shorter way for calls
 
     def __init__(self, plan: ConnectionPlan) -> None:
-        self.ended = anyio.Event()
+        self.ended = anyio.Event()  # never set
         self._plan = plan
         self._stack = AsyncExitStack()
         self._refused: int | None = None  # the last status that was an error
-        self.forgotten = False
+        self.forgotten = False  # the server does not know our session any more
 
     async def __aenter__(self) -> TransportStreams:
         url = self._plan.settings.url
@@ -77,7 +77,7 @@ class HttpTransport:
         return "was closed"
 
     def describe_silence(self) -> str:
-        """Say what is known about a server that was not ready in time."""
+        """Say what is known about a server that was not ready in time, to be appended to a sentence."""
         return f"; its last answer had the HTTP status {self._refused}" if self._refused is not None else ""
 
     def describe_failure(self, cause: BaseException, message: str, *, connected: bool) -> str:

@@ -37,17 +37,17 @@ _MOST_LOGGED = 100  # such lines; the rest of them is only counted
 class StdioTransport:
     """A process and its two streams, which `async with` gives."""
 
-    ends = True
-    forgotten = False
+    ends = True  # which is noticed at once
+    forgotten = False  # there is no session apart from the process
 
     def __init__(self, server: str, command: ServerCommand) -> None:
         self._server = server
         self._command = command
         self._process: GuardedProcess | None = None
         self._status: int | None = None
-        self.ended = anyio.Event()
+        self.ended = anyio.Event()  # by itself
         self.stray = ""  # the last line that was no message
-        self.lane: FastLane | None = None  # once it is started
+        self.lane: FastLane | None = None  # a shorter way for calls, once it is started
 
     async def __aenter__(self) -> tuple[MessageReader, MessageWriter]:
         """Start it; raises OSError."""
@@ -99,7 +99,7 @@ class StdioTransport:
             )  # fmt: skip
 
     def describe_end(self) -> str:
-        """Say how its process ended."""
+        """Say how its process ended, as the rest of a sentence that begins "the server NAME"."""
         status = self._status
         if status is None:
             return "ended"
@@ -110,7 +110,7 @@ class StdioTransport:
         return f"exited with status {os.WEXITSTATUS(status)}"
 
     def describe_silence(self) -> str:
-        """Say what is known about a server that was not ready in time."""
+        """Say what is known about a server that was not ready in time, to be appended to a sentence."""
         return f"; it wrote this, which is not a message: {self.stray!r}" if self.stray else ""
 
     def describe_failure(self, cause: BaseException, message: str, *, connected: bool) -> str:
