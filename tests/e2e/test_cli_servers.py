@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.proxied import program
 
 
 def onetool(
-    folder: Path, *arguments: str, servers: dict[str, Any], browser: str = "true"
+    folder: Path, *arguments: str, servers: dict[str, Any], browser: str = "true", stdin: int = subprocess.DEVNULL
 ) -> subprocess.CompletedProcess[str]:
     """The real command, in a folder that is home and project."""
     (folder / ".onetool").mkdir(exist_ok=True)
@@ -29,7 +30,7 @@ def onetool(
         text=True,
         timeout=120,
         check=False,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
     )
 
 
@@ -70,7 +71,7 @@ def test_accept_shows_what_changed_and_takes_it_only_when_told_to(tmp_path: Path
     accepted = onetool(tmp_path, "accept", "changing", "--yes", servers=servers)
     again = onetool(tmp_path, "accept", "changing", servers=servers)
 
-    assert "note: servers.changing: 2 tools are not as they were accepted" in noted.stdout
+    assert "note: servers.changing: 2 tools have changed since you accepted them" in noted.stdout
     assert asked.returncode == 1
     assert "grow (changed)" in asked.stdout
     assert '-  "description": "Grows. Start 0."' in asked.stdout
@@ -78,6 +79,23 @@ def test_accept_shows_what_changed_and_takes_it_only_when_told_to(tmp_path: Path
     assert "start_1 (new)" in asked.stdout
     assert "Accepted 2 tools" in accepted.stdout
     assert "Nothing has changed" in again.stdout
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("\n", 1), ("\x04", 1)], ids=["yes", "Enter", "Ctrl-D"])
+def test_accept_asks_a_person_and_takes_only_a_yes(tmp_path: Path, answer: str, status: int) -> None:
+    servers = {"changing": program("changing", tmp_path / "counter")}
+    for _ in range(2):
+        onetool(tmp_path, "run", "ot.resources()", servers=servers)
+    controller, terminal = pty.openpty()
+    os.write(controller, answer.encode())
+
+    done = onetool(tmp_path, "accept", "changing", servers=servers, stdin=terminal)
+
+    os.close(controller)
+    os.close(terminal)
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+    assert ("nothing was accepted" in done.stderr) == (status == 1)
 
 
 @pytest.mark.parametrize("command", ["accept", "login"])

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.named_server import add_server_argument, find_server
-from onetool.cli.printing import complain, say
+from onetool.cli.printing import complain, confirm, say
 from onetool.cli.start import load
 from ot.app import proxy_host
 from ot.proxy import Acceptance
@@ -49,4 +49,4 @@ def _ask(count: int) -> bool:
     if not sys.stdin.isatty():
         complain("onetool: there is no terminal to ask at; --yes accepts the changes above")
         return False
-    return input(f"Accept these {count} tools as they are now? [y/N] ").strip().lower() in ("y", "yes")
+    return confirm(f"Accept these {count} tools as they are now?")

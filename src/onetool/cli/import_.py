@@ -9,17 +9,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import complain, say
+from onetool.cli.printing import complain, confirm, say
 from onetool.foreign.clients import CLIENTS, System
 from onetool.foreign.connecting import plan_connection, show_difference
-from onetool.foreign.importing import NEW, Decision, Plan, carry_out, changed_text, make_plan, servers_in
+from onetool.foreign.importing import Decision, Plan, carry_out, changed_text, make_plan, servers_in
 from onetool.foreign.survey import Survey, survey
 from onetool.foreign.text_files import replace_text_file
 from ot.config.paths import CONFIG_FILE, FOLDER, SECRETS_FILE, Places, find_places
-from ot.errors import ConfigError
 from ot.execution.wording import word_error
 
 _WIDTH = 70
@@ -117,12 +115,8 @@ def _write(plan: Plan, *, dry_run: bool) -> None:
         _tell(f"Secrets are in {_near(plan.secrets_file)}: {', '.join(plan.secrets)}")
     for name, reason in plan.wanted.items():
         _tell(f"Set {name} in {_near(plan.secrets_file)} (for {reason})")
-    _tell(f"{_count(plan)} imported. `onetool check` checks them.")
-
-
-def _count(plan: Plan) -> str:
-    number = len([each for each in plan.decisions if each.state == NEW])
-    return "1 server" if number == 1 else f"{number} servers"
+    servers = "1 server" if len(plan.servers) == 1 else f"{len(plan.servers)} servers"
+    _tell(f"{servers} imported. `onetool check` checks them.")
 
 
 def _difference(plan: Plan) -> Iterator[str]:
@@ -133,8 +127,8 @@ def _difference(plan: Plan) -> Iterator[str]:
 
 
 def _connect(options: Namespace, system: System, places: Places) -> int:
-    level: dict[str, Any] = {"project": places.project if options.project or options.connect == "project" else None}
-    connection = plan_connection(options.connect, system, **level, config=options.config)
+    project = places.project if options.project or options.connect == "project" else None
+    connection = plan_connection(options.connect, system, project=project, config=options.config)
     file = connection.original.file
     if not connection.changes:
         _tell(f"OneTool is already in {_near(file)}.")
@@ -144,25 +138,14 @@ def _connect(options: Namespace, system: System, places: Places) -> int:
     if options.dry_run:
         _tell("Nothing was written: this is a dry run.")
         return OK
-    if not options.yes and not _confirmed(file):
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if not options.yes and not (at_terminal and confirm(f"Write this to {_near(file)}?")):
         complain("onetool: nothing was written; --yes writes it")
         return FAILED
     backup = replace_text_file(connection.original, connection.text)
     _tell(f"wrote {_near(file)}" + (f" (backup: {backup.name})" if backup else ""))
     _tell(f"Restart {CLIENTS[options.connect]}, so that it reads the file.")
     return OK
-
-
-def _confirmed(file: Path) -> bool:
-    """Ask at a terminal; anything but a yes is a no."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    sys.stdout.write(f"Write this to {_near(file)}? [y/N] ")
-    sys.stdout.flush()
-    try:
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
-    except UnicodeDecodeError as error:
-        raise ConfigError("the answer could not be read") from error
 
 
 def _tell(text: str) -> None:

@@ -1,10 +1,11 @@
-"""Output of the commands: results on stdout, complaints on stderr. The server itself never uses this."""
+"""Output of the commands, and their questions: results on stdout, complaints on stderr. The server never uses this."""
 
 from __future__ import annotations
 
 import sys
 from typing import TextIO
 
+from ot.errors import ConfigError
 from ot.run.answer import Answer
 
 
@@ -16,6 +17,16 @@ def say(text: str) -> None:
 def complain(text: str) -> None:
     """Write a line to stderr."""
     _write(text, sys.stderr)
+
+
+def confirm(question: str) -> bool:
+    """Ask the person at the terminal; anything but a yes is a no, and so is the end of the input."""
+    sys.stdout.write(f"{question} [y/N] ")
+    sys.stdout.flush()
+    try:
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except UnicodeDecodeError as error:
+        raise ConfigError("the answer could not be read") from error
 
 
 def print_answer(answer: Answer) -> None:
