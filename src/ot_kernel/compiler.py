@@ -11,7 +11,6 @@ from collections.abc import Collection
 from types import CodeType
 from typing import NamedTuple
 
-from ot_kernel.aliases import resolve
 from ot_kernel.indentation import FILENAME, parse
 from ot_kernel.references import Reference, Survey
 from ot_kernel.template_values import insert_values
@@ -20,6 +19,14 @@ from ot_kernel.top_level_return import has_top_level_return, wrap_in_function
 AWAIT = "__await_value__"
 
 _TREE_DEPTH = 20_000  # deeper than any tree that the compiler itself accepts
+
+
+class AliasCycle(Exception):  # noqa: N818 - worded by the server, whose error tree has AliasCycleError
+    """Aliases that lead back to themselves; `names` is the way round."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(*names)
+        self.names = names
 
 
 class Program(NamedTuple):
@@ -61,6 +68,18 @@ def _resolve_used(aliases: dict[str, str], survey: Survey) -> dict[str, str]:
     """Return the aliases that this program may use: not those whose names it defines itself."""
     free = survey.used - survey.bound
     return {name: resolve(name, aliases) for name in aliases if name in free}
+
+
+def resolve(name: str, aliases: dict[str, str]) -> str:
+    """Return the `pack.tool` that an alias finally stands for; raises AliasCycle."""
+    seen = [name]
+    target = aliases[name]
+    while target in aliases:
+        if target in seen:
+            raise AliasCycle([*seen, target])
+        seen.append(target)
+        target = aliases[target]
+    return target
 
 
 class _AwaitAnything(ast.NodeTransformer):

@@ -13,8 +13,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from types import CodeType, FrameType, ModuleType, TracebackType
 
-from ot_kernel.aliases import AliasCycle
-from ot_kernel.compiler import AWAIT, Program, compile_program
+from ot_kernel.compiler import AWAIT, AliasCycle, Program, compile_program
 from ot_kernel.indentation import FILENAME
 from ot_kernel.large_results import ORDINARY, set_apart
 from ot_kernel.pack_proxy import PackProxy, ToolError, build_namespace, know_tool

@@ -52,7 +52,7 @@ class LiveNames:
     async def refresh(self) -> None:
         """Ask the configured tools for the names of devices; one that fails leaves the names as they were."""
         devices: dict[str, None] = {}
-        for source in filter(self._is_there, self._sources):
+        for source in filter(self._executor.registry.has, self._sources):
             try:
                 devices.update(dict.fromkeys(find_names(await self._executor.call(source, {}))))
             except CallError as error:
@@ -60,17 +60,10 @@ class LiveNames:
                 return
         self._devices = tuple(devices)[:MOST_NAMES]
 
-    def _is_there(self, tool: str) -> bool:
-        try:
-            self._executor.registry.get(tool)
-        except CallError:
-            return False
-        return True
-
     def _is_away(self, tool: str) -> bool:
         """True if its server is configured and has not told of its tools yet."""
         server = self._executor.settings.servers.get(tool.partition(".")[0])
-        return server is not None and server.enabled and not self._is_there(tool)
+        return server is not None and server.enabled and not self._executor.registry.has(tool)
 
 
 def find_names(value: object) -> Iterator[str]:

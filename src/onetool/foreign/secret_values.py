@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -144,7 +145,4 @@ def _candidates(name: str, owner: str) -> Iterator[str]:
     if owner and not name.startswith(f"{owner}_"):
         name = f"{owner}_{name}"
         yield name
-    number = 1
-    while True:
-        number += 1
-        yield f"{name}_{number}"
+    yield from (f"{name}_{number}" for number in itertools.count(2))

@@ -12,7 +12,7 @@ from ot.ai.models.model import Model
 from ot.ai.tool_loop import ToolLoop
 from ot.caller import NOBODY, Caller
 from ot.config.models import AiSettings
-from ot.config.providers import Provider, find_providers
+from ot.config.providers import find_providers
 from ot.config.secrets import Secrets
 from ot.errors import ConfigError
 from ot.execution.tool_executor import ToolExecutor
@@ -53,13 +53,9 @@ def build_model(settings: AiSettings, name: str, *, api_key: str = "", chosen_by
 
     model = LazyModel(provider, own.model, build)
     if provider.needs_key and not api_key:
-        raise _missing_key(provider, chosen_by)
+        fix = f"put it in secrets.yaml or in the environment, or choose another provider ({chosen_by})"
+        raise ConfigError("is not set", key=provider.secret, fix=fix)
     return model
-
-
-def _missing_key(provider: Provider, chosen_by: str) -> ConfigError:
-    fix = f"put it in secrets.yaml or in the environment, or choose another provider ({chosen_by})"
-    return ConfigError("is not set", key=provider.secret, fix=fix)
 
 
 def _build_spare(settings: AiSettings, keys: Mapping[str, str]) -> Model | None:

@@ -70,7 +70,7 @@ def strip_fences(command: str) -> str:
     if "```" in command or "~~~" in command:
         fences = list(itertools.islice(_find_fences(command), _MOST_FENCES + 1))
         code = _join(command, fences)
-        if len(fences) <= _MOST_FENCES and (code.strip() or (fences and _is_only_fence(command))):
+        if len(fences) <= _MOST_FENCES and (code.strip() or (fences and command.lstrip().startswith(("```", "~~~")))):
             return code
     return _strip_inline(command)
 
@@ -183,10 +183,6 @@ def _join(command: str, fences: list[_Fence]) -> str:
         parts.append(fence.code)
         line, position = fence.code.count("\n"), fence.start
     return "".join(parts)
-
-
-def _is_only_fence(command: str) -> bool:
-    return command.lstrip().startswith(("```", "~~~"))
 
 
 def _strip_inline(command: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ot_kernel.aliases import AliasCycle, resolve
+from ot_kernel.compiler import AliasCycle, resolve
 
 
 def test_an_alias_leads_to_its_tool_through_any_number_of_others() -> None:

@@ -6,8 +6,7 @@ import textwrap
 
 import pytest
 
-from ot_kernel.aliases import AliasCycle
-from ot_kernel.compiler import compile_program
+from ot_kernel.compiler import AliasCycle, compile_program
 from tests.unit.ot_kernel.program import failure_of, reply_to, value_of
 
 

@@ -13,9 +13,10 @@ PER = 1_000_000  # tokens
 
 def cost_of(spent: Spent, model: str, prices: Mapping[str, PriceSettings]) -> float | None:
     """Return the cost in US dollars; None if any of it has no price."""
-    price = find_price(model, prices)
-    if price is None:
+    fitting = [pattern for pattern in prices if fnmatchcase(model, pattern)]
+    if not fitting:
         return None
+    price = prices[max(fitting, key=len)]  # the most specific pattern counts
     parts = [
         (spent.input_tokens, price.input),
         (spent.output_tokens, price.output),
@@ -28,9 +29,3 @@ def cost_of(spent: Spent, model: str, prices: Mapping[str, PriceSettings]) -> fl
             return None
         total += tokens * (dollars or 0.0) / PER
     return total
-
-
-def find_price(model: str, prices: Mapping[str, PriceSettings]) -> PriceSettings | None:
-    """Return the price under the longest pattern that matches the model's name: the most specific one."""
-    fitting = [pattern for pattern in prices if fnmatchcase(model, pattern)]
-    return prices[max(fitting, key=len)] if fitting else None
