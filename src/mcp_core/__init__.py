@@ -14,7 +14,7 @@ from mcp_core.lazy_names import lazy_names
 if TYPE_CHECKING:
     from mcp_core.argument_problems import ArgumentProblemsError
     from mcp_core.consent import requires_consent
-    from mcp_core.failure_report import Report, quote_name
+    from mcp_core.failure_report import Report, answer_in_words, quote_name
     from mcp_core.known_secrets import KnownSecrets
     from mcp_core.line_log import TRACE
     from mcp_core.redaction import Redactor
@@ -28,7 +28,7 @@ else:  # Some need pydantic, which a process that wants only a small module of t
         {
             "argument_problems": ["ArgumentProblemsError"],
             "consent": ["requires_consent"],
-            "failure_report": ["Report", "quote_name"],
+            "failure_report": ["Report", "answer_in_words", "quote_name"],
             "known_secrets": ["KnownSecrets"],
             "line_log": ["TRACE"],
             "redaction": ["Redactor"],
@@ -52,6 +52,7 @@ __all__ = [
     "ToolArguments",
     "ToolReply",
     "Unanswered",
+    "answer_in_words",
     "quote_name",
     "requires_consent",
 ]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import wraps
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from mcp_core.result import Result
 
+P = ParamSpec("P")
 T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
+Work: TypeAlias = Callable[P, Awaitable[Result[T]]]
 
 _SHOWN = 100  # characters of a name
 
@@ -24,6 +29,24 @@ class Report:
     def to_result(self) -> Result[T]:
         """Return it as the failure of a tool."""
         return Result.failure(self.text, self.kind, instruction=self.instruction)
+
+
+def answer_in_words(
+    errors: type[E] | tuple[type[E], ...], word: Callable[[E], Report]
+) -> Callable[[Work[P, T]], Work[P, T]]:
+    """Build a decorator for the tools of a server: what they raise of these errors becomes a failure in words."""
+
+    def decorate(work: Work[P, T]) -> Work[P, T]:
+        @wraps(work)
+        async def answer(*args: P.args, **kwargs: P.kwargs) -> Result[T]:
+            try:
+                return await work(*args, **kwargs)
+            except errors as error:
+                return word(error).to_result()
+
+        return answer
+
+    return decorate
 
 
 def quote_name(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 import anyio.to_thread
 from mcp.server.mcpserver import Context
 
-from mcp_core import Result
+from mcp_core import Result, answer_in_words
 from mcp_guide.errors import GuideError
 from mcp_guide.guide import Guide
 from mcp_guide.reporting import word_error
@@ -17,23 +17,12 @@ from mcp_guide.reporting import word_error
 T = TypeVar("T")
 P = ParamSpec("P")
 
+answered = answer_in_words((GuideError, OSError), word_error)
+
 
 def guide_of(ctx: Context[Guide]) -> Guide:
     """Return the guide of the server that a tool is called in."""
     return ctx.request_context.lifespan_context
-
-
-def answered(work: Callable[P, Awaitable[Result[T]]]) -> Callable[P, Awaitable[Result[T]]]:
-    """Let work answer an error of the guide or of the disk as a failure in words."""
-
-    @wraps(work)
-    async def answer(*args: P.args, **kwargs: P.kwargs) -> Result[T]:
-        try:
-            return await work(*args, **kwargs)
-        except (GuideError, OSError) as error:
-            return word_error(error).to_result()
-
-    return answer
 
 
 def on_disk(work: Callable[P, Result[T]]) -> Callable[P, Awaitable[Result[T]]]:

@@ -6,7 +6,6 @@ from mcp_core import Report, quote_name
 from mcp_guide.errors import (
     BadNameError,
     ExistsError,
-    GuideError,
     NotEmptyError,
     NotFoundError,
     TemplateFailedError,
@@ -18,7 +17,7 @@ from mcp_guide.errors import (
 _LISTS = {"category": "list_categories", "document": "list_documents", "collection": "list_collections"}
 
 
-def word_error(error: GuideError | OSError) -> Report:
+def word_error(error: Exception) -> Report:
     """Word an error of a guide, or of the disk."""
     match error:
         case NotFoundError():
