@@ -46,9 +46,9 @@ class Abused:
         return Told(text, bool(result.is_error))
 
     async def is_well(self) -> bool:
-        """It answers a ping and the next run gives the right answer."""
+        """It answers a request and the next run gives the right answer."""
         with anyio.fail_after(30):
-            await self.client.send_ping()
+            await self.client.list_tools()
         return await self.run("6 * 7") == Told("42", is_error=False)
 
 
