@@ -9,8 +9,8 @@ CONFORMANCE := tests/conformance/node_modules/.ready
 REFERENCE := tests/reference_servers/.venv/.ready
 MODELS := tests/models/.venv/.ready
 ZWAVE := tests/zwave/node_modules/.ready
-# Two processes: the tests start servers and kernels of their own.
-WORKERS ?= 2
+# One more than the two cores that this should run on: tests wait for servers and kernels of their own.
+WORKERS ?= 3
 
 # Folders or files, where not everything should run: make coverage TESTS=tests/unit/run
 TESTS ?=
