@@ -42,14 +42,14 @@ NO_SUCH_RUN = "Invalid or expired requestState: no run waits for this answer. Ca
 
 
 class RunArguments(ToolArguments):
-    """What `run` takes."""
+    """The arguments of `run`."""
 
     command: str = Field(description="Python code")
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the server gives its tools."""
+    """The parts that the server hands to its tools."""
 
     app: LateApp
     suspended: SuspendedRuns
@@ -101,7 +101,7 @@ def _name_client(ctx: Context[Service]) -> str:
 async def _resume(
     service: Service, ctx: Context[Service], progress: ProgressReport
 ) -> CallToolResult | InputRequiredResult:
-    """Go on with the run that asked; one that is not there any more is not begun anew, for it may have had effects."""
+    """Go on with the run that asked; one that is gone is not started again, since it may have had effects."""
     try:
         words = ctx.input_responses or {}
         return _render(await service.suspended.resume(ctx.request_state or "", words, progress=progress))

@@ -26,7 +26,7 @@ class Message(BaseModel):
 
 
 class Metadata(Message):
-    """What may be done with a value, and how it is to be read."""
+    """Describes what can be done with a value, and how to read it."""
 
     readable: bool = True
     writeable: bool = False
