@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Dialog, Page, ViewportSize, sync_playwright
 
 from ot.stats.figures import ClientFigures, ModelFigures, Moment, Offered, Savings, Summary, TimeSaved, ToolFigures
 from ot.stats.report import render_report
 from tests.availability import require_program
+
+pytestmark = pytest.mark.xdist_group("browser")
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'</script><script>alert(2)</script>&amp;"
 EMPTY = Summary(
@@ -56,17 +58,18 @@ FULL = replace(
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def tab() -> Iterator[Seen]:
+    """One tab for all tests: a new one costs a process, and none of the reports leaves anything behind."""
     chromium = require_program("chromium")
     switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=switches)
-        yield started
+        yield Seen(started.new_page())
         started.close()
 
 
 class Seen:
-    """A page that is open, and everything that it said or asked for."""
+    """The one page of the browser, and everything that it said or asked for since the last report was opened."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -81,35 +84,42 @@ class Seen:
         self.complaints.append(dialog.message)
         dialog.dismiss()
 
+    def open(self, file: Path, html: str, *, width: int = 1200, dark: bool = False) -> None:
+        """Open a report as if nothing had been open before."""
+        file.write_text(html)
+        viewport: ViewportSize = {"width": width, "height": 900}
+        if self.page.viewport_size != viewport:
+            self.page.set_viewport_size(viewport)
+        self.page.emulate_media(color_scheme="dark" if dark else "light")
+        self.complaints.clear()
+        self.requests.clear()
+        self.page.goto(file.as_uri())
+
     def names(self) -> list[str]:
         """The first column of the table, as it is shown."""
-        return [name.inner_text() for name in self.page.locator("#table tbody th").all() if name.is_visible()]
+        return self.page.locator("#table tbody th:visible").all_inner_texts()
 
     def colour(self, selector: str, property_name: str) -> tuple[int, ...]:
         value = self.page.locator(selector).first.evaluate(f"node => getComputedStyle(node)['{property_name}']")
         return tuple(int(part) for part in re.findall(r"\d+", value)[:3])
 
 
-def open_page(browser: Browser, folder: Path, summary: Summary, *, width: int = 1200, dark: bool = False) -> Seen:
-    file = folder / "report.html"
-    file.write_text(render_report(summary))
-    viewport: ViewportSize = {"width": width, "height": 900}
-    seen = Seen(browser.new_page(viewport=viewport, color_scheme="dark" if dark else "light"))
-    seen.page.goto(file.as_uri())
-    return seen
+def open_page(tab: Seen, folder: Path, summary: Summary, *, width: int = 1200, dark: bool = False) -> Seen:
+    tab.open(folder / "report.html", render_report(summary), width=width, dark=dark)
+    return tab
 
 
 @pytest.mark.parametrize("summary", [FULL, EMPTY], ids=["full", "empty"])
-def test_it_asks_for_nothing_and_complains_about_nothing(browser: Browser, tmp_path: Path, summary: Summary) -> None:
-    seen = open_page(browser, tmp_path, summary)
+def test_it_asks_for_nothing_and_complains_about_nothing(tab: Seen, tmp_path: Path, summary: Summary) -> None:
+    seen = open_page(tab, tmp_path, summary)
     seen.page.wait_for_load_state("networkidle")
 
     assert seen.requests == [(tmp_path / "report.html").as_uri()]
     assert seen.complaints == []
 
 
-def test_what_came_from_outside_is_shown_and_never_run(browser: Browser, tmp_path: Path) -> None:
-    seen = open_page(browser, tmp_path, FULL)
+def test_what_came_from_outside_is_shown_and_never_run(tab: Seen, tmp_path: Path) -> None:
+    seen = open_page(tab, tmp_path, FULL)
 
     assert HOSTILE in seen.names()
     assert seen.page.locator("img").count() == 0
@@ -117,27 +127,24 @@ def test_what_came_from_outside_is_shown_and_never_run(browser: Browser, tmp_pat
     assert seen.complaints == []
 
 
-def test_even_a_script_that_got_in_would_not_run(browser: Browser, tmp_path: Path) -> None:
-    file = tmp_path / "report.html"
-    page = render_report(FULL).replace("</body>", "<script>document.title = 'taken'</script></body>")
-    file.write_text(page)
-    seen = Seen(browser.new_page())
+def test_even_a_script_that_got_in_would_not_run(tab: Seen, tmp_path: Path) -> None:
+    html = render_report(FULL).replace("</body>", "<script>document.title = 'taken'</script></body>")
 
-    seen.page.goto(file.as_uri())
+    tab.open(tmp_path / "report.html", html)
 
-    assert "taken" not in seen.page.title()
-    assert "Content Security Policy" in seen.complaints[0]
+    assert "taken" not in tab.page.title()
+    assert "Content Security Policy" in tab.complaints[0]
 
 
-def test_the_figures_stand_on_the_page(browser: Browser, tmp_path: Path) -> None:
-    text = open_page(browser, tmp_path, FULL).page.locator("body").inner_text()
+def test_the_figures_stand_on_the_page(tab: Seen, tmp_path: Path) -> None:
+    text = open_page(tab, tmp_path, FULL).page.locator("body").inner_text()
 
     for words in ("350", "96.3 %", "87.8k tokens", "claude-code", "ToolTimeoutError", "21k tokens", "3.19 min"):
         assert words in text
 
 
-def test_a_column_sorts_by_mouse_and_by_keyboard(browser: Browser, tmp_path: Path) -> None:
-    seen = open_page(browser, tmp_path, FULL)
+def test_a_column_sorts_by_mouse_and_by_keyboard(tab: Seen, tmp_path: Path) -> None:
+    seen = open_page(tab, tmp_path, FULL)
     calls = seen.page.get_by_role("columnheader", name="Calls")
     slowest = seen.page.get_by_role("columnheader", name="Slowest")
     start = seen.names()
@@ -158,8 +165,8 @@ def test_a_column_sorts_by_mouse_and_by_keyboard(browser: Browser, tmp_path: Pat
     assert seen.page.get_by_role("status").inner_text() == "Sorted by Tool, ascending"
 
 
-def test_a_tool_is_found_by_part_of_its_name(browser: Browser, tmp_path: Path) -> None:
-    seen = open_page(browser, tmp_path, FULL)
+def test_a_tool_is_found_by_part_of_its_name(tab: Seen, tmp_path: Path) -> None:
+    seen = open_page(tab, tmp_path, FULL)
 
     seen.page.get_by_role("searchbox").fill("DEMO")
 
@@ -169,14 +176,14 @@ def test_a_tool_is_found_by_part_of_its_name(browser: Browser, tmp_path: Path) -
 
 @pytest.mark.parametrize("summary", [FULL, EMPTY], ids=["full", "empty"])
 @pytest.mark.parametrize("width", [320, 390, 768])
-def test_nothing_is_cut_off_on_a_phone(browser: Browser, tmp_path: Path, summary: Summary, width: int) -> None:
-    page = open_page(browser, tmp_path, summary, width=width).page
+def test_nothing_is_cut_off_on_a_phone(tab: Seen, tmp_path: Path, summary: Summary, width: int) -> None:
+    page = open_page(tab, tmp_path, summary, width=width).page
 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_table_itself_can_be_moved_on_a_phone_with_the_keyboard_too(browser: Browser, tmp_path: Path) -> None:
-    page = open_page(browser, tmp_path, FULL, width=390).page
+def test_the_table_itself_can_be_moved_on_a_phone_with_the_keyboard_too(tab: Seen, tmp_path: Path) -> None:
+    page = open_page(tab, tmp_path, FULL, width=390).page
     region = page.get_by_role("region", name="Every tool").last
 
     region.focus()
@@ -185,8 +192,8 @@ def test_the_table_itself_can_be_moved_on_a_phone_with_the_keyboard_too(browser:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_light_and_dark_are_readable(browser: Browser, tmp_path: Path, dark: bool) -> None:  # noqa: FBT001
-    seen = open_page(browser, tmp_path, FULL, dark=dark)
+def test_light_and_dark_are_readable(tab: Seen, tmp_path: Path, dark: bool) -> None:  # noqa: FBT001
+    seen = open_page(tab, tmp_path, FULL, dark=dark)
 
     card = seen.colour(".card", "backgroundColor")
     assert (sum(card) < 3 * 80) is dark
@@ -194,8 +201,8 @@ def test_light_and_dark_are_readable(browser: Browser, tmp_path: Path, dark: boo
         assert contrast(seen.colour(selector, "color"), card) >= 4.5, selector
 
 
-def test_the_charts_have_words_for_those_who_cannot_see_them(browser: Browser, tmp_path: Path) -> None:
-    page = open_page(browser, tmp_path, FULL).page
+def test_the_charts_have_words_for_those_who_cannot_see_them(tab: Seen, tmp_path: Path) -> None:
+    page = open_page(tab, tmp_path, FULL).page
 
     label = page.get_by_role("img").get_attribute("aria-label")
     titles = page.locator("svg.columns g title").all_text_contents()
@@ -205,16 +212,16 @@ def test_the_charts_have_words_for_those_who_cannot_see_them(browser: Browser, t
     assert all(re.fullmatch(r"\w+ \d+ \w+ 20\d\d: \d+ calls?(, \d failed)?", title) for title in titles)
 
 
-def test_a_run_that_cost_more_is_said_so(browser: Browser, tmp_path: Path) -> None:
+def test_a_run_that_cost_more_is_said_so(tab: Seen, tmp_path: Path) -> None:
     dear = replace(FULL, savings=Savings(0, 0, 100, 200, 30, 900))
 
-    text = open_page(browser, tmp_path, dear).page.locator("header").inner_text()
+    text = open_page(tab, tmp_path, dear).page.locator("header").inner_text()
 
     assert "1.03k tokens more" in text
 
 
-def test_where_nothing_was_recorded_there_is_a_hint(browser: Browser, tmp_path: Path) -> None:
-    seen = open_page(browser, tmp_path, EMPTY)
+def test_where_nothing_was_recorded_there_is_a_hint(tab: Seen, tmp_path: Path) -> None:
+    seen = open_page(tab, tmp_path, EMPTY)
 
     assert "Nothing was recorded" in seen.page.locator("main").inner_text()
     assert seen.page.locator("table").count() == 0
