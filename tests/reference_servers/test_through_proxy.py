@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from tests.proxied import Proxied, open_proxied
 from tests.reference_servers.servers import NAMES, reference_server, serve_everything
 
 pytestmark = pytest.mark.anyio
+shared = pytest.mark.xdist_group("reference servers")
 
 Check = Callable[[Any], bool]
 
@@ -47,29 +48,45 @@ def settings_of(name: str, folder: Path) -> dict[str, Any]:
     return {"command": found.command, "args": list(found.args), "env": dict(found.env)}
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which every server has one of its own."""
+    folder = tmp_path_factory.mktemp("servers")
+    for name in NAMES:
+        (folder / name).mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+async def all_of_them(folder: Path) -> AsyncIterator[Proxied]:
+    """Every server, started once and at once for the tests that only ask."""
+    servers = {name: settings_of(name, folder / name) for name in NAMES}
+    async with open_proxied(folder, servers, environ={"PATH": os.environ["PATH"], "HOME": str(folder)}) as proxied:
+        await proxied.servers.probe(90)
+        yield proxied
+
+
 @pytest.fixture
 def pack(request: pytest.FixtureRequest) -> str:
     name: str = request.getfixturevalue("name")
     return {"time": "time_"}.get(name, name)
 
 
+@shared
 @pytest.mark.parametrize("name", NAMES)
-async def test_it_is_a_pack_and_can_be_called(name: str, pack: str, tmp_path: Path) -> None:
-    settings = settings_of(name, tmp_path)
+async def test_it_is_a_pack_and_can_be_called(name: str, pack: str, folder: Path, all_of_them: Proxied) -> None:
+    with anyio.fail_after(90):
+        await all_of_them.servers.catch_up(name)
+        tools = all_of_them.registry.pack(pack).tools
+        calls = calls_of(folder / name)
+        if name in calls:
+            tool, arguments, fits = calls[name]
+            answer = await all_of_them.call(f"{pack}.{tool}", **arguments)
+            assert fits(answer), answer
 
-    async with open_proxied(tmp_path, {name: settings}) as proxied:
-        with anyio.fail_after(90):
-            await proxied.servers.catch_up(name)
-            tools = proxied.registry.pack(pack).tools
-            calls = calls_of(tmp_path)
-            if name in calls:
-                tool, arguments, fits = calls[name]
-                answer = await proxied.call(f"{pack}.{tool}", **arguments)
-                assert fits(answer), answer
-
-        assert tools
-        assert proxied.status(name).state == "connected"
-        assert proxied.registry.problems == []
+    assert tools
+    assert all_of_them.status(name).state == "connected"
+    assert all_of_them.registry.problems == []
 
 
 @pytest.mark.parametrize("transport", ["streamableHttp", "sse"])
@@ -80,10 +97,10 @@ async def test_everything_over_http(transport: str, tmp_path: Path) -> None:
                 await check_everything(proxied)
 
 
-async def test_everything_over_stdio(tmp_path: Path) -> None:
-    async with open_proxied(tmp_path, {"everything": settings_of("everything", tmp_path)}) as proxied:
-        with anyio.fail_after(90):
-            await check_everything(proxied)
+@shared
+async def test_everything_over_stdio(all_of_them: Proxied) -> None:
+    with anyio.fail_after(90):
+        await check_everything(all_of_them)
 
 
 async def check_everything(proxied: Proxied) -> None:
@@ -103,7 +120,7 @@ async def check_everything(proxied: Proxied) -> None:
     assert told
     with pytest.raises(CallError):
         await proxied.call("everything.echo")
-    resources = await list_resources(proxied.servers)
+    resources = await list_resources(proxied.servers, "everything")
     first = next(each for each in resources if "uri" in each)
     assert await read_resource(proxied.servers, first["uri"])
     assert "args-prompt" in {prompt["name"] for prompt in await list_prompts(proxied.servers)}
@@ -111,10 +128,10 @@ async def check_everything(proxied: Proxied) -> None:
     assert "Bern" in filled[0]["content"]
 
 
-async def test_what_a_server_refuses_is_an_error_with_its_words(tmp_path: Path) -> None:
-    async with open_proxied(tmp_path, {"files": settings_of("filesystem", tmp_path)}) as proxied:
-        with pytest.raises(ToolError, match="outside allowed directories"):
-            await proxied.call("files.read_text_file", path="/etc/hostname")
+@shared
+async def test_what_a_server_refuses_is_an_error_with_its_words(all_of_them: Proxied) -> None:
+    with pytest.raises(ToolError, match="outside allowed directories"):
+        await all_of_them.call("filesystem.read_text_file", path="/etc/hostname")
 
 
 async def test_a_server_keeps_the_folder_of_its_arguments_where_the_client_names_none(tmp_path: Path) -> None:
@@ -131,14 +148,8 @@ async def test_a_server_keeps_the_folder_of_its_arguments_where_the_client_names
             await proxied.call("files.read_text_file", path=str(project / "a.txt"))
 
 
-async def test_all_of_them_at_once(tmp_path: Path) -> None:
-    servers = {}
-    for name in NAMES:
-        (tmp_path / name).mkdir()
-        servers[name] = settings_of(name, tmp_path / name)
+@shared
+async def test_all_of_them_at_once(all_of_them: Proxied) -> None:
+    states = {status.name: status.state for status in all_of_them.servers.status()}
 
-    async with open_proxied(tmp_path, servers, environ={"PATH": os.environ["PATH"], "HOME": str(tmp_path)}) as proxied:
-        await proxied.servers.probe(90)
-
-        states = {status.name: status.state for status in proxied.servers.status()}
     assert states == dict.fromkeys(NAMES, "connected")
