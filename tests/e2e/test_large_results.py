@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.raw_server import RawServer, start_raw_server
 
+shared = pytest.mark.xdist_group("large results")  # one server is enough
 TEN_MEGABYTES = {
     "one line": "'x' * 10_000_000",
     "100,000 lines": "'\\n'.join(f'line {n:6} ' + 'y' * 88 for n in range(100_000))",
@@ -25,6 +26,7 @@ def text_of(server: RawServer, request: int) -> str:
     return text
 
 
+@shared
 @pytest.mark.parametrize("name", TEN_MEGABYTES)
 def test_ten_megabytes_come_back_as_a_handle_while_others_are_answered(raw_server: RawServer, name: str) -> None:
     waiting = raw_server.start_run(TEN_MEGABYTES[name])
@@ -58,6 +60,7 @@ def test_a_server_that_is_killed_in_the_middle_loses_no_result_it_has_named(tmp_
     assert sizes == {"300000"}
 
 
+@shared
 def test_a_result_larger_than_a_file_of_a_run_is_shown_by_its_beginning(raw_server: RawServer) -> None:
     text = text_of(raw_server, raw_server.start_run("'x' * 70_000_000"))
 
