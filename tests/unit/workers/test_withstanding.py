@@ -19,11 +19,19 @@ from tests.opened_executor import wait_until
 from tests.worker_pool import open_pool, program, write_extension
 
 pytestmark = pytest.mark.anyio
+shared = pytest.mark.xdist_group("withstanding")
 
 
 @pytest.fixture
 async def pool(tmp_path: Path) -> AsyncIterator[WorkerPool]:
     async with open_pool(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+async def shared_pool(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[WorkerPool]:
+    """One pool for the extensions whose worker may have served another test before."""
+    async with open_pool(tmp_path_factory.mktemp("shared")) as opened:
         yield opened
 
 
@@ -35,25 +43,29 @@ async def attempt(call: Awaitable[Any], outcomes: list[Any]) -> None:
         outcomes.append(error)
 
 
-async def test_what_an_extension_prints_reaches_nobody(pool: WorkerPool) -> None:
+@shared
+async def test_what_an_extension_prints_reaches_nobody(shared_pool: WorkerPool) -> None:
     chatty = program("chatty")
 
     with fail_after(10):
-        answers = [await pool.call(chatty, "shout", {"text": text}) for text in ("one", "two")]
+        answers = [await shared_pool.call(chatty, "shout", {"text": text}) for text in ("one", "two")]
 
     assert answers == ["ONE", "TWO"]
 
 
-async def test_an_extension_that_reads_stdin_finds_nothing_there(pool: WorkerPool) -> None:
+@shared
+async def test_an_extension_that_reads_stdin_finds_nothing_there(shared_pool: WorkerPool) -> None:
     with fail_after(10):
-        assert await pool.call(program("chatty"), "listen", {}) == ""
+        assert await shared_pool.call(program("chatty"), "listen", {}) == ""
 
 
-async def test_ten_megabytes_on_stderr_are_drained(pool: WorkerPool) -> None:
+@shared
+async def test_ten_megabytes_on_stderr_are_drained(shared_pool: WorkerPool) -> None:
     with fail_after(20):
-        assert await pool.call(program("chatty"), "flood", {"size": 10_000_000}) == 10_000_000
+        assert await shared_pool.call(program("chatty"), "flood", {"size": 10_000_000}) == 10_000_000
 
 
+@shared
 @pytest.mark.parametrize(
     ("tool", "arguments", "words"),
     [
@@ -64,74 +76,78 @@ async def test_ten_megabytes_on_stderr_are_drained(pool: WorkerPool) -> None:
     ids=["os._exit", "kill -9", "segmentation fault"],
 )
 async def test_a_worker_that_dies_in_a_call_is_told_and_replaced(
-    pool: WorkerPool, tool: str, arguments: dict[str, Any], words: str
+    shared_pool: WorkerPool, tool: str, arguments: dict[str, Any], words: str
 ) -> None:
     dying = program("dying")
-    first = await pool.call(dying, "pid", {})
+    first = await shared_pool.call(dying, "pid", {})
 
     with fail_after(10), pytest.raises(WorkerCrashedError) as caught:
-        await pool.call(dying, tool, arguments)
+        await shared_pool.call(dying, tool, arguments)
 
     sentence = word_error(caught.value)
     assert words in sentence
     assert f"dying.{tool}" in sentence
     assert "effect is unknown" in sentence
-    assert await pool.call(dying, "pid", {}) != first
+    assert await shared_pool.call(dying, "pid", {}) != first
 
 
-async def test_a_crash_report_has_the_end_of_stderr(pool: WorkerPool) -> None:
+@shared
+async def test_a_crash_report_has_the_end_of_stderr(shared_pool: WorkerPool) -> None:
     with fail_after(10), pytest.raises(WorkerCrashedError) as caught:
-        await pool.call(program("dying"), "leave", {"status": 3})
+        await shared_pool.call(program("dying"), "leave", {"status": 3})
 
     assert "about to leave" in word_error(caught.value)
 
 
-async def test_a_crash_fails_every_call_that_had_begun(pool: WorkerPool, tmp_path: Path) -> None:
+@shared
+async def test_a_crash_fails_every_call_that_had_begun(shared_pool: WorkerPool, tmp_path: Path) -> None:
     dying = program("dying")
     started, outcomes = tmp_path / "started", list[Any]()
 
     with fail_after(10):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(attempt, pool.call(dying, "linger", {"started": str(started)}), outcomes)
+            tasks.start_soon(attempt, shared_pool.call(dying, "linger", {"started": str(started)}), outcomes)
             await wait_until(started.exists)
-            tasks.start_soon(attempt, pool.call(dying, "leave", {"status": 1}), outcomes)
+            tasks.start_soon(attempt, shared_pool.call(dying, "leave", {"status": 1}), outcomes)
 
     assert {type(outcome) for outcome in outcomes} == {WorkerCrashedError}
     assert all("dying.linger, dying.leave" in outcome.reason for outcome in outcomes)
 
 
+@shared
 @pytest.mark.parametrize("tool", ["sleep", "hold", "refuse"])
 async def test_a_cancelled_call_that_hangs_is_ended_with_its_worker(
-    pool: WorkerPool, tmp_path: Path, tool: str
+    shared_pool: WorkerPool, tmp_path: Path, tool: str
 ) -> None:
     hanging = program("hanging")
-    first = await pool.call(hanging, "pid", {})
+    first = await shared_pool.call(hanging, "pid", {})
     started = tmp_path / "started"
 
     with fail_after(10):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(pool.call, hanging, tool, {"started": str(started)})
+            tasks.start_soon(shared_pool.call, hanging, tool, {"started": str(started)})
             await wait_until(started.exists)
             tasks.cancel_scope.cancel()
 
     wait_until_gone({first}, seconds=0.1)
     with fail_after(10):
-        assert await pool.call(hanging, "pid", {}) != first
+        assert await shared_pool.call(hanging, "pid", {}) != first
 
 
-async def test_a_cancelled_async_call_ends_and_its_worker_stays(pool: WorkerPool, tmp_path: Path) -> None:
+@shared
+async def test_a_cancelled_async_call_ends_and_its_worker_stays(shared_pool: WorkerPool, tmp_path: Path) -> None:
     hanging = program("hanging")
-    first = await pool.call(hanging, "pid", {})
+    first = await shared_pool.call(hanging, "pid", {})
     started, ended = tmp_path / "started", tmp_path / "ended"
 
     with fail_after(10):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(pool.call, hanging, "wait", {"started": str(started), "ended": str(ended)})
+            tasks.start_soon(shared_pool.call, hanging, "wait", {"started": str(started), "ended": str(ended)})
             await wait_until(started.exists)
             tasks.cancel_scope.cancel()
 
     assert ended.exists()
-    assert await pool.call(hanging, "pid", {}) == first
+    assert await shared_pool.call(hanging, "pid", {}) == first
 
 
 async def test_others_hear_which_call_cost_them_their_worker(pool: WorkerPool, tmp_path: Path) -> None:
@@ -170,29 +186,32 @@ async def test_calls_that_had_not_begun_go_to_the_next_worker(pool: WorkerPool, 
     assert outcomes[0] != first
 
 
-async def test_half_a_line_on_the_real_stdout_and_silence_is_a_hang(pool: WorkerPool) -> None:
+@shared
+async def test_half_a_line_on_the_real_stdout_and_silence_is_a_hang(shared_pool: WorkerPool) -> None:
     half_line = program("half_line")
-    first = await pool.call(half_line, "pid", {})
+    first = await shared_pool.call(half_line, "pid", {})
 
     with fail_after(10), anyio.move_on_after(0.3):
-        await pool.call(half_line, "then_silence", {})
+        await shared_pool.call(half_line, "then_silence", {})
 
     with fail_after(10):
-        assert await pool.call(half_line, "pid", {}) != first
+        assert await shared_pool.call(half_line, "pid", {}) != first
 
 
+@shared
 @pytest.mark.parametrize("tool", ["then_answer", "nonsense", "close"])
-async def test_a_worker_that_cannot_be_understood_is_ended(pool: WorkerPool, tool: str) -> None:
+async def test_a_worker_that_cannot_be_understood_is_ended(shared_pool: WorkerPool, tool: str) -> None:
     half_line = program("half_line")
-    first = await pool.call(half_line, "pid", {})
+    first = await shared_pool.call(half_line, "pid", {})
 
     with fail_after(10), pytest.raises(WorkerCrashedError):
-        await pool.call(half_line, tool, {})
+        await shared_pool.call(half_line, tool, {})
 
     with fail_after(10):
-        assert await pool.call(half_line, "pid", {}) != first
+        assert await shared_pool.call(half_line, "pid", {}) != first
 
 
+@shared
 @pytest.mark.parametrize(
     "line",
     [
@@ -210,18 +229,19 @@ async def test_a_worker_that_cannot_be_understood_is_ended(pool: WorkerPool, too
         "{}",
     ],
 )
-async def test_no_message_of_a_worker_confuses_the_server(pool: WorkerPool, line: str) -> None:
+async def test_no_message_of_a_worker_confuses_the_server(shared_pool: WorkerPool, line: str) -> None:
     half_line = program("half_line")
-    await pool.call(half_line, "pid", {})
+    await shared_pool.call(half_line, "pid", {})
     outcomes: list[Any] = []
 
     with fail_after(10):
-        await attempt(pool.call(half_line, "say", {"line": line}), outcomes)
+        await attempt(shared_pool.call(half_line, "say", {"line": line}), outcomes)
 
         assert outcomes[0] == "answered" or isinstance(outcomes[0], WorkerCrashedError)
-        assert isinstance(await pool.call(half_line, "pid", {}), int)
+        assert isinstance(await shared_pool.call(half_line, "pid", {}), int)
 
 
+@shared
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -235,23 +255,25 @@ async def test_no_message_of_a_worker_confuses_the_server(pool: WorkerPool, line
     ],
 )
 async def test_a_result_that_is_not_json_is_refused_with_its_type_and_place(
-    pool: WorkerPool, kind: str, words: str
+    shared_pool: WorkerPool, kind: str, words: str
 ) -> None:
     with fail_after(10), pytest.raises(ToolError) as caught:
-        await pool.call(program("not_json"), "give", {"kind": kind})
+        await shared_pool.call(program("not_json"), "give", {"kind": kind})
 
     assert words in caught.value.message
 
 
+@shared
 @pytest.mark.parametrize(("tool", "words"), [("circle", "refers to itself"), ("endless", "more than 10000 items")])
-async def test_a_result_without_end_is_refused(pool: WorkerPool, tool: str, words: str) -> None:
+async def test_a_result_without_end_is_refused(shared_pool: WorkerPool, tool: str, words: str) -> None:
     with fail_after(10), pytest.raises(ToolError, match=words):
-        await pool.call(program("not_json"), tool, {})
+        await shared_pool.call(program("not_json"), tool, {})
 
 
-async def test_a_generator_arrives_as_a_list(pool: WorkerPool) -> None:
+@shared
+async def test_a_generator_arrives_as_a_list(shared_pool: WorkerPool) -> None:
     with fail_after(10):
-        assert await pool.call(program("not_json"), "few", {}) == [0, 1, 2]
+        assert await shared_pool.call(program("not_json"), "few", {}) == [0, 1, 2]
 
 
 async def test_fifty_megabytes_cross_in_both_directions(pool: WorkerPool) -> None:
@@ -264,7 +286,8 @@ async def test_fifty_megabytes_cross_in_both_directions(pool: WorkerPool) -> Non
     assert (len(text), measured) == (size, size)
 
 
-async def test_a_hundred_calls_at_once_get_their_own_answers(pool: WorkerPool) -> None:
+@shared
+async def test_a_hundred_calls_at_once_get_their_own_answers(shared_pool: WorkerPool) -> None:
     many = program("many")
     answers: dict[int, Any] = {}
 
@@ -274,7 +297,7 @@ async def test_a_hundred_calls_at_once_get_their_own_answers(pool: WorkerPool) -
                 calls.start_soon(one_call, number)
 
     async def one_call(number: int) -> None:
-        answers[number] = await pool.call(many, "echo" if number % 2 else "later", {"value": number})
+        answers[number] = await shared_pool.call(many, "echo" if number % 2 else "later", {"value": number})
 
     with fail_after(30):
         async with anyio.create_task_group() as callers:
@@ -356,6 +379,7 @@ async def test_a_mended_extension_works_on_its_next_call(pool: WorkerPool, tmp_p
 async def test_no_process_is_left_when_the_pool_is_closed_in_the_middle_of_a_call(tmp_path: Path) -> None:
     hanging = program("hanging")
     started = tmp_path / "started"
+    others = _children(os.getpid())
 
     with fail_after(10):
         async with open_pool(tmp_path) as pool:
@@ -366,11 +390,12 @@ async def test_no_process_is_left_when_the_pool_is_closed_in_the_middle_of_a_cal
                 tasks.cancel_scope.cancel()
 
     wait_until_gone({pid}, seconds=0.1)
-    assert not [child for child in _children(os.getpid()) if "ot_sdk" in child]
+    assert not [name for child, name in _children(os.getpid()).items() if child not in others and "ot_sdk" in name]
 
 
-def _children(pid: int) -> list[str]:
-    return [
-        (Path("/proc") / child / "cmdline").read_text()
+def _children(pid: int) -> dict[str, str]:
+    """The command lines of a process's children."""
+    return {
+        child: (Path("/proc") / child / "cmdline").read_text()
         for child in (Path("/proc") / str(pid) / "task" / str(pid) / "children").read_text().split()
-    ]
+    }
