@@ -18,23 +18,29 @@ import pytest
 from ot.caller import Caller
 from ot.errors import ServerUnavailableError
 from ot.proxy.resources import list_resources
-from tests.http_programs import address_of, find_free_port, serve_http
+from tests.http_programs import Forking, address_of, find_free_port, open_forking
 from tests.opened_executor import define
 from tests.proxied import Proxied, open_proxied
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("proxy http")]
 
 Address = Callable[..., str]
 KINDS = ("modern", "handshake", "json", "sse")
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[Address]:
+def forking() -> Iterator[Forking]:
+    with open_forking() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def address(forking: Forking) -> Iterator[Address]:
     """The addresses of servers by kind, each started when it is first asked for."""
     with ExitStack() as servers:
 
         def start(kind: str, lifetime: int = 3600, program: str = "http_server") -> str:
-            return servers.enter_context(serve_http(kind, environ={"LIFETIME": str(lifetime)}, program=program))
+            return servers.enter_context(forking.serve(kind, environ={"LIFETIME": str(lifetime)}, program=program))
 
         yield cache(start)
 
@@ -85,17 +91,17 @@ async def test_headers_of_the_settings_are_sent(address: Address, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", ["handshake", "modern"])
-async def test_a_lost_connection_is_told_and_comes_back(kind: str, tmp_path: Path) -> None:
+async def test_a_lost_connection_is_told_and_comes_back(kind: str, forking: Forking, tmp_path: Path) -> None:
     port = find_free_port()
 
     async with open_proxied(tmp_path, {"web": {"url": address_of(kind, port)}}) as proxied:
-        with serve_http(kind, port=port):
+        with forking.serve(kind, port=port):
             first = await proxied.call("web.pid")
         with pytest.raises(ServerUnavailableError):
             await proxied.call("web.pid")
         await proxied.servers.probe()
         state_while_gone = proxied.status("web").state
-        with serve_http(kind, port=port):
+        with forking.serve(kind, port=port):
             with anyio.fail_after(30):
                 await proxied.servers.probe()
                 second = await proxied.call("web.pid")
@@ -105,13 +111,13 @@ async def test_a_lost_connection_is_told_and_comes_back(kind: str, tmp_path: Pat
     assert first != second
 
 
-async def test_a_session_that_the_server_has_forgotten_is_begun_anew_unseen(tmp_path: Path) -> None:
+async def test_a_session_that_the_server_has_forgotten_is_begun_anew_unseen(forking: Forking, tmp_path: Path) -> None:
     port = find_free_port()
 
     async with open_proxied(tmp_path, {"web": {"url": address_of("handshake", port)}}) as proxied:
-        with serve_http("handshake", port=port):
+        with forking.serve("handshake", port=port):
             first = await proxied.call("web.pid")
-        with serve_http("handshake", port=port):
+        with forking.serve("handshake", port=port):
             assert await proxied.call("web.pid") != first
 
 
