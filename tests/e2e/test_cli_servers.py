@@ -64,7 +64,7 @@ def test_tools_of_a_server_that_was_seen_are_listed_without_starting_it(tmp_path
 def test_accept_shows_what_changed_and_takes_it_only_when_told_to(tmp_path: Path) -> None:
     servers = {"changing": program("changing", tmp_path / "counter")}
     for _ in range(2):
-        onetool(tmp_path, "run", "ot.resources()", servers=servers)  # which connects every server
+        onetool(tmp_path, "run", "ot.resources(server='changing')", servers=servers)  # named, so waited for
 
     noted = onetool(tmp_path, "check", servers=servers)
     asked = onetool(tmp_path, "accept", "changing", servers=servers)
@@ -85,7 +85,7 @@ def test_accept_shows_what_changed_and_takes_it_only_when_told_to(tmp_path: Path
 def test_accept_asks_a_person_and_takes_only_a_yes(tmp_path: Path, answer: str, status: int) -> None:
     servers = {"changing": program("changing", tmp_path / "counter")}
     for _ in range(2):
-        onetool(tmp_path, "run", "ot.resources()", servers=servers)
+        onetool(tmp_path, "run", "ot.resources(server='changing')", servers=servers)
     controller, terminal = pty.openpty()
     os.write(controller, answer.encode())
 
