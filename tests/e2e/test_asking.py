@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from tests.demo_pack import with_demo
 from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.e2e.raw_server import RawServer, environment_of
 
+pytestmark = pytest.mark.xdist_group("asking")  # the tests share a server of each era
+
 LEGACY, MODERN, AUTO = "legacy", "2026-07-28", "auto"
 CONFIG = 'policy: {ask: ["demo.foo"]}\n'
 YES = ElicitResult(action="accept", content={"agree": True})
@@ -29,7 +31,7 @@ NO = ElicitResult(action="decline")
 # Prints a new number in each process that runs it: the same number twice is the same kernel.
 MARKED = "import os\nmark = os.urandom(4).hex()\nprint(mark)\n"
 
-Connect = Callable[..., AbstractAsyncContextManager[Client]]
+Seat = Callable[..., Awaitable[Client]]
 
 
 class Person:
@@ -46,22 +48,56 @@ class Person:
         return self._answers[min(len(self.questions), len(self._answers)) - 1]
 
 
-@pytest.fixture
-def connect(tmp_path: Path) -> Connect:
-    @asynccontextmanager
-    async def open_client(person: Person | None, *, mode: str = MODERN, config: str = "") -> AsyncIterator[Client]:
-        file = tmp_path / "onetool.yaml"
-        file.write_text(with_demo(CONFIG + config))
-        server = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "onetool", "serve", "--config", str(file)],
-            env=environment_of(tmp_path),
-            cwd=tmp_path,
-        )
-        async with Client(server, mode=mode, elicitation_callback=person) as client:
-            yield client
+class Chair:
+    """Where the persons of several tests sit at one client, one after the other."""
 
-    return open_client
+    def __init__(self) -> None:
+        self.person = Person(NO)
+
+    async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        return await self.person(context, params)
+
+
+def connect(folder: Path, person: Person | Chair | None, *, mode: str = MODERN, config: str = "") -> Client:
+    file = folder / "onetool.yaml"
+    file.write_text(with_demo(CONFIG + config))
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "onetool", "serve", "--config", str(file)],
+        env=environment_of(folder),
+        cwd=folder,
+    )
+    return Client(server, mode=mode, elicitation_callback=person)
+
+
+@pytest.fixture(scope="module")
+async def seat(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Seat]:
+    """Seat a person at the client of an era, whose server the tests share: `await seat(person, mode=LEGACY)`."""
+    opened: dict[str, tuple[Chair, Client]] = {}
+    async with AsyncExitStack() as clients:
+
+        async def take(person: Person, *, mode: str = MODERN) -> Client:
+            if mode not in opened:
+                chair = Chair()
+                client = connect(tmp_path_factory.mktemp("asking"), chair, mode=mode)
+                opened[mode] = chair, await clients.enter_async_context(client)
+            chair, client = opened[mode]
+            chair.person = person
+            return client
+
+        yield take
+
+
+@pytest.fixture(scope="module")
+def http_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("http")
+    (folder / "onetool.yaml").write_text(with_demo(CONFIG))
+    server = RawServer(folder, "--config", str(folder / "onetool.yaml"), "--http", "127.0.0.1:0", "--no-token")
+    try:
+        server.wait_for_log("serving MCP at")
+        yield next(found[1] for line in server.log if (found := re.search(r"serving MCP at (\S+)", line)))
+    finally:
+        server.end()
 
 
 def text_of(result: CallToolResult | InputRequiredResult) -> str:
@@ -91,10 +127,10 @@ async def answer(
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN, AUTO])
-async def test_a_yes_lets_the_call_go_ahead(connect: Connect, mode: str) -> None:
+async def test_a_yes_lets_the_call_go_ahead(seat: Seat, mode: str) -> None:
     person = Person(YES)
-    async with connect(person, mode=mode) as client:
-        result = await client.call_tool("run", {"command": "demo.foo(text='hello')"})
+    client = await seat(person, mode=mode)
+    result = await client.call_tool("run", {"command": "demo.foo(text='hello')"})
 
     [question] = person.questions
     assert "demo.foo" in question
@@ -104,12 +140,12 @@ async def test_a_yes_lets_the_call_go_ahead(connect: Connect, mode: str) -> None
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN, AUTO])
-async def test_a_no_is_an_error_that_the_code_can_catch(connect: Connect, mode: str) -> None:
-    async with connect(Person(NO), mode=mode) as client:
-        failed = await client.call_tool("run", {"command": "demo.foo(text='hello')"})
-        caught = await client.call_tool(
-            "run", {"command": "try:\n    demo.foo(text='a')\nexcept PermissionError:\n    print('refused')"}
-        )
+async def test_a_no_is_an_error_that_the_code_can_catch(seat: Seat, mode: str) -> None:
+    client = await seat(Person(NO), mode=mode)
+    failed = await client.call_tool("run", {"command": "demo.foo(text='hello')"})
+    caught = await client.call_tool(
+        "run", {"command": "try:\n    demo.foo(text='a')\nexcept PermissionError:\n    print('refused')"}
+    )
 
     assert failed.is_error
     assert "demo.foo" in text_of(failed)
@@ -118,7 +154,7 @@ async def test_a_no_is_an_error_that_the_code_can_catch(connect: Connect, mode: 
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
-async def test_several_questions_of_one_run_are_asked_in_turn(connect: Connect, mode: str) -> None:
+async def test_several_questions_of_one_run_are_asked_in_turn(seat: Seat, mode: str) -> None:
     person = Person(YES, NO, YES)
     command = (
         "def try_it(text):\n"
@@ -127,116 +163,111 @@ async def test_several_questions_of_one_run_are_asked_in_turn(connect: Connect, 
         "[try_it('a') != 'no', try_it('b') != 'no', try_it('c') != 'no']"
     )
 
-    async with connect(person, mode=mode) as client:
-        result = await client.call_tool("run", {"command": command})
+    client = await seat(person, mode=mode)
+    result = await client.call_tool("run", {"command": command})
 
     assert len(person.questions) == 3
     assert text_of(result).replace("\n", "").replace(" ", "") == "[true,false,true]"
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
-async def test_questions_of_calls_at_once_are_all_asked(connect: Connect, mode: str) -> None:
+async def test_questions_of_calls_at_once_are_all_asked(seat: Seat, mode: str) -> None:
     person = Person(YES)
     command = "ot.parallel(*[lambda n=n: demo.foo(text=str(n)) for n in range(3)])"
 
-    async with connect(person, mode=mode) as client:
-        result = await client.call_tool("run", {"command": command})
+    client = await seat(person, mode=mode)
+    result = await client.call_tool("run", {"command": command})
 
     assert len(set(person.questions)) == len(person.questions) == 3
     assert not result.is_error
 
 
-async def test_the_same_kernel_goes_on_and_nothing_is_done_twice(connect: Connect) -> None:
+async def test_the_same_kernel_goes_on_and_nothing_is_done_twice(seat: Seat) -> None:
     command = f"{MARKED}demo.foo(text='x')\nprint(mark)"
-    async with connect(Person(YES)) as client:
-        question = await begin(client, command)
-        lines = text_of(await answer(client, command, question)).split()
+    client = await seat(Person(YES))
+    question = await begin(client, command)
+    lines = text_of(await answer(client, command, question)).split()
 
     assert len(lines) >= 2
     assert lines[0] == lines[1]
 
 
-async def test_the_clock_of_a_run_stands_still_while_somebody_thinks(connect: Connect) -> None:
-    async with connect(Person(YES, hesitates=2.2), config="execution: {timeout: 2}") as client:
+async def test_the_clock_of_a_run_stands_still_while_somebody_thinks(tmp_path: Path) -> None:
+    async with connect(tmp_path, Person(YES, hesitates=2.2), config="execution: {timeout: 2}") as client:
         result = await client.call_tool("run", {"command": "demo.foo(text='slow')"})
 
     assert "slow" in text_of(result)
 
 
-async def test_other_runs_go_on_while_one_waits(connect: Connect) -> None:
-    async with connect(Person(YES)) as client:
-        command = "demo.foo(text='later')"
-        question = await begin(client, command)
-        meanwhile = await client.call_tool("run", {"command": "6 * 7"})
-        later = await answer(client, command, question)
+async def test_other_runs_go_on_while_one_waits(seat: Seat) -> None:
+    client = await seat(Person(YES))
+    command = "demo.foo(text='later')"
+    question = await begin(client, command)
+    meanwhile = await client.call_tool("run", {"command": "6 * 7"})
+    later = await answer(client, command, question)
 
     assert text_of(meanwhile) == "42"
     assert "later" in text_of(later)
 
 
-async def test_a_state_that_was_used_is_refused_and_nothing_runs_again(connect: Connect) -> None:
+async def test_a_state_that_was_used_is_refused_and_nothing_runs_again(seat: Seat) -> None:
     command = "demo.foo(text='once')"
-    async with connect(Person(YES)) as client:
-        question = await begin(client, command)
-        await answer(client, command, question)
+    client = await seat(Person(YES))
+    question = await begin(client, command)
+    await answer(client, command, question)
 
-        with pytest.raises(MCPError, match="no run waits for this answer"):
-            await answer(client, command, question)
+    with pytest.raises(MCPError, match="no run waits for this answer"):
+        await answer(client, command, question)
 
 
 @pytest.mark.parametrize("state", ["v1.AAAA", "made up", "x" * 5000])
-async def test_a_state_that_was_not_given_out_is_refused(connect: Connect, state: str) -> None:
+async def test_a_state_that_was_not_given_out_is_refused(seat: Seat, state: str) -> None:
     command = "demo.foo(text='never')"
-    async with connect(Person(YES)) as client:
-        question = await begin(client, command)
+    client = await seat(Person(YES))
+    question = await begin(client, command)
 
-        with pytest.raises(MCPError, match="Invalid or expired requestState"):
-            await answer(client, command, question, state=state)
-        assert "never" in text_of(await answer(client, command, question))
-
-
-async def test_a_state_belongs_to_its_command(connect: Connect) -> None:
-    async with connect(Person(YES)) as client:
-        question = await begin(client, "demo.foo(text='mine')")
-
-        with pytest.raises(MCPError, match="Invalid or expired requestState"):
-            await answer(client, "demo.foo(text='other')", question)
+    with pytest.raises(MCPError, match="Invalid or expired requestState"):
+        await answer(client, command, question, state=state)
+    assert "never" in text_of(await answer(client, command, question))
 
 
-async def test_an_answer_without_a_state_begins_no_run(connect: Connect) -> None:
-    async with connect(Person(YES)) as client:
-        with pytest.raises(MCPError, match="no run waits for this answer"):
-            await client.session.call_tool("run", {"command": "demo.foo()"}, input_responses={"question-1": YES})
+async def test_a_state_belongs_to_its_command(seat: Seat) -> None:
+    client = await seat(Person(YES))
+    question = await begin(client, "demo.foo(text='mine')")
+
+    with pytest.raises(MCPError, match="Invalid or expired requestState"):
+        await answer(client, "demo.foo(text='other')", question)
+    assert "mine" in text_of(await answer(client, "demo.foo(text='mine')", question))
 
 
-async def test_the_end_of_the_server_ends_a_run_that_waits(connect: Connect) -> None:
+async def test_an_answer_without_a_state_begins_no_run(seat: Seat) -> None:
+    client = await seat(Person(YES))
+    with pytest.raises(MCPError, match="no run waits for this answer"):
+        await client.session.call_tool("run", {"command": "demo.foo()"}, input_responses={"question-1": YES})
+
+
+async def test_the_end_of_the_server_ends_a_run_that_waits(tmp_path: Path) -> None:
     others = find_descendants(os.getpid())  # what other tests keep running
-    async with connect(Person(YES)) as client:
+    async with connect(tmp_path, Person(YES)) as client:
         await begin(client, "demo.foo(text='never')")
         below = find_descendants(os.getpid()) - others
+        below -= {process for other in others for process in find_descendants(other)}
 
     assert below
     wait_until_gone(below)
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
-async def test_a_person_is_asked_over_http_too(tmp_path: Path, mode: str) -> None:
-    (tmp_path / "onetool.yaml").write_text(with_demo(CONFIG))
-    server = RawServer(tmp_path, "--config", str(tmp_path / "onetool.yaml"), "--http", "127.0.0.1:0", "--no-token")
-    try:
-        server.wait_for_log("serving MCP at")
-        address = next(found[1] for line in server.log if (found := re.search(r"serving MCP at (\S+)", line)))
-        async with Client(address, mode=mode, elicitation_callback=Person(YES)) as client:
-            result = await client.call_tool("run", {"command": "demo.foo(text='hello')"})
-    finally:
-        server.end()
+async def test_a_person_is_asked_over_http_too(http_address: str, mode: str) -> None:
+    async with Client(http_address, mode=mode, elicitation_callback=Person(YES)) as client:
+        result = await client.call_tool("run", {"command": "demo.foo(text='hello')"})
 
     assert "hello" in text_of(result)
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
-async def test_where_nobody_can_be_asked_the_call_fails(connect: Connect, mode: str) -> None:
-    async with connect(None, mode=mode) as client:
+async def test_where_nobody_can_be_asked_the_call_fails(tmp_path: Path, mode: str) -> None:
+    async with connect(tmp_path, None, mode=mode) as client:
         result: Any = await client.call_tool("run", {"command": "demo.foo(text='hello')"})
 
     assert result.is_error
