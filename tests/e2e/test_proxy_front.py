@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,7 @@ from pydantic import FileUrl
 from tests.proxied import program
 from tests.real_server import connect_server
 
-pytestmark = pytest.mark.anyio
-
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("proxy front")]  # the tests share servers
 
 BOTH_ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"], ids=["with a session", "sessionless"])
 
@@ -38,6 +39,89 @@ def connect(folder: Path, servers: dict[str, Any], *, mode: str = "legacy", **ca
     with_environment = connect_server(folder, config=json.dumps({"servers": servers, "execution": {"timeout": 3}}))
     assert isinstance(with_environment.server, StdioServerParameters)
     return Client(with_environment.server, mode=mode, **callbacks)
+
+
+class Front:
+    """A client with every ability, and what it was asked and told."""
+
+    def __init__(self, folder: Path, *, mode: str = "legacy") -> None:
+        self.journal = folder / "journal"
+        self.asked: list[str] = []
+        self.messages: list[LoggingMessageNotificationParams] = []
+        self.answer: ElicitResult | ErrorData = ElicitResult(action="cancel")
+        self.hesitates = 0.0
+        self.client = connect(
+            folder,
+            {"asks": program("asks", timeout=2), "slow": program("slow", self.journal, timeout=60)},
+            mode=mode,
+            elicitation_callback=self._elicit,
+            sampling_callback=self._sample,
+            list_roots_callback=self._list_roots,
+            logging_callback=self._listen,
+        )
+
+    def forget(self) -> None:
+        """Forget what an earlier test left."""
+        self.asked.clear()
+        self.messages.clear()
+        self.journal.unlink(missing_ok=True)
+        self.answer = ElicitResult(action="cancel")
+        self.hesitates = 0.0
+
+    async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        self.asked.append(params.message)
+        await anyio.sleep(self.hesitates)
+        return self.answer
+
+    async def _sample(self, context: ClientRequestContext, params: CreateMessageRequestParams) -> CreateMessageResult:
+        return CreateMessageResult(role="assistant", content=TextContent(text="yes"), model="m")
+
+    async def _list_roots(self, context: ClientRequestContext) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=FileUrl("file:///work/notes"))])
+
+    async def _listen(self, params: LoggingMessageNotificationParams) -> None:
+        self.messages.append(params)
+
+
+Able = Callable[..., Awaitable[Front]]
+Unable = Callable[[str], Awaitable[Client]]
+
+
+@pytest.fixture(scope="module")
+async def shared() -> AsyncIterator[AsyncExitStack]:
+    """What is opened for several tests, closed in the opposite order."""
+    async with AsyncExitStack() as clients:
+        yield clients
+
+
+@pytest.fixture(scope="module")
+def able(shared: AsyncExitStack, tmp_path_factory: pytest.TempPathFactory) -> Able:
+    """Give the shared client of an era that can be asked everything: `await able(mode)`."""
+    opened: dict[str, Front] = {}
+
+    async def give(mode: str = "legacy") -> Front:
+        if mode not in opened:
+            front = Front(tmp_path_factory.mktemp("able"), mode=mode)
+            await shared.enter_async_context(front.client)
+            opened[mode] = front
+        opened[mode].forget()
+        return opened[mode]
+
+    return give
+
+
+@pytest.fixture(scope="module")
+def unable(shared: AsyncExitStack, tmp_path_factory: pytest.TempPathFactory) -> Unable:
+    """Give the shared client of an era that can be asked nothing: `await unable(mode)`."""
+    opened: dict[str, Client] = {}
+
+    async def give(mode: str) -> Client:
+        if mode not in opened:
+            client = connect(tmp_path_factory.mktemp("unable"), {"asks": program("asks")}, mode=mode)
+            opened[mode] = await shared.enter_async_context(client)
+        return opened[mode]
+
+    return give
 
 
 async def run(client: Client, command: str, **options: Any) -> CallToolResult:
@@ -52,68 +136,51 @@ def text_of(result: CallToolResult) -> str:
 
 
 @BOTH_ERAS
-async def test_a_server_asks_the_person_at_the_front_while_the_clocks_stand_still(tmp_path: Path, mode: str) -> None:
-    asked: list[str] = []
+async def test_a_server_asks_the_person_at_the_front_while_the_clocks_stand_still(able: Able, mode: str) -> None:
+    front = await able(mode)
+    front.answer = ElicitResult(action="accept", content={"name": "Ada"})
+    front.hesitates = 4  # longer than the run may take
 
-    async def elicit(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
-        asked.append(params.message)
-        await anyio.sleep(4)  # longer than the run may take
-        return ElicitResult(action="accept", content={"name": "Ada"})
+    result = await run(front.client, "asks.elicit()")
 
-    async with connect(
-        tmp_path, {"asks": program("asks", timeout=2)}, elicitation_callback=elicit, mode=mode
-    ) as client:
-        result = await run(client, "asks.elicit()")
-
-    assert asked == ["[asks] Your name?"]
+    assert front.asked == ["[asks] Your name?"]
     assert json.loads(text_of(result)) == {"action": "accept", "content": {"name": "Ada"}}
 
 
 @BOTH_ERAS
-async def test_a_server_asks_the_model_at_the_front(tmp_path: Path, mode: str) -> None:
-    async def sample(context: ClientRequestContext, params: CreateMessageRequestParams) -> CreateMessageResult:
-        return CreateMessageResult(role="assistant", content=TextContent(text="yes"), model="m")
-
-    async with connect(tmp_path, {"asks": program("asks")}, sampling_callback=sample, mode=mode) as client:
-        result = await run(client, "asks.sample()")
+async def test_a_server_asks_the_model_at_the_front(able: Able, mode: str) -> None:
+    result = await run((await able(mode)).client, "asks.sample()")
 
     assert json.loads(text_of(result))["content"] == {"type": "text", "text": "yes"}
 
 
 @BOTH_ERAS
-async def test_a_server_learns_the_roots_of_the_client_at_the_front(tmp_path: Path, mode: str) -> None:
-    async def list_roots(context: ClientRequestContext) -> ListRootsResult:
-        return ListRootsResult(roots=[Root(uri=FileUrl("file:///work/notes"))])
-
-    async with connect(tmp_path, {"asks": program("asks")}, list_roots_callback=list_roots, mode=mode) as client:
-        result = await run(client, "asks.roots()")
+async def test_a_server_learns_the_roots_of_the_client_at_the_front(able: Able, mode: str) -> None:
+    result = await run((await able(mode)).client, "asks.roots()")
 
     assert json.loads(text_of(result))["roots"] == [{"uri": "file:///work/notes"}]
 
 
 @BOTH_ERAS
-async def test_without_roots_at_the_front_a_server_learns_of_none(tmp_path: Path, mode: str) -> None:
-    async with connect(tmp_path, {"asks": program("asks")}, mode=mode) as client:
-        result = await run(client, "asks.roots()")
+async def test_without_roots_at_the_front_a_server_learns_of_none(unable: Unable, mode: str) -> None:
+    result = await run(await unable(mode), "asks.roots()")
 
     assert json.loads(text_of(result))["roots"] == []
 
 
 @BOTH_ERAS
 @pytest.mark.parametrize("tool", ["sample", "elicit"])
-async def test_a_question_that_nobody_can_answer_is_declined_and_says_why(tmp_path: Path, tool: str, mode: str) -> None:
-    async with connect(tmp_path, {"asks": program("asks")}, mode=mode) as client:
-        result = await run(client, f"asks.{tool}()")
+async def test_a_question_that_nobody_can_answer_is_declined_and_says_why(unable: Unable, tool: str, mode: str) -> None:
+    result = await run(await unable(mode), f"asks.{tool}()")
 
     assert "nobody can give it" in json.loads(text_of(result))["message"]
 
 
-async def test_a_refusal_of_the_client_reaches_the_server(tmp_path: Path) -> None:
-    async def refuse(context: ClientRequestContext, params: ElicitRequestParams) -> ErrorData:
-        return ErrorData(code=-1, message="not today")
+async def test_a_refusal_of_the_client_reaches_the_server(able: Able) -> None:
+    front = await able()
+    front.answer = ErrorData(code=-1, message="not today")
 
-    async with connect(tmp_path, {"asks": program("asks")}, elicitation_callback=refuse) as client:
-        result = await run(client, "asks.elicit()")
+    result = await run(front.client, "asks.elicit()")
 
     assert "the client refused: not today" in json.loads(text_of(result))["message"]
 
@@ -123,43 +190,41 @@ async def test_a_refusal_of_the_client_reaches_the_server(tmp_path: Path) -> Non
     ("level", "heard"), [(None, []), ("error", []), ("info", [("warning", "asks.inner", "careful")])]
 )
 async def test_a_servers_log_reaches_a_client_that_asked_for_it(
-    tmp_path: Path, level: Any, heard: list[tuple[str, str, str]]
+    able: Able, tmp_path: Path, level: Any, heard: list[tuple[str, str, str]]
 ) -> None:
-    messages: list[LoggingMessageNotificationParams] = []
+    async with AsyncExitStack() as clients:
+        if level is None:  # a client that has never asked
+            front = Front(tmp_path)
+            await clients.enter_async_context(front.client)
+        else:
+            front = await able()
+            await front.client.session.set_logging_level(level)
+        await run(front.client, "asks.log()")
+        await run(front.client, "1")
 
-    async def listen(params: LoggingMessageNotificationParams) -> None:
-        messages.append(params)
-
-    async with connect(tmp_path, {"asks": program("asks")}, logging_callback=listen) as client:
-        if level is not None:
-            await client.session.set_logging_level(level)
-        await run(client, "asks.log()")
-        await run(client, "1")
-
-    assert [(each.level, each.logger, each.data) for each in messages] == heard
+    assert [(each.level, each.logger, each.data) for each in front.messages] == heard
 
 
-async def test_progress_of_a_server_reaches_the_client(tmp_path: Path) -> None:
+async def test_progress_of_a_server_reaches_the_client(able: Able) -> None:
     told: list[str | None] = []
 
     async def listen(progress: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
-    async with connect(tmp_path, {"slow": program("slow", tmp_path / "journal")}) as client:
-        result = await run(client, "slow.count(to=3)", progress_callback=listen)
+    front = await able()
+    result = await run(front.client, "slow.count(to=3)", progress_callback=listen)
 
     assert text_of(result) == "3"
     assert any(message and message.startswith("slow.count: step ") for message in told)
 
 
-async def test_cancelling_a_run_cancels_the_call_at_the_server(tmp_path: Path) -> None:
-    journal = tmp_path / "journal"
-    async with connect(tmp_path, {"slow": program("slow", journal, timeout=60)}) as client:
-        await run(client, "slow.count(to=1)")
-        with anyio.move_on_after(1):
-            await client.call_tool("run", {"command": "slow.wait(seconds=50)"})
-        with anyio.fail_after(10):
-            while not journal.exists():
-                await anyio.sleep(0.05)
+async def test_cancelling_a_run_cancels_the_call_at_the_server(able: Able) -> None:
+    front = await able()
+    await run(front.client, "slow.count(to=1)")
+    with anyio.move_on_after(1):
+        await front.client.call_tool("run", {"command": "slow.wait(seconds=50)"})
+    with anyio.fail_after(10):
+        while not front.journal.exists() or not front.journal.read_text():
+            await anyio.sleep(0.05)
 
-    assert json.loads(journal.read_text()) == {"cancelled": True}
+    assert json.loads(front.journal.read_text()) == {"cancelled": True}
