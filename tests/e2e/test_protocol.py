@@ -5,21 +5,42 @@ from __future__ import annotations
 import base64
 import json
 import signal
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, ImageContent, TextContent
 
-from tests.e2e.conftest import Connect
 from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.e2e.raw_server import RawServer
+from tests.real_server import connect_server
 from tests.tokens import count_tokens
+
+pytestmark = pytest.mark.xdist_group("protocol")  # the tests share a server in raw lines, and one of each era
 
 TOKEN_BUDGET = 350
 LEGACY, MODERN = "legacy", "2026-07-28"
+
+Connected = Callable[..., Awaitable[Client]]
+
+
+@pytest.fixture(scope="module")
+async def connected(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Connected]:
+    """Give the client of an era, whose server the tests share: `await connected(mode)`."""
+    opened: dict[str, Client] = {}
+    async with AsyncExitStack() as clients:
+
+        async def give(mode: str = "auto") -> Client:
+            if mode not in opened:
+                client = connect_server(tmp_path_factory.mktemp("connected"), mode=mode)
+                opened[mode] = await clients.enter_async_context(client)
+            return opened[mode]
+
+        yield give
 
 
 def text_of(result: object) -> str:
@@ -30,11 +51,11 @@ def text_of(result: object) -> str:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", [LEGACY, MODERN, "auto"])
-async def test_a_client_of_either_era_gets_an_answer(connect: Connect, mode: str) -> None:
-    async with connect(mode=mode) as client:
-        tools = (await client.list_tools()).tools
-        good = await client.call_tool("run", {"command": "1 + 1"})
-        bad = await client.call_tool("run", {"command": "1 / 0"})
+async def test_a_client_of_either_era_gets_an_answer(connected: Connected, mode: str) -> None:
+    client = await connected(mode)
+    tools = (await client.list_tools()).tools
+    good = await client.call_tool("run", {"command": "1 + 1"})
+    bad = await client.call_tool("run", {"command": "1 / 0"})
 
     assert [tool.name for tool in tools] == ["run"]
     assert text_of(good) == "2"
@@ -45,15 +66,17 @@ async def test_a_client_of_either_era_gets_an_answer(connect: Connect, mode: str
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", [LEGACY, "auto"])
-async def test_the_server_gives_its_name_and_our_version_and_claims_what_it_has(connect: Connect, mode: str) -> None:
-    async with connect(mode=mode) as client:
-        info = client.server_info
-        offered = client.server_capabilities.model_dump(exclude_none=True)
+async def test_the_server_gives_its_name_and_our_version_and_claims_what_it_has(
+    connected: Connected, mode: str
+) -> None:
+    client = await connected(mode)
+    info = client.server_info
+    offered = client.server_capabilities.model_dump(exclude_none=True)
 
-        with pytest.raises(MCPError, match="Method not found"):
-            await client.list_prompts()
-        with pytest.raises(MCPError, match="Method not found"):
-            await client.list_resources()
+    with pytest.raises(MCPError, match="Method not found"):
+        await client.list_prompts()
+    with pytest.raises(MCPError, match="Method not found"):
+        await client.list_resources()
 
     assert info is not None
     assert (info.name, info.version) == ("onetool", version("onetool-run"))
@@ -173,9 +196,9 @@ def test_any_text_reaches_the_client(raw_server: RawServer, command: str, expect
 
 
 @pytest.mark.anyio
-async def test_a_picture_arrives_as_a_picture(connect: Connect) -> None:
-    async with connect() as client:
-        result = await client.call_tool("run", {"command": "demo.picture()"})
+async def test_a_picture_arrives_as_a_picture(connected: Connected) -> None:
+    client = await connected()
+    result = await client.call_tool("run", {"command": "demo.picture()"})
 
     [picture] = [block for block in result.content if isinstance(block, ImageContent)]
     assert picture.mime_type == "image/png"
@@ -184,15 +207,15 @@ async def test_a_picture_arrives_as_a_picture(connect: Connect) -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
-async def test_progress_grows_while_a_run_makes_calls(connect: Connect, mode: str) -> None:
+async def test_progress_grows_while_a_run_makes_calls(connected: Connected, mode: str) -> None:
     heard: list[tuple[float, str | None]] = []
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         heard.append((progress, message))
 
-    async with connect(mode=mode) as client:
-        command = "for _ in range(5): demo.sleep(seconds=0.12)"
-        await client.call_tool("run", {"command": command}, progress_callback=on_progress)
+    client = await connected(mode)
+    command = "for _ in range(5): demo.sleep(seconds=0.12)"
+    await client.call_tool("run", {"command": command}, progress_callback=on_progress)
 
     numbers = [progress for progress, _ in heard]
     assert len(numbers) >= 2
