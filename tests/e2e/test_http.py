@@ -22,6 +22,8 @@ from tests.demo_pack import give_demo
 from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.e2e.raw_server import WAIT, RawServer
 
+pytestmark = pytest.mark.xdist_group("http")  # the tests share a server
+
 ADDRESS = re.compile(r"serving MCP at (http://127\.0\.0\.1:(\d+)/mcp)")
 
 INITIALIZE = {
