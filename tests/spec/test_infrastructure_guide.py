@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ from mcp_guide.tools import tool_category, tool_document
 from tests.unit.mcp_guide.guides import make_guide
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.xdist_group("infrastructure-guide")
+
 PREFIX = "MCP_TOOL_PREFIX"
 EXAMPLES = "MCP_INCLUDE_EXAMPLE_TOOLS"
 CHANGES = {
@@ -53,12 +55,49 @@ async def list_tools(project: Path) -> dict[str, Tool]:
         return {tool.name: tool for tool in (await client.list_tools()).tools}
 
 
-def start(script: str, **environ: str) -> Any:
-    """Run Python in a fresh process and give what it printed, read as JSON."""
-    finished = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, **environ}, capture_output=True, check=True, timeout=60
-    )
-    return json.loads(finished.stdout)
+FORKING = """
+import json, os, sys, traceback
+import mcp.server.mcpserver, pydantic
+for line in sys.stdin:
+    script, environ = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        os.environ.update(environ)
+        status = 1
+        try:
+            exec(compile(script, "script", "exec"), {"__name__": "__main__"})
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+            print(json.dumps("failed: see stderr"))
+        sys.stdout.flush()
+        os._exit(status)
+    os.waitpid(child, 0)
+"""
+Start = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def start() -> Iterator[Start]:
+    """Run Python in a process of its own, with the SDK loaded and nothing of ours; gives the JSON that it printed."""
+    with subprocess.Popen(
+        [sys.executable, "-c", FORKING],
+        env={name: value for name, value in os.environ.items() if name not in {PREFIX, EXAMPLES}},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        stdin, stdout = process.stdin, process.stdout
+
+        def start(script: str, **environ: str) -> Any:
+            stdin.write(json.dumps([script, environ]) + "\n")
+            stdin.flush()
+            return json.loads(stdout.readline())
+
+        yield start
+        stdin.close()
 
 
 @pytest.mark.scenario("infrastructure/environment-configuration/default-prefix-configuration")
@@ -71,7 +110,7 @@ async def test_without_a_choice_the_tools_have_the_prefix_of_the_guide(tmp_path:
 
 
 @pytest.mark.scenario("infrastructure/environment-configuration/default-prefix-configuration")
-def test_the_prefix_is_there_before_the_server_is_loaded() -> None:
+def test_the_prefix_is_there_before_the_server_is_loaded(start: Start) -> None:
     script = """
 import json, os, sys
 import mcp_guide.main as program
@@ -101,7 +140,7 @@ async def test_a_prefix_that_somebody_chose_is_kept_also_an_empty_one(
 
 
 @pytest.mark.scenario("infrastructure/tool-integration-pattern/tool-module-import-triggers-collection")
-def test_importing_a_tool_module_declares_its_tools() -> None:
+def test_importing_a_tool_module_declares_its_tools(start: Start) -> None:
     script = """
 import json
 from mcp_core import ToolArguments
@@ -143,7 +182,12 @@ async def test_a_second_server_in_the_process_has_the_same_tools(tmp_path: Path)
     [({EXAMPLES: "true"}, True), ({}, False), ({EXAMPLES: "TRUE"}, False), ({EXAMPLES: "1"}, False)],
     ids=["true", "unset", "capitals", "one"],
 )
-def test_the_example_is_imported_only_on_the_word_true(tmp_path: Path, environ: dict[str, str], included: bool) -> None:  # noqa: FBT001
+def test_the_example_is_imported_only_on_the_word_true(
+    start: Start,
+    tmp_path: Path,
+    environ: dict[str, str],
+    included: bool,  # noqa: FBT001
+) -> None:
     script = f"""
 import asyncio, json, sys
 from pathlib import Path
