@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ot.stats.report_file import MARK
 from tests.real_server import connect_server
 from tests.tokens import count_tokens
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("ot-statistics")]
 
 BRAVE = '''
 """A search engine that knows little."""
@@ -78,25 +79,34 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("project")
 
 
+FIRST_LOOK = """
+import json
+first = ot.stats()
+{"first": first, "report": ot.stats(output='stats.html'), "used": json.dumps(ot.stats()['runs'])}
+"""
+
+
 @pytest.fixture(scope="module")
-async def tool(project: Path) -> AsyncIterator[Tool]:
-    """A server that has done its work, for tests that only look."""
+async def opened(project: Path) -> AsyncIterator[tuple[Tool, Any]]:
+    """A server that has done its work, and its first look at that: looking at statistics is counted too."""
     async with open_tool(project) as tool:
         await tool.value(WORK)
-        yield tool
+        yield tool, await tool.value(FIRST_LOOK)
+
+
+@pytest.fixture(scope="module")
+def tool(opened: tuple[Tool, Any]) -> Tool:
+    return opened[0]
 
 
 @pytest.fixture
-async def fresh(tmp_path: Path) -> AsyncIterator[Tool]:
-    """A server that has done nothing but its work: looking at statistics is counted too."""
-    async with open_tool(tmp_path) as tool:
-        await tool.value(WORK)
-        yield tool
+def looks(opened: tuple[Tool, Any]) -> Any:
+    return deepcopy(opened[1])
 
 
 @pytest.mark.scenario("ot/runtime-statistics/get-all-time-stats")
-async def test_all_that_was_ever_called_is_summed_up(fresh: Tool) -> None:
-    stats = await fresh.value("ot.stats()")
+async def test_all_that_was_ever_called_is_summed_up(looks: Any) -> None:
+    stats = looks["first"]
 
     assert stats["total_calls"] == 5
     assert stats["success_rate"] == 80.0
@@ -132,14 +142,14 @@ async def test_one_tool_is_looked_at(tool: Tool) -> None:
 
 
 @pytest.mark.scenario("ot/runtime-statistics/generate-html-report")
-async def test_a_report_is_written_and_its_path_told(fresh: Tool, tmp_path: Path) -> None:
-    stats = await fresh.value("ot.stats(output='stats.html')")
+async def test_a_report_is_written_and_its_path_told(looks: Any, project: Path) -> None:
+    stats = looks["report"]
 
-    assert stats["html_report"] == str(tmp_path / "stats.html")
-    page = (tmp_path / "stats.html").read_text()
+    assert stats["html_report"] == str(project / "stats.html")
+    page = (project / "stats.html").read_text()
     assert page.startswith(MARK)
     assert "brave.search" in page
-    assert stats["total_calls"] == 5
+    assert stats["total_calls"] == 5 + 1  # with the first look
 
 
 @pytest.mark.scenario("ot/runtime-statistics/stats-disabled")
@@ -198,14 +208,14 @@ async def test_a_run_is_recorded_under_the_name_of_its_client(tmp_path: Path, mo
     assert stats["clients"] == [{"client": "mcp", "runs": 1, "failed": 0, "calls": 1}]
 
 
-async def test_intermediate_results_that_stay_out_of_the_context_are_saved(fresh: Tool) -> None:
-    stats = await fresh.value("ot.stats()")
+async def test_intermediate_results_that_stay_out_of_the_context_are_saved(tool: Tool, looks: Any) -> None:
+    stats = looks["first"]
 
     tokens = stats["estimated_tokens"]
     results = [f"about {word}. " * 100 for word in ("one", "two", "three")]
     assert tokens["direct_results"] == pytest.approx(sum(map(count_tokens, results)), rel=0.3)
     assert tokens["direct_definitions"] > 0
-    assert tokens["sent_definition"] == pytest.approx(count_tokens(await fresh.definition()), rel=0.3)
+    assert tokens["sent_definition"] == pytest.approx(count_tokens(await tool.definition()), rel=0.3)
     assert tokens["sent_commands"] == pytest.approx(count_tokens(WORK), rel=0.5)
     assert stats["context_saved"] == tokens["direct"] - tokens["sent"] > 0
     assert stats["runs"] == {"total": 1, "failed": 0, "cost_more": 0}
@@ -231,7 +241,5 @@ async def test_what_other_servers_of_this_person_did_is_counted_too(tmp_path: Pa
     assert {figures["tool"]: figures["calls"] for figures in stats["tools"]}["demo.upper"] == 2
 
 
-async def test_the_figures_are_values_that_code_can_use(fresh: Tool) -> None:
-    text, _ = await fresh.answer("import json\njson.dumps(ot.stats()['runs'])")
-
-    assert json.loads(text)["total"] == 1
+async def test_the_figures_are_values_that_code_can_use(looks: Any) -> None:
+    assert json.loads(looks["used"])["total"] == 1
