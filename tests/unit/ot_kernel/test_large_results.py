@@ -15,6 +15,8 @@ from ot_kernel.values import Image, Record, decode, encode
 from ot_kernel.wire import MAX_FRAME, Message, pack
 
 MANY = 200_000
+PAIRS = 90_000  # each of them longer than a number
+ROWS = 30_000  # and longer still
 
 
 class Row(NamedTuple):
@@ -38,13 +40,13 @@ def test_a_result_of_ordinary_size_crosses_whole(value: Any) -> None:
         (list(range(MANY)), MANY),
         ([""] * MAX_RESULT, MAX_RESULT),
         (tuple(range(MANY)), MANY),
-        ({str(n): n for n in range(MANY)}, MANY),
-        ({n: n for n in range(MANY)}, MANY),
-        ({"$": 1} | {str(n): n for n in range(MANY)}, MANY + 1),
-        ([{"id": n, "rows": [n] * 5} for n in range(MANY)], MANY),
+        ({str(n): n for n in range(PAIRS)}, PAIRS),
+        ({n: n for n in range(PAIRS)}, PAIRS),
+        ({"$": 1} | {str(n): n for n in range(PAIRS)}, PAIRS + 1),
+        ([{"id": n, "rows": [n] * 5} for n in range(ROWS)], ROWS),
         (b"\x00\xff" * MAX_RESULT, 2 * MAX_RESULT),
         (["x" * MAX_RESULT] * 3, 3),
-        ({"rows": [Row("a", n) for n in range(MANY)]}, 1),
+        ({"rows": [Row("a", n) for n in range(ROWS)]}, 1),
         (Row("x" * 2 * MAX_RESULT, 5), 2),
     ],
     ids=lambda value: type(value).__name__,
