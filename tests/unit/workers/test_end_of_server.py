@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,8 @@ import pytest
 from tests.e2e.processes import find_descendants, wait_until_gone
 
 SERVER = Path(__file__).parents[2] / "programs" / "hold_worker.py"
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+LAUNCHES = ("direct", "uv-run")
 
 # Its children: one beside it, one in a session of its own. Its call never ends, and lets no other thread run.
 HELD = """
@@ -54,16 +58,37 @@ def running_server(folder: Path, source: str, launch: str) -> Iterator[tuple[sub
             server.kill()
 
 
-@pytest.mark.parametrize("launch", ["direct", "uv-run"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_a_server_that_is_ended_leaves_no_process(tmp_path: Path, number: signal.Signals, launch: str) -> None:
-    with running_server(tmp_path, HELD, launch) as (server, pids):
-        everything = find_descendants(server.pid)
-        assert everything > set(pids)  # the guardian is one of them
+@dataclass(frozen=True)
+class Ended:
+    """The processes of a server when it was sent a signal: its worker with its children, and everything below it."""
 
-        server.send_signal(number)
+    pids: set[int]
+    everything: set[int]
 
-        wait_until_gone(everything)
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[signal.Signals, str], Ended]]:
+    """A server for each signal and launch; while one goes, which takes its time, the next is started."""
+    found = {}
+    with ExitStack() as servers:
+        for number, launch in product(SIGNALS, LAUNCHES):
+            folder = tmp_path_factory.mktemp("server")
+            server, pids = servers.enter_context(running_server(folder, HELD, launch))
+            found[number, launch] = Ended(set(pids), find_descendants(server.pid))
+            server.send_signal(number)
+        yield found
+
+
+@pytest.mark.xdist_group("end of server")
+@pytest.mark.parametrize("launch", LAUNCHES)
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_server_that_is_ended_leaves_no_process(
+    ended: dict[tuple[signal.Signals, str], Ended], number: signal.Signals, launch: str
+) -> None:
+    processes = ended[number, launch]
+
+    assert processes.everything > processes.pids  # the guardian is one of them
+    wait_until_gone(processes.everything)
 
 
 def test_a_worker_whose_guardian_is_killed_ends_too(tmp_path: Path) -> None:
