@@ -18,6 +18,7 @@ import yaml
 from ot.config.keys import known_keys
 from ot.config.loader import load_config
 from tests.demo_pack import give_demo, with_demo
+from tests.e2e.preloaded_onetool import run_preloaded
 from tests.e2e.raw_server import WAIT, RawServer, environment_of
 
 Finished = subprocess.CompletedProcess[str]
@@ -27,6 +28,17 @@ OneTool = Callable[..., Finished]
 @pytest.fixture
 def onetool(tmp_path: Path) -> OneTool:
     """Run `onetool ...` in an empty folder, for a person who has the pack `demo`."""
+
+    def run(*arguments: str, stdin: str = "", **variables: str) -> Finished:
+        env = environment_of(give_demo(tmp_path / "home")) | variables
+        return run_preloaded(*arguments, cwd=tmp_path, env=env, stdin=stdin)
+
+    return run
+
+
+@pytest.fixture
+def started_onetool(tmp_path: Path) -> OneTool:
+    """The same, started as a person starts it: for what the start decides."""
 
     def run(*arguments: str, stdin: str = "", **variables: str) -> Finished:
         return subprocess.run(
@@ -54,14 +66,14 @@ def assert_one_line(finished: Finished, *, status: int, words: str) -> None:
 # run
 
 
-def test_run_prints_the_answer(onetool: OneTool) -> None:
-    finished = onetool("run", "print('first')\n[demo.upper(text=w) for w in ('a', 'b')]")
+def test_run_prints_the_answer(started_onetool: OneTool) -> None:
+    finished = started_onetool("run", "print('first')\n[demo.upper(text=w) for w in ('a', 'b')]")
 
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, "first\n[A, B]\n", "")
 
 
-def test_run_reads_code_from_stdin(onetool: OneTool) -> None:
-    finished = onetool("run", "-", stdin="```python\n6 * 7\n```\n")
+def test_run_reads_code_from_stdin(started_onetool: OneTool) -> None:
+    finished = started_onetool("run", "-", stdin="```python\n6 * 7\n```\n")
 
     assert (finished.returncode, finished.stdout) == (0, "42\n")
 
@@ -79,8 +91,8 @@ def test_code_that_begins_with_a_dash_stands_behind_two(onetool: OneTool) -> Non
     assert onetool("run", "--", "-1+2").stdout == "1\n"
 
 
-def test_an_answer_that_the_terminal_cannot_show_is_escaped(onetool: OneTool) -> None:
-    finished = onetool("run", r"'\u2603 \ud800'", PYTHONIOENCODING="ascii")
+def test_an_answer_that_the_terminal_cannot_show_is_escaped(started_onetool: OneTool) -> None:
+    finished = started_onetool("run", r"'\u2603 \ud800'", PYTHONIOENCODING="ascii")
 
     assert (finished.returncode, finished.stdout) == (0, "\\u2603 \\ud800\n")
 
@@ -117,8 +129,8 @@ def test_an_interrupted_run_ends_with_status_130(tmp_path: Path) -> None:
 # tools and call
 
 
-def test_tools_lists_signatures_with_what_they_do(onetool: OneTool) -> None:
-    finished = onetool("tools", "demo.u*")
+def test_tools_lists_signatures_with_what_they_do(started_onetool: OneTool) -> None:
+    finished = started_onetool("tools", "demo.u*")
 
     assert finished.stdout.splitlines() == [
         "demo.upper(*, text: str) -> str",
@@ -266,10 +278,10 @@ def test_init_leaves_a_file_that_is_there_alone(onetool: OneTool, tmp_path: Path
 # the program itself
 
 
-def test_version_and_help(onetool: OneTool) -> None:
-    assert onetool("--version").stdout == f"onetool {version('onetool-run')}\n"
-    assert {"serve", "run", "tools", "call", "check", "init", "demo"} <= set(onetool("--help").stdout.split())
-    assert "HOST:PORT" in onetool("serve", "--help").stdout
+def test_version_and_help(started_onetool: OneTool) -> None:
+    assert started_onetool("--version").stdout == f"onetool {version('onetool-run')}\n"
+    assert {"serve", "run", "tools", "call", "check", "init", "demo"} <= set(started_onetool("--help").stdout.split())
+    assert "HOST:PORT" in started_onetool("serve", "--help").stdout
 
 
 @pytest.mark.parametrize("arguments", [["fly"], ["run"], ["serve", "--port", "1"], ["serve", "--no-token"]])
@@ -321,8 +333,8 @@ def test_a_server_without_stdin_says_what_it_needs(tmp_path: Path) -> None:
     assert_one_line(finished, status=2, words="must be open")
 
 
-def test_the_demo_shows_a_session(onetool: OneTool) -> None:
-    finished = onetool("demo")
+def test_the_demo_shows_a_session(started_onetool: OneTool) -> None:
+    finished = started_onetool("demo")
 
     assert finished.returncode == 0, finished.stderr
     assert re.search(r"onetool \S+ over stdio, MCP \S+: started and connected in \d+ ms", finished.stdout)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from ot.config.loader import load_config
+from tests.e2e.preloaded_onetool import run_preloaded
 from tests.e2e.raw_server import WAIT, environment_of
 
 Finished = subprocess.CompletedProcess[str]
@@ -31,16 +32,7 @@ class Place:
         self.secrets = self.project / ".onetool" / "secrets.yaml"
 
     def run(self, *arguments: str, **variables: str) -> Finished:
-        return subprocess.run(
-            [sys.executable, "-m", "onetool", "import", *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            cwd=self.project,
-            env=environment_of(self.home) | variables,
-            timeout=WAIT,
-            check=False,
-        )
+        return run_preloaded("import", *arguments, cwd=self.project, env=environment_of(self.home) | variables)
 
     def write(self, file: Path, content: Any) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -12,26 +12,19 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.preloaded_onetool import run_preloaded
 from tests.http_programs import serve_http
 from tests.proxied import program
 
 
 def onetool(
-    folder: Path, *arguments: str, servers: dict[str, Any], browser: str = "true", stdin: int = subprocess.DEVNULL
+    folder: Path, *arguments: str, servers: dict[str, Any], browser: str = "true", stdin: int | str = ""
 ) -> subprocess.CompletedProcess[str]:
     """The real command, in a folder that is home and project."""
     (folder / ".onetool").mkdir(exist_ok=True)
     (folder / ".onetool" / "onetool.yaml").write_text(json.dumps({"servers": servers}))
-    return subprocess.run(
-        [sys.executable, "-m", "onetool", *arguments],
-        cwd=folder,
-        env={"HOME": str(folder), "PATH": os.environ["PATH"], "BROWSER": browser},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        stdin=stdin,
-    )
+    environ = {"HOME": str(folder), "PATH": os.environ["PATH"], "BROWSER": browser}
+    return run_preloaded(*arguments, cwd=folder, env=environ, stdin=stdin)
 
 
 def test_check_names_servers_that_cannot_be_started(tmp_path: Path) -> None:

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.demo_pack import give_demo
-from tests.e2e.raw_server import WAIT, environment_of
+from tests.e2e.preloaded_onetool import run_preloaded
+from tests.e2e.raw_server import environment_of
 
 
 def onetool(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "onetool", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment_of(folder) | variables,
-        timeout=WAIT,
-        check=False,
-    )
+    return run_preloaded(*arguments, cwd=folder, env=environment_of(folder) | variables)
 
 
 @pytest.fixture(scope="module")
