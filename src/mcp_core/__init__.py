@@ -23,36 +23,4 @@ if TYPE_CHECKING:
     from mcp_core.tool_arguments import ToolArguments
     from mcp_core.tool_decorator import ExtMcpToolDecorator
 else:  # Some need pydantic, which a process that wants only a small module of this package should not load.
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "argument_problems": ["ArgumentProblemsError"],
-            "consent": ["requires_consent"],
-            "failure_report": ["Report", "answer_in_words", "quote_name"],
-            "known_secrets": ["KnownSecrets"],
-            "line_log": ["TRACE"],
-            "redaction": ["Redactor"],
-            "result": ["Result", "ToolReply"],
-            "server_library": ["Answer", "ServerLibrary", "Unanswered"],
-            "tool_arguments": ["ToolArguments"],
-            "tool_decorator": ["ExtMcpToolDecorator"],
-        },
-    )
-
-__all__ = [
-    "TRACE",
-    "Answer",
-    "ArgumentProblemsError",
-    "ExtMcpToolDecorator",
-    "KnownSecrets",
-    "Redactor",
-    "Report",
-    "Result",
-    "ServerLibrary",
-    "ToolArguments",
-    "ToolReply",
-    "Unanswered",
-    "answer_in_words",
-    "quote_name",
-    "requires_consent",
-]
+    __getattr__ = lazy_names(__name__)

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
 
-def lazy_names(package: str, modules: Mapping[str, Iterable[str]]) -> Callable[[str], object]:
-    """Build the `__getattr__` of a package from the names that each of its modules has."""
-    homes = {name: module for module, names in modules.items() for name in names}
+def lazy_names(package: str) -> Callable[[str], object]:
+    """Build the `__getattr__` of a package that imports its names below `if TYPE_CHECKING:`.
+
+    These imports are the only list of the names: type checkers read them as they stand, and the first use of a name
+    finds there which module to load.
+    """
+    homes: dict[str, str] = {}
 
     def find(name: str) -> object:
+        homes.update(homes or _read_imports(package))
+        if name == "__all__":
+            return sorted(homes)
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found: object = getattr(import_module(f"{package}.{homes[name]}"), name)
+        found: object = getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, found)
         return found
 
     return find
+
+
+def _read_imports(package: str) -> dict[str, str]:
+    source = Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8")
+    imports = source.partition("if TYPE_CHECKING:")[2].partition("else:")[0]
+    statements = (statement.split(" import ") for statement in imports.split("from ")[1:])
+    return {
+        name.strip(): module for module, names in statements for name in names.strip(" \n()").rstrip(",").split(",")
+    }

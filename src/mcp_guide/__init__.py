@@ -11,9 +11,4 @@ if TYPE_CHECKING:
     from mcp_guide.places import Places, find_places
     from mcp_guide.server import GuideServer
 else:  # Whoever asks the program for --help should not wait for the SDK.
-    __getattr__ = lazy_names(
-        __name__,
-        {"guide": ["Guide", "open_guide"], "places": ["Places", "find_places"], "server": ["GuideServer"]},
-    )
-
-__all__ = ["Guide", "GuideServer", "Places", "find_places", "open_guide"]
+    __getattr__ = lazy_names(__name__)

@@ -13,30 +13,4 @@ if TYPE_CHECKING:
     from mcp_official.questions import ask_within, build_request, can_ask, is_sessionless, read_response
     from mcp_official.server import DeclaredToolsServer, wait_for_signal
 else:  # Whoever asks a program for --help should not wait for the SDK.
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "library": ["OfficialLibrary"],
-            "messages": ["MAX_LINE"],
-            "program": ["LOG_LEVELS", "OK", "USAGE", "complain", "serve_program"],
-            "questions": ["ask_within", "build_request", "can_ask", "is_sessionless", "read_response"],
-            "server": ["DeclaredToolsServer", "wait_for_signal"],
-        },
-    )
-
-__all__ = [
-    "LOG_LEVELS",
-    "MAX_LINE",
-    "OK",
-    "USAGE",
-    "DeclaredToolsServer",
-    "OfficialLibrary",
-    "ask_within",
-    "build_request",
-    "can_ask",
-    "complain",
-    "is_sessionless",
-    "read_response",
-    "serve_program",
-    "wait_for_signal",
-]
+    __getattr__ = lazy_names(__name__)

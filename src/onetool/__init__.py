@@ -13,6 +13,4 @@ if TYPE_CHECKING:
     from onetool.cli import main
     from onetool.server import OneToolServer
 else:  # The command line is needed before the server, which loads the protocol.
-    __getattr__ = lazy_names(__name__, {"cli": ["main"], "server": ["OneToolServer"]})
-
-__all__ = ["OneToolServer", "main"]
+    __getattr__ = lazy_names(__name__)

@@ -20,42 +20,4 @@ if TYPE_CHECKING:
     from ot.isolate import isolated
     from ot.values import Audio, Image, ProjectPath, Record, Resource
 else:  # A pack that needs one of these should not load the engine.
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "app": ["App", "open_app", "open_assistant"],
-            "caller": ["Caller"],
-            "config.loader": ["LoadedConfig", "load_config"],
-            "context": ["CallContext", "current"],
-            "effects": ["Effect", "idempotent", "reads"],
-            "errors": ["CallError", "ConfigError", "OneToolError", "ToolError"],
-            "execution.tool_executor": ["ToolExecutor"],
-            "isolate": ["isolated"],
-            "values": ["Audio", "Image", "ProjectPath", "Record", "Resource"],
-        },
-    )
-
-__all__ = [
-    "App",
-    "Audio",
-    "CallContext",
-    "CallError",
-    "Caller",
-    "ConfigError",
-    "Effect",
-    "Image",
-    "LoadedConfig",
-    "OneToolError",
-    "ProjectPath",
-    "Record",
-    "Resource",
-    "ToolError",
-    "ToolExecutor",
-    "current",
-    "idempotent",
-    "isolated",
-    "load_config",
-    "open_app",
-    "open_assistant",
-    "reads",
-]
+    __getattr__ = lazy_names(__name__)

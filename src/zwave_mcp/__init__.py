@@ -11,9 +11,4 @@ if TYPE_CHECKING:
     from zwave_mcp.house import House, open_house
     from zwave_mcp.server import ZwaveServer
 else:  # Whoever asks the program for --help should not wait for the SDK.
-    __getattr__ = lazy_names(
-        __name__,
-        {"address": ["Address", "parse_address"], "house": ["House", "open_house"], "server": ["ZwaveServer"]},
-    )
-
-__all__ = ["Address", "House", "ZwaveServer", "open_house", "parse_address"]
+    __getattr__ = lazy_names(__name__)

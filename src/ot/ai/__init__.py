@@ -13,27 +13,4 @@ if TYPE_CHECKING:
     from ot.ai.models.model import Model
     from ot.ai.tool_loop import ToolLoop
 else:  # The configuration reads the providers' folders, and needs nothing else.
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "clients": ["build_client"],
-            "events": ["Event", "Finished", "Retrying", "TextDelta", "ToolEnded", "ToolStarted", "Usage"],
-            "models.failover": ["Totals"],
-            "models.model": ["Model"],
-            "tool_loop": ["ToolLoop"],
-        },
-    )
-
-__all__ = [
-    "Event",
-    "Finished",
-    "Model",
-    "Retrying",
-    "TextDelta",
-    "ToolEnded",
-    "ToolLoop",
-    "ToolStarted",
-    "Totals",
-    "Usage",
-    "build_client",
-]
+    __getattr__ = lazy_names(__name__)

@@ -15,31 +15,4 @@ if TYPE_CHECKING:
     from ot.introspect.snippet_text import Expand
     from ot.introspect.still_connecting import concerns_help, concerns_packs, concerns_tools, wait_for_servers
 else:  # Ranking and help are loaded by whoever first asks for them.
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "finder": ["Finder"],
-            "health": ["Health"],
-            "help": ["Help"],
-            "listings": ["list_aliases", "list_packs", "list_snippets", "list_tools"],
-            "reload": ["Reload"],
-            "snippet_text": ["Expand"],
-            "still_connecting": ["concerns_help", "concerns_packs", "concerns_tools", "wait_for_servers"],
-        },
-    )
-
-__all__ = [
-    "Expand",
-    "Finder",
-    "Health",
-    "Help",
-    "Reload",
-    "concerns_help",
-    "concerns_packs",
-    "concerns_tools",
-    "list_aliases",
-    "list_packs",
-    "list_snippets",
-    "list_tools",
-    "wait_for_servers",
-]
+    __getattr__ = lazy_names(__name__)

@@ -13,9 +13,7 @@ from mcp_core.lazy_names import lazy_names
 if TYPE_CHECKING:
     from ot.isolate.host import IsolateHost
 else:  # helper processes, and the packs in them, have no use for it
-    __getattr__ = lazy_names(__name__, {"host": ["IsolateHost"]})
-
-__all__ = ["IsolateHost", "isolated"]
+    __getattr__ = lazy_names(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")

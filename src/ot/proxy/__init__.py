@@ -17,33 +17,4 @@ if TYPE_CHECKING:
     from ot.proxy.status import ServerStatus
     from ot.proxy.transports.commands import find_mistake
 else:  # The SDK's client is loaded by the first connection, and nothing before it is needed.
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "connections.connection": ["build_connection"],
-            "definitions.acceptance": ["Acceptance"],
-            "definitions.identity": ["digest_of_place"],
-            "host": ["BuildConnection", "ProxyHost"],
-            "prompts": ["fill_prompt", "list_prompts"],
-            "resources": ["list_resources", "read_resource"],
-            "servers": ["Servers", "open_servers"],
-            "status": ["ServerStatus"],
-            "transports.commands": ["find_mistake"],
-        },
-    )
-
-__all__ = [
-    "Acceptance",
-    "BuildConnection",
-    "ProxyHost",
-    "ServerStatus",
-    "Servers",
-    "build_connection",
-    "digest_of_place",
-    "fill_prompt",
-    "find_mistake",
-    "list_prompts",
-    "list_resources",
-    "open_servers",
-    "read_resource",
-]
+    __getattr__ = lazy_names(__name__)
