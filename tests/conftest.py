@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ from tests.zwave_house import ZwaveHouse, start_zwave_house
 
 settings.register_profile("unhurried", unhurried)
 settings.load_profile("unhurried")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background like that, and
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the programs that tests interrupt would inherit it
 
 
 @pytest.hookimpl(trylast=True)
