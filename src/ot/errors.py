@@ -14,6 +14,7 @@ OneToolError
 ├── PreflightError                names or arguments that are certain to fail
 ├── CallError                     one call to a tool did not succeed
 │   ├── UnknownPackError
+│   ├── SwitchedOffError
 │   ├── UnknownToolError
 │   ├── UnknownProjectError
 │   ├── ToolArgumentError
@@ -180,6 +181,16 @@ class UnknownPackError(CallError, names=("pack", "available")):
         super().__init__(pack)
         self.pack = pack
         self.available = tuple(available)
+
+
+class SwitchedOffError(CallError, names=("kind", "name", "key")):
+    """A pack or a server, as `kind` says, that the configuration keeps off; `key` switches it on."""
+
+    def __init__(self, kind: str, name: str, *, key: str) -> None:
+        super().__init__("", name, key)
+        self.kind = kind
+        self.name = name
+        self.key = key
 
 
 class UnknownToolError(CallError, names=("pack", "available")):

@@ -27,6 +27,7 @@ from ot.introspect import (
     list_packs,
     list_snippets,
     list_tools,
+    note_switched_off,
     wait_for_servers,
 )
 from ot.notify import append_message, find_topic
@@ -69,6 +70,7 @@ async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
     """
     context = current()
     await wait_for_servers(context, concerns_tools(pattern, context.registry))
+    note_switched_off(context, pattern)
     return list_tools(context.registry.definitions(), pattern, info)
 
 
@@ -88,6 +90,7 @@ async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
     """
     context = current()
     await wait_for_servers(context, concerns_packs(pattern))
+    note_switched_off(context, pattern)
     return list_packs(context.registry.packs(), pattern, info, instructions=context.settings.prompts.packs)
 
 

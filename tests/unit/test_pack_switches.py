@@ -24,15 +24,39 @@ def hello() -> str:
 '''
 
 
-async def test_a_newcomer_has_no_demo_and_is_told_what_there_is(tmp_path: Path) -> None:
+OFF = "The pack {0} is switched off. A person can switch it on in the configuration: packs.{0}.enabled: true."
+
+
+async def test_a_newcomer_has_no_demo_and_is_told_how_to_switch_it_on(tmp_path: Path) -> None:
     async with open_engine(tmp_path, demo=False) as app:
         packs = {pack.name for pack in app.registry.packs()}
         answer = await app.runner.run("demo.block(seconds=0, path='/tmp/x')")
+        hidden = await app.runner.run("getattr(demo, 'block')(seconds=0)")
+        unknown = await app.runner.run("dmo.upper(text='a')")
 
     assert "demo" not in packs
     assert packs >= {"ot", "proj"}
     assert answer.is_error
-    assert "There is no pack 'demo'. Packs: " in answer.text
+    assert answer.text == f"Nothing was executed.\nline 1: {OFF.format('demo')}"
+    assert OFF.format("demo") in hidden.text
+    assert "There is no pack 'dmo'. Packs: " in unknown.text
+    assert "demo" not in unknown.text
+
+
+async def test_help_listings_and_health_tell_of_a_pack_that_is_switched_off(tmp_path: Path) -> None:
+    config = "packs: {greet: {enabled: false}}"
+    async with open_engine(tmp_path, config=config, extensions={"greet": EXTENSION}, demo=False) as app:
+        help_text = await app.runner.run("ot.help(query=['greet', 'demo.upper'])")
+        packs = await app.runner.run("ot.packs(pattern='gre')")
+        tools = await app.runner.run("ot.tools(pattern='demo.')")
+        everything = await app.runner.run("ot.packs(info='list')")
+        health = await app.runner.run("ot.health()['registry']['switched_off']")
+
+    assert help_text.text == f"# greet\n\n{OFF.format('greet')}\n\n# demo.upper\n\n{OFF.format('demo')}"
+    assert packs.text == f"[]\n[{OFF.format('greet')}]"
+    assert tools.text == f"[]\n[{OFF.format('demo')}]"
+    assert "switched off" not in everything.text
+    assert health.text == "[demo, greet]"
 
 
 async def test_demo_is_there_where_it_is_switched_on(tmp_path: Path) -> None:
@@ -65,6 +89,6 @@ async def test_any_pack_can_be_switched_off_and_on_again(tmp_path: Path, kind: s
         await app.executor.call("ot.reload", {})
         off_again = await app.runner.run("greet.hello()")
 
-    assert "There is no pack 'greet'" in off.text
+    assert OFF.format("greet") in off.text
     assert on.text == kind
-    assert "There is no pack 'greet'" in off_again.text
+    assert OFF.format("greet") in off_again.text

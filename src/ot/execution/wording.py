@@ -82,6 +82,13 @@ def _word_unknown_pack(error: errors.UnknownPackError) -> str:
     return f"There is no pack {error.pack!r}. Packs: {list_names(error.pack, error.available)}."
 
 
+def _word_switched_off(error: errors.SwitchedOffError) -> str:
+    return (
+        f"The {error.kind} {error.name} is switched off. "
+        f"A person can switch it on in the configuration: {error.key}: true."
+    )
+
+
 def _word_unknown_tool(error: errors.UnknownToolError) -> str:
     tool = error.tool.partition(".")[2] or error.tool
     names = list_names(tool, error.available)
@@ -270,6 +277,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.NewExtensionError: lambda error: f"No extension {error.name!r} was written: {error.reason}.",
     errors.PreflightError: _word_preflight,
     errors.UnknownPackError: _word_unknown_pack,
+    errors.SwitchedOffError: _word_switched_off,
     errors.UnknownToolError: _word_unknown_tool,
     errors.UnknownProjectError: _word_unknown_project,
     errors.ToolArgumentError: _word_argument,
@@ -337,6 +345,7 @@ _KINDS: dict[type, str] = {
     errors.ToolTimeoutError: "TimeoutError",
     errors.ServiceUnavailableError: "ConnectionError",
     errors.ServerUnavailableError: "ConnectionError",
+    errors.SwitchedOffError: "ConnectionError",
     errors.ToolChangedError: "PermissionError",
     errors.WorkerCrashedError: "ChildProcessError",
     errors.InvalidPeriodError: "ValueError",

@@ -11,8 +11,14 @@ if TYPE_CHECKING:
     from ot.introspect.health import Health
     from ot.introspect.help import Help
     from ot.introspect.listings import list_aliases, list_packs, list_snippets, list_tools
+    from ot.introspect.not_listed import (
+        concerns_help,
+        concerns_packs,
+        concerns_tools,
+        note_switched_off,
+        wait_for_servers,
+    )
     from ot.introspect.reload import Reload
     from ot.introspect.snippet_text import Expand
-    from ot.introspect.still_connecting import concerns_help, concerns_packs, concerns_tools, wait_for_servers
 else:  # Ranking and help are loaded by whoever first asks for them.
     __getattr__ = lazy_names(__name__)

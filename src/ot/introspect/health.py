@@ -89,6 +89,7 @@ def _describe_registry(registry: ToolRegistry) -> JsonObject:
         "status": DEGRADED if registry.problems else OK,
         "pack_count": len(registry.packs()),
         "tool_count": len(registry.definitions()),
+        "switched_off": registry.switched_off(),
     }
 
 

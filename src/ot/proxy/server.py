@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 from mcp_core.json_types import JsonObject
 from ot.config.models import ServerSettings
 from ot.context import CallContext, current_or_none
-from ot.errors import ServerUnavailableError, ToolChangedError
+from ot.errors import ServerUnavailableError, SwitchedOffError, ToolChangedError
 from ot.logs import LogSpan, write_log
 from ot.proxy.connections.backoff import Backoff
 from ot.proxy.connections.connect_attempt import ConnectAttempt
@@ -279,11 +279,10 @@ class ProxiedServer:
             if tool in changes:
                 raise ToolChangedError("", server=self.name, new=tool in changes.added)
 
-    def unavailable(self) -> ServerUnavailableError:
+    def unavailable(self) -> ServerUnavailableError | SwitchedOffError:
         """Return the error for whoever needs it while it is not there."""
         if not self.settings.enabled:
-            remedy = f"A person can switch it on: servers.{self.name}.enabled in the configuration."
-            return ServerUnavailableError("", server=self.name, reason="is switched off", remedy=remedy)
+            return SwitchedOffError("server", self.name, key=f"servers.{self.name}.enabled")
         return self._unavailable(self._last_reason())
 
     def _unavailable(self, reason: str) -> ServerUnavailableError:

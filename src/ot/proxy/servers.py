@@ -86,7 +86,7 @@ class Servers:
     def choose(self, name: str = "") -> list[ProxiedServer]:
         """Return the servers that may be used: all of them, or the one with this name or pack.
 
-        Raises ToolError or, if it is switched off, ServerUnavailableError.
+        Raises ToolError or, if it is switched off, SwitchedOffError.
         """
         enabled = sorted(self._enabled(), key=lambda server: server.name)
         if not name:
@@ -128,8 +128,7 @@ class Servers:
                 pack = self._packs[server.name] = PackDefinition(wanted, "", f"proxy:{server.name}")
             layer.append(OfferedPack(pack, partial(self._register, server, wanted)))
         self._places.offer("servers", [layer])
-        self._registry.absent.clear()
-        self._registry.absent.update(absent)
+        self._registry.explain_absent("servers", absent)
 
     def _register(self, server: ProxiedServer, wanted: str, placed: PackDefinition) -> None:
         self._registry.register_late(placed.name, partial(self._load, server, wanted, placed))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from ot.config.models import PackSettings
-from ot.errors import PackLoadError
+from ot.errors import PackLoadError, SwitchedOffError
 from ot.registry.definitions import PackDefinition
 from ot.registry.names import PlacedPack, arrange
-from ot.registry.registry import ToolRegistry
+from ot.registry.registry import AbsentPack, ToolRegistry
 
 ORIGINS = ("extensions", "servers")
 """Who offers packs beside the built-in ones; who stands first chooses first."""
@@ -74,6 +74,8 @@ class PackPlaces:
         ]
         arrangement = arrange([[each.pack for each in layer] for layer in offered], built_in)
         placed = {each.pack.name: each for each in arrangement.packs if self._is_on(each.pack.name)}
+        known = {each.pack.name for each in self._built_in} | {each.pack.name for each in arrangement.packs}
+        self._registry.explain_absent("settings", {name: _switched_off(name) for name in known.difference(placed)})
         for name in self._differing(self._placed, placed):
             self._registry.remove_pack(name)
         register = {id(each.pack): each.register for layer in (*offered, self._built_in) for each in layer}
@@ -95,6 +97,10 @@ class PackPlaces:
     @staticmethod
     def _differing(first: Mapping[str, PlacedPack], second: Mapping[str, PlacedPack]) -> Iterable[str]:
         return [n for n, each in first.items() if n not in second or second[n].original is not each.original]
+
+
+def _switched_off(name: str) -> AbsentPack:
+    return AbsentPack(partial(SwitchedOffError, "pack", name, key=f"packs.{name}.enabled"), expected=False)
 
 
 def offer_registered(pack: PackDefinition, registry: ToolRegistry) -> OfferedPack:

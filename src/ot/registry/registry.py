@@ -6,6 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +49,7 @@ class ToolRegistry:
         self._tools: dict[str, RegisteredTool] = {}
         self._packs: dict[str, PackDefinition] = {}
         self._late: dict[str, LoadPack] = {}
-        self.absent: dict[str, AbsentPack] = {}
+        self._absent: dict[str, Mapping[str, AbsentPack]] = {}  # by who explains it
         self._originals: dict[str, str] = {}  # `server.get-env` to `server.get_env`
         self._reads: Mapping[str, Sequence[str]] = {}
         self.problems: list[PackLoadError] = []
@@ -128,6 +129,10 @@ class ToolRegistry:
             original = self._tools.pop(f"{name}.{tool}").definition.original
             self._originals.pop(f"{name}.{original}", None)
 
+    def explain_absent(self, origin: str, packs: Mapping[str, AbsentPack]) -> None:
+        """Replace what one origin has to say about packs that are not here."""
+        self._absent[origin] = packs
+
     def find(self, name: str) -> RegisteredTool:
         """Definition and function of `pack.tool`, also by the name that its server has for it.
 
@@ -181,15 +186,21 @@ class ToolRegistry:
 
     def pack_names(self) -> list[str]:
         """The name of every pack, also of those that are absent; none is loaded for it."""
-        return sorted({*self._packs, *self._late, *self.absent})
+        return sorted({*self._packs, *self._late, *chain.from_iterable(self._absent.values())})
 
     def absence(self, name: str) -> CallError | None:
         """Return why a pack is missing that should be here; None for any other name."""
-        absent = self.absent.get(name)
-        return None if absent is None or name in self._packs or name in self._late else absent.explain()
+        if name in self._packs or name in self._late:
+            return None
+        return next((packs[name].explain() for packs in self._absent.values() if name in packs), None)
+
+    def switched_off(self) -> list[str]:
+        """The names of packs and servers that the configuration keeps off."""
+        return sorted(set(self.pack_names()).difference(self._expected_names()))
 
     def _expected_names(self) -> list[str]:
-        return sorted({*self._packs, *self._late, *(name for name, pack in self.absent.items() if pack.expected)})
+        absent = chain.from_iterable(packs.items() for packs in self._absent.values())
+        return sorted({*self._packs, *self._late, *(name for name, pack in absent if pack.expected)})
 
     def is_late(self, name: str) -> bool:
         """True if only the name of a pack is known so far."""

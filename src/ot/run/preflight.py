@@ -14,6 +14,7 @@ from ot.errors import (
     CallError,
     PreflightError,
     ServerUnavailableError,
+    SwitchedOffError,
     ToolArgumentError,
     UnknownPackError,
     UnknownToolError,
@@ -49,7 +50,7 @@ def judge(references: Iterable[Reference], registry: ToolRegistry) -> None:
 def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | None:
     try:
         definition = registry.get(f"{reference.pack}.{reference.tool}")
-    except (UnknownPackError, ServerUnavailableError) as error:
+    except (UnknownPackError, ServerUnavailableError, SwitchedOffError) as error:
         return error
     except UnknownToolError as error:
         # A project is an attribute of this pack, and whether there is one is seen when it is read.

@@ -84,6 +84,10 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     ),
     (errors.UnknownPackError("demos", ["proj", "demo"]), "There is no pack 'demos'. Packs: demo, proj."),
     (
+        errors.SwitchedOffError("server", "mail", key="servers.mail.enabled"),
+        "The server mail is switched off. A person can switch it on in the configuration: servers.mail.enabled: true.",
+    ),
+    (
         errors.UnknownToolError("demo.uper", pack="demo", available=["sleep", "upper"]),
         "The pack demo has no tool 'uper'. Tools of demo: upper, sleep.",
     ),

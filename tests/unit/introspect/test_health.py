@@ -34,6 +34,7 @@ async def test_versions_places_and_counts(tmp_path: Path) -> None:
         "status": "ok",
         "pack_count": len(app.registry.packs()),
         "tool_count": len(app.registry.definitions()),
+        "switched_off": [],
     }
     assert (report["problems"], report["collisions"], report["workers"]) == ([], [], [])
 

@@ -80,7 +80,9 @@ async def test_help_finds_and_explains_tools_of_another_server(tmp_path: Path) -
 @pytest.mark.parametrize("query", ["github.search", "github"])
 async def test_a_pack_that_is_missing_now_is_explained(tmp_path: Path, query: str) -> None:
     async with open_engine(tmp_path) as app:
-        app.registry.absent["github"] = AbsentPack(lambda: ServiceUnavailableError("github", "no answer"))
+        app.registry.explain_absent(
+            "servers", {"github": AbsentPack(lambda: ServiceUnavailableError("github", "no answer"))}
+        )
 
         text = await ask(app, "ot.help", query=query)
 

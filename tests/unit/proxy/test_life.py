@@ -13,7 +13,7 @@ import pytest
 
 from ot.caller import Caller
 from ot.config.models import Config
-from ot.errors import ServerUnavailableError, ToolTimeoutError, UnknownPackError
+from ot.errors import ServerUnavailableError, SwitchedOffError, ToolTimeoutError, UnknownPackError
 from ot.execution.wording import word_error
 from ot.proxy.connections.backoff import LONGEST, Backoff
 from tests.opened_executor import wait_until
@@ -189,12 +189,12 @@ async def test_a_disabled_server_is_neither_started_nor_offered(tmp_path: Path) 
         await proxied.servers.probe()
 
         assert proxied.status("off").state == "disabled"
-        with pytest.raises(ServerUnavailableError) as called:
+        with pytest.raises(SwitchedOffError) as called:
             await proxied.call("off.echo")
-        with pytest.raises(ServerUnavailableError) as chosen:
+        with pytest.raises(SwitchedOffError) as chosen:
             proxied.servers.choose("off")
-        assert [word_error(caught.value).partition(": ")[2] for caught in (called, chosen)] == 2 * [
-            "the server off is switched off. A person can switch it on: servers.off.enabled in the configuration."
+        assert [word_error(caught.value) for caught in (called, chosen)] == 2 * [
+            "The server off is switched off. A person can switch it on in the configuration: servers.off.enabled: true."
         ]
         with pytest.raises(UnknownPackError) as unknown:
             await proxied.call("of.echo")

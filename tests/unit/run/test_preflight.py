@@ -139,7 +139,7 @@ def test_different_mistakes_on_one_line_are_all_told(registry: ToolRegistry) -> 
 
 def test_a_pack_that_should_be_there_is_explained(registry: ToolRegistry) -> None:
     absent = ServerUnavailableError("", server="mail", reason="cannot be reached")
-    registry.absent["mail"] = AbsentPack(lambda: absent)
+    registry.explain_absent("servers", {"mail": AbsentPack(lambda: absent)})
 
     [(_, problem)] = problems(registry, call("mail.send"))
 

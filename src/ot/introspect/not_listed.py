@@ -1,10 +1,11 @@
-"""Listings wait only for servers that they could show; what is still connecting is named below them."""
+"""What a listing leaves out, told below it: servers still connecting, for which it waits, and packs switched off."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
 from ot.context import CallContext
+from ot.execution.wording import word_error
 from ot.introspect.listings import contains
 from ot.proxy import Servers
 from ot.registry.registry import ToolRegistry
@@ -22,6 +23,16 @@ async def wait_for_servers(context: CallContext, concerns: Concerns) -> None:
     if names:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         context.note(f"[Still connecting, so not listed yet: {', '.join(names[:_MOST_NAMES])}{more}.]")
+
+
+def note_switched_off(context: CallContext, pattern: str) -> None:
+    """Say how to switch on what the pattern of a listing names; a listing of everything does not mention it."""
+    pack, dot, _ = pattern.casefold().partition(".")
+    registry = context.registry
+    for name in registry.switched_off() if pack else ():
+        is_named = name.casefold().endswith(pack) if dot else contains(name, pack)
+        if is_named and (absence := registry.absence(name)) is not None:
+            context.note(f"[{word_error(absence)}]")
 
 
 def concerns_tools(pattern: str, registry: ToolRegistry) -> Concerns:
