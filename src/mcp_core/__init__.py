@@ -1,8 +1,8 @@
 """The common base of our MCP servers: results, arguments, registration, consent, secrets, logs; no server library.
 
 Small modules that need the standard library only are imported by their own names: `atomic_write`, `backoff`,
-`distribution`, `json_pointers`, `json_types`, `known_secrets`, `lazy_names`, `line_log`, `nearest_names` and
-`standard_streams`; so is `mcp_log`, for a server's own log. Everything else that others may use is named here.
+`distribution`, `facts_error`, `json_pointers`, `json_types`, `known_secrets`, `lazy_names`, `line_log`, `nearest_names`
+and `standard_streams`; so is `mcp_log`, for a server's own log. Everything else that others may use is named here.
 """
 
 from __future__ import annotations

@@ -13,24 +13,23 @@ GuideError
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from mcp_core.facts_error import FactsError
 
 Kind = Literal["category", "document", "collection"]
 
 
-class GuideError(Exception):
+class GuideError(FactsError):
     """Base of all errors that a caller is told about."""
 
 
-@dataclass(eq=False)
 class BadNameError(GuideError):
     kind: Kind
     name: str
     reason: str
 
 
-@dataclass(eq=False)
 class NotFoundError(GuideError):
     """`nearest` are names that exist, the most similar first."""
 
@@ -39,7 +38,6 @@ class NotFoundError(GuideError):
     nearest: tuple[str, ...] = ()
 
 
-@dataclass(eq=False)
 class ExistsError(GuideError):
     """`name` as it exists; what was asked for may differ from it in case."""
 
@@ -47,7 +45,6 @@ class ExistsError(GuideError):
     name: str
 
 
-@dataclass(eq=False)
 class NotEmptyError(GuideError):
     """A category with documents, or with files that are not ours to remove."""
 
@@ -56,19 +53,16 @@ class NotEmptyError(GuideError):
     strangers: tuple[str, ...]
 
 
-@dataclass(eq=False)
 class TooLargeError(GuideError):
     name: str
     limit: int
 
 
-@dataclass(eq=False)
 class UnreadableError(GuideError):
     name: str
     reason: str
 
 
-@dataclass(eq=False)
 class YamlError(GuideError):
     """`where` names the file, or the front matter of a document."""
 
@@ -77,7 +71,6 @@ class YamlError(GuideError):
     where: str = ""
 
 
-@dataclass(eq=False)
 class TemplateFailedError(GuideError):
     """`document` is the template that failed, which may be one that the rendered one includes."""
 

@@ -55,19 +55,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from mcp_core.distribution import with_extra
+from mcp_core.facts_error import FactsError
 
 
-class OneToolError(Exception):
+class OneToolError(FactsError):
     """The root: everything below is expected and has a sentence for the caller.
 
     A class declares the fields that are names: `class SomeError(OneToolError, names=("pack",))`. Every other field may
     hold text of a tool, a server or a caller, and leaves the engine without secrets.
     """
 
-    names: ClassVar[frozenset[str]] = frozenset()
+    names = frozenset[str]()
 
     def __init_subclass__(cls, *, names: Sequence[str] = ()) -> None:
         super().__init_subclass__()
@@ -77,14 +77,10 @@ class OneToolError(Exception):
 class ConfigError(OneToolError, names=("key",)):
     """One mistake in one configuration file."""
 
-    def __init__(
-        self, reason: str, *, file: Path | None = None, key: str | None = None, fix: str | None = None
-    ) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.file = file
-        self.key = key
-        self.fix = fix
+    reason: str
+    file: Path | None = None
+    key: str | None = None
+    fix: str | None = None
 
 
 class CommandError(OneToolError):
@@ -98,89 +94,73 @@ class LegacyPrefixError(CommandError):
 class CommandTooLargeError(CommandError):
     """The command has more bytes than a run accepts."""
 
-    def __init__(self, size: int, limit: int) -> None:
-        super().__init__(size, limit)
-        self.size = size
-        self.limit = limit
+    size: int
+    limit: int
 
 
 class UnknownSnippetError(CommandError, names=("available",)):
     """`$name` where no snippet has that name."""
 
-    def __init__(self, name: str, available: Sequence[str]) -> None:
-        super().__init__(name)
-        self.name = name
-        self.available = tuple(available)
+    name: str
+    available: Sequence[str]
 
 
 class SnippetError(CommandError):
     """A snippet exists, but these arguments or its template do not work."""
 
-    def __init__(self, name: str, reason: str, usage: str) -> None:
-        super().__init__(name, reason)
-        self.name = name
-        self.reason = reason
-        self.usage = usage
+    name: str
+    reason: str
+    usage: str
 
 
 class AliasCycleError(CommandError, names=("cycle",)):
     """Aliases that lead back to themselves."""
 
-    def __init__(self, cycle: Sequence[str]) -> None:
-        super().__init__(*cycle)
-        self.cycle = tuple(cycle)
+    cycle: Sequence[str]
 
 
 class PackLoadError(OneToolError):
     """A pack file that cannot be read, parsed or imported."""
 
-    def __init__(self, file: Path, reason: str, line: int | None = None) -> None:
-        super().__init__(str(file), reason)
-        self.file = file
-        self.reason = reason
-        self.line = line
+    file: Path
+    reason: str
+    line: int | None = None
 
 
 class ResultNotKeptError(OneToolError):
     """A result could not be put into the store; the run itself went well."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    reason: str
 
 
 class NewExtensionError(OneToolError):
     """A new extension of this name cannot be written."""
 
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(name, reason)
-        self.name = name
-        self.reason = reason
+    name: str
+    reason: str
 
 
 class CallError(OneToolError, names=("tool",)):
-    """One call to a tool did not succeed; `tool` is its full name."""
+    """One call to a tool did not succeed; `tool` is its full name, which is added later where it is not known."""
 
-    def __init__(self, tool: str, *details: object) -> None:
-        super().__init__(tool, *details)
-        self.tool = tool
+    tool = ""
 
 
 class PreflightError(OneToolError):
     """Everything that is certain to fail, found before the first side effect: (line, error) pairs."""
 
-    def __init__(self, problems: Sequence[tuple[int, CallError]]) -> None:
-        super().__init__(*problems)
-        self.problems = tuple(problems)
+    problems: Sequence[tuple[int, CallError]]
 
 
 class UnknownPackError(CallError, names=("pack", "available")):
     """No pack has this name."""
 
+    pack: str
+    available: Sequence[str]
+
     def __init__(self, pack: str, available: Sequence[str]) -> None:
-        super().__init__(pack)
-        self.pack = pack
-        self.available = tuple(available)
+        super().__init__(pack, available)
+        self.tool = pack
 
 
 class SwitchedOffError(CallError, names=("kind", "name", "key")):
@@ -196,70 +176,65 @@ class SwitchedOffError(CallError, names=("kind", "name", "key")):
 class UnknownToolError(CallError, names=("pack", "available")):
     """The pack exists, the tool does not; `available` are the pack's tools, without the pack."""
 
-    def __init__(self, tool: str, *, pack: str, available: Sequence[str]) -> None:
-        super().__init__(tool)
-        self.pack = pack
-        self.available = tuple(available)
+    tool: str
+    pack: str
+    available: Sequence[str]
 
 
 class UnknownProjectError(CallError, names=("functions", "projects")):
     """`proj.<name>` where neither a function nor a configured project has that name."""
 
+    name: str
+    functions: Sequence[str]
+    projects: Sequence[str]
+
     def __init__(self, name: str, *, functions: Sequence[str], projects: Sequence[str]) -> None:
-        super().__init__(f"proj.{name}")
-        self.name = name
-        self.functions = tuple(functions)
-        self.projects = tuple(projects)
+        super().__init__(name, functions, projects)
+        self.tool = f"proj.{name}"
 
 
 class ToolArgumentError(CallError):
     """Arguments that do not fit the schema; `problems` are short phrases."""
 
-    def __init__(self, tool: str, problems: Sequence[str], signature: str) -> None:
-        super().__init__(tool, *problems)
-        self.problems = tuple(problems)
-        self.signature = signature
+    tool: str
+    problems: Sequence[str]
+    signature: str
 
 
 class ToolDeniedError(CallError, names=("rule",)):
     """`policy.deny` names this tool."""
 
-    def __init__(self, tool: str, rule: str) -> None:
-        super().__init__(tool, rule)
-        self.rule = rule
+    tool: str
+    rule: str
 
 
 class ConsentError(CallError):
     """A person must agree first, and did not or could not be asked."""
 
-    def __init__(self, tool: str, reason: str) -> None:
-        super().__init__(tool, reason)
-        self.reason = reason
+    tool: str
+    reason: str
 
 
 class ToolTimeoutError(CallError):
     """The call took longer than its limit; `still_running` is true where a plain tool could not be stopped."""
 
-    def __init__(self, tool: str, limit: float, *, still_running: bool = False) -> None:
-        super().__init__(tool, limit)
-        self.limit = limit
-        self.still_running = still_running
+    tool: str
+    limit: float
+    still_running: bool = False
 
 
 class ToolStoppedError(CallError):
     """The call was cancelled, or refused because its run had ended."""
 
-    def __init__(self, tool: str, *, still_running: bool = False) -> None:
-        super().__init__(tool)
-        self.still_running = still_running
+    tool: str
+    still_running: bool = False
 
 
 class ServiceUnavailableError(CallError):
     """The network, or what stands behind it, did not answer."""
 
-    def __init__(self, tool: str, reason: str) -> None:
-        super().__init__(tool, reason)
-        self.reason = reason
+    tool: str
+    reason: str
 
 
 class ServerUnavailableError(CallError, names=("server",)):
@@ -268,33 +243,28 @@ class ServerUnavailableError(CallError, names=("server",)):
     `begun` is true where the call may have had an effect; `tail` is the end of what the server wrote to stderr.
     """
 
-    def __init__(
-        self, tool: str, *, server: str, reason: str, begun: bool = False, remedy: str = "", tail: str = ""
-    ) -> None:
-        super().__init__(tool, server, reason)
-        self.server = server
-        self.reason = reason
-        self.begun = begun
-        self.remedy = remedy
-        self.tail = tail
+    tool: str
+    server: str
+    reason: str
+    begun: bool = False
+    remedy: str = ""
+    tail: str = ""
 
 
 class ToolChangedError(CallError, names=("server",)):
     """A proxied tool's definition is not the one that a person accepted, and `security.pin_tools` is set."""
 
-    def __init__(self, tool: str, *, server: str, new: bool) -> None:
-        super().__init__(tool, server)
-        self.server = server
-        self.new = new
+    tool: str
+    server: str
+    new: bool
 
 
 class WorkerStartError(CallError):
     """The worker of an extension could not be started; `tail` is the end of what it wrote to stderr."""
 
-    def __init__(self, tool: str, reason: str, tail: str = "") -> None:
-        super().__init__(tool, reason)
-        self.reason = reason
-        self.tail = tail
+    tool: str
+    reason: str
+    tail: str = ""
 
 
 class WorkerCrashedError(CallError):
@@ -303,72 +273,54 @@ class WorkerCrashedError(CallError):
     `status` is that of waitpid, None where it says nothing: the worker was stopped by us, or nobody saw its end.
     """
 
-    def __init__(
-        self, tool: str, reason: str, *, status: int | None = None, begun: bool = True, tail: str = ""
-    ) -> None:
-        super().__init__(tool, reason)
-        self.reason = reason
-        self.status = status
-        self.begun = begun
-        self.tail = tail
+    tool: str
+    reason: str
+    status: int | None = None
+    begun: bool = True
+    tail: str = ""
 
 
 class StatsDisabledError(CallError):
     """The configuration says that nothing is counted."""
 
-    def __init__(self) -> None:
-        super().__init__("")
-
 
 class StatsUnavailableError(CallError):
     """The database of statistics cannot be used."""
 
-    def __init__(self, file: Path, reason: str) -> None:
-        super().__init__("", str(file), reason)
-        self.file = file
-        self.reason = reason
+    file: Path
+    reason: str
 
 
 class InvalidPeriodError(CallError, names=("valid",)):
     """Statistics of a period that there is not."""
 
-    def __init__(self, period: str, valid: Sequence[str]) -> None:
-        super().__init__("", period)
-        self.period = period
-        self.valid = tuple(valid)
+    period: str
+    valid: Sequence[str]
 
 
 class ReportWriteError(CallError):
     """A report cannot, or may not, be written there; `path` is as it was given."""
 
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__("", path, reason)
-        self.path = path
-        self.reason = reason
+    path: str
+    reason: str
 
 
 class UnknownResultError(CallError):
     """No stored result ever had this handle, or it is long gone."""
 
-    def __init__(self, handle: str) -> None:
-        super().__init__("", handle)
-        self.handle = handle
+    handle: str
 
 
 class ExpiredResultError(CallError):
     """There was a result with this handle, and it is kept no longer."""
 
-    def __init__(self, handle: str) -> None:
-        super().__init__("", handle)
-        self.handle = handle
+    handle: str
 
 
 class ArgumentValueError(CallError):
     """An argument has the right type and a value that makes no sense; code catches it as a ValueError."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__("", message)
-        self.message = message
+    message: str
 
 
 class ToolFailedError(CallError, names=("kind", "incident")):
@@ -377,81 +329,62 @@ class ToolFailedError(CallError, names=("kind", "incident")):
     Where its helper process ended, `status` is that of waitpid and `tail` the end of what it wrote to stderr.
     """
 
-    def __init__(
-        self, tool: str, kind: str, message: str, incident: str, *, status: int | None = None, tail: str = ""
-    ) -> None:
-        super().__init__(tool, kind, message)
-        self.kind = kind
-        self.message = message
-        self.incident = incident
-        self.status = status
-        self.tail = tail
+    tool: str
+    kind: str
+    message: str
+    incident: str
+    status: int | None = None
+    tail: str = ""
 
 
 class ToolError(CallError):
     """A pack's own error, for its caller to read: `raise ToolError("no such file: a.txt")`."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__("")
-        self.message = message
+    message: str
 
-    def __str__(self) -> str:
-        return self.message
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
 
 
 class ModelError(OneToolError, names=("provider",)):
     """A model did not answer; `provider` is whose it is."""
 
-    def __init__(self, provider: str, *details: object) -> None:
-        super().__init__(provider, *details)
-        self.provider = provider
+    provider: str
 
 
 class MissingExtraError(ModelError, names=("extra",)):
     """The library that speaks to this provider is not installed; `extra` brings it."""
 
-    def __init__(self, provider: str, extra: str) -> None:
-        super().__init__(provider, extra)
-        self.extra = extra
+    extra: str
 
 
 class ModelRefusedError(ModelError):
     """The provider refused the request, and would refuse it again: key, model or request are wrong."""
 
-    def __init__(self, provider: str, reason: str, *, status: int | None = None) -> None:
-        super().__init__(provider, reason)
-        self.reason = reason
-        self.status = status
+    reason: str
+    status: int | None = None
 
 
 class ModelUnavailableError(ModelError):
     """The provider is overloaded, could not be reached, or broke off; `retry_after` is what it asks for, in seconds."""
 
-    def __init__(
-        self, provider: str, reason: str, *, retry_after: float | None = None, status: int | None = None
-    ) -> None:
-        super().__init__(provider, reason)
-        self.reason = reason
-        self.retry_after = retry_after
-        self.status = status
-        self.attempts = 1
+    reason: str
+    retry_after: float | None = None
+    status: int | None = None
+    attempts = 1
 
 
 class VoiceError(OneToolError, names=("part",)):
     """Listening or speaking cannot go on; `part` is what failed: a file, a device, a recogniser."""
 
-    def __init__(self, part: str, reason: str) -> None:
-        super().__init__(part, reason)
-        self.part = part
-        self.reason = reason
+    part: str
+    reason: str
 
 
 class MissingVoiceError(VoiceError, names=("package",)):
     """A library that voice needs is not installed, or lacks something of the system; `package` brings it."""
 
-    def __init__(self, part: str, reason: str, *, package: str = with_extra("voice")) -> None:
-        super().__init__(part, reason)
-        self.package = package
+    package: str = with_extra("voice")
 
 
 class RunError(OneToolError):
@@ -461,50 +394,38 @@ class RunError(OneToolError):
 class SandboxError(RunError, names=("layers",)):
     """A confinement layer that this configuration demands is not in force."""
 
-    def __init__(self, layers: Sequence[str]) -> None:
-        super().__init__(*layers)
-        self.layers = tuple(layers)
+    layers: Sequence[str]
 
 
 class KernelStartError(RunError):
     """No kernel could be started; `reason` is what the zygote said last."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    reason: str
 
 
 class RunTimeoutError(RunError):
     """The run's own clock ran out; `line` is where the code was, if that could be told."""
 
-    def __init__(self, limit: float, line: int | None = None) -> None:
-        super().__init__(limit)
-        self.limit = limit
-        self.line = line
+    limit: float
+    line: int | None = None
 
 
 class RunLimitError(RunError, names=("what",)):
     """Memory or scratch space really used went past its limit."""
 
-    def __init__(self, what: str, limit: int, line: int | None = None) -> None:
-        super().__init__(what, limit)
-        self.what = what
-        self.limit = limit
-        self.line = line
+    what: str
+    limit: int
+    line: int | None = None
 
 
 class RunCrashedError(RunError):
     """The kernel's process ended without a result; `status` is that of waitpid, None if unknown."""
 
-    def __init__(self, status: int | None, line: int | None = None) -> None:
-        super().__init__(status)
-        self.status = status
-        self.line = line
+    status: int | None
+    line: int | None = None
 
 
 class RunRefusedError(RunError):
     """The kernel broke the protocol between it and the server, or was cancelled."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    reason: str

@@ -20,8 +20,9 @@ LinkError                    why a connection could not be made or kept; told as
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 
+from mcp_core.facts_error import FactsError
 from mcp_core.json_types import Json
 from zwave_mcp.nodes import Status
 
@@ -36,29 +37,25 @@ class Candidate:
     abilities: tuple[str, ...] = ()
 
 
-class ZwaveError(Exception):
+class ZwaveError(FactsError):
     """Base of all errors that a caller is told about."""
 
 
-@dataclass(eq=False)
-class LinkError(Exception):
+class LinkError(FactsError):
     """`reason` is a clause such as "connection refused"; never with a password in it."""
 
     reason: str
 
 
-@dataclass(eq=False)
 class NotConnectedError(ZwaveError):
     address: str
     problem: str
 
 
-@dataclass(eq=False)
 class ConnectionLostError(ZwaveError):
     request: str
 
 
-@dataclass(eq=False)
 class NoAnswerError(ZwaveError):
     request: str
     seconds: float
@@ -68,7 +65,6 @@ class DriverNotReadyError(ZwaveError):
     """The Z-Wave server runs; its driver, or the stick below it, does not yet."""
 
 
-@dataclass(eq=False)
 class RefusedError(ZwaveError):
     """`code` is the server's own word for the mistake, such as node_not_found."""
 
@@ -77,7 +73,6 @@ class RefusedError(ZwaveError):
     message: str
 
 
-@dataclass(eq=False)
 class UnknownDeviceError(ZwaveError):
     """`nearest` are devices that exist, the most similar first."""
 
@@ -86,13 +81,11 @@ class UnknownDeviceError(ZwaveError):
     total: int
 
 
-@dataclass(eq=False)
 class AmbiguousDeviceError(ZwaveError):
     wanted: str
     candidates: tuple[Candidate, ...]
 
 
-@dataclass(eq=False)
 class UnableError(ZwaveError):
     """`wish` completes "cannot be …"; `abilities` say what the device is."""
 
@@ -101,7 +94,6 @@ class UnableError(ZwaveError):
     abilities: tuple[str, ...]
 
 
-@dataclass(eq=False)
 class EndpointError(ZwaveError):
     """`endpoint` is the one that was asked for, None where one must be chosen of `available`."""
 
@@ -111,7 +103,6 @@ class EndpointError(ZwaveError):
     available: tuple[int, ...]
 
 
-@dataclass(eq=False)
 class BadSettingError(ZwaveError):
     """`expected` says what the device accepts, such as "5 to 30 °C"."""
 
@@ -120,29 +111,24 @@ class BadSettingError(ZwaveError):
     expected: str
 
 
-@dataclass(eq=False)
 class UnreachableError(ZwaveError):
     """`last_seen` is a time in ISO form."""
 
     device: str
     status: Status
-    _: KW_ONLY
     ready: bool
     last_seen: str | None
 
 
-@dataclass(eq=False)
 class CommandFailedError(ZwaveError):
     device: str
     reason: str
 
 
-@dataclass(eq=False)
 class NotConfirmedError(ZwaveError):
     """`last` is the value that the device reported last, `heard` whether it answered at all after the command."""
 
     device: str
-    _: KW_ONLY
     wanted: Json
     last: Json
     heard: bool

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from mcp_core.facts_error import FactsError
 
-class ConnectFailedError(Exception):
+
+class ConnectFailedError(FactsError):
     """There is no connection; `reason` completes "the server NAME ...", and `another_way` may still work."""
 
-    def __init__(self, reason: str, *, tail: str = "", remedy: str = "", another_way: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.tail = tail
-        self.remedy = remedy
-        self.another_way = another_way
+    reason: str
+    tail: str = ""
+    remedy: str = ""
+    another_way: bool = False
 
 
-class LostError(Exception):
+class LostError(FactsError):
     """The connection was lost before an answer came; `begun` is false if the server certainly never saw the call."""
 
-    def __init__(self, reason: str, *, begun: bool, tail: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.begun = begun
-        self.tail = tail
+    reason: str
+    begun: bool
+    tail: str = ""

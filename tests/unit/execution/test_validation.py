@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -25,7 +26,7 @@ def definition_of(tmp_path: Path, parameters: str) -> ToolDefinition:
     return read_pack(write_pack(tmp_path, f"async def tool({parameters}) -> None: ...\n")).tools["tool"]
 
 
-def problems_of(check: ArgumentCheck, *positional: Any, **keywords: Any) -> tuple[str, ...]:
+def problems_of(check: ArgumentCheck, *positional: Any, **keywords: Any) -> Sequence[str]:
     with pytest.raises(ToolArgumentError) as raised:
         check.bind(positional, keywords)
     return raised.value.problems
