@@ -2,7 +2,8 @@
 
 KIND is `modern`, `handshake` (knows no other), `json` (answers without a stream), `sse` (the transport of 2024), or
 `login` (wants a token, and gives one to whoever opens its page; its tokens last as many seconds as LIFETIME says). A
-refresh token can be used once: whoever offers a spent one has the whole family revoked, as providers do.
+refresh token can be used once: whoever offers a spent one has the whole family revoked, as providers do. Only the
+metadata tells where tokens are given, and every request for one has to name the resource that it is for.
 """
 
 import os
@@ -104,7 +105,7 @@ async def server_metadata(request: Request):
         {
             "issuer": BASE,
             "authorization_endpoint": f"{BASE}/authorize",
-            "token_endpoint": f"{BASE}/token",
+            "token_endpoint": f"{BASE}/oauth/tokens",
             "registration_endpoint": f"{BASE}/register",
             "response_types_supported": ["code"],
             "code_challenge_methods_supported": ["S256"],
@@ -129,6 +130,8 @@ async def authorize(request: Request):
 
 async def token(request: Request):
     form = await request.form()
+    if form.get("resource") != f"{BASE}/mcp":
+        return JSONResponse({"error": "invalid_target"}, 400)
     if form["grant_type"] == "authorization_code":
         if form["code"] not in CODES:
             return JSONResponse({"error": "invalid_grant"}, 400)
@@ -181,7 +184,7 @@ def main():
             Route("/.well-known/oauth-authorization-server", server_metadata),
             Route("/register", register, methods=["POST"]),
             Route("/authorize", authorize),
-            Route("/token", token, methods=["POST"]),
+            Route("/oauth/tokens", token, methods=["POST"]),
             Route("/issued", issued),
             Mount("/", guarded(app)),
         ]

@@ -271,7 +271,8 @@ async def test_a_token_that_another_server_got_is_used_where_ours_is_refused(add
         await connect_as(first, Browser())
         async with open_proxied(tmp_path, settings) as second:
             await second.call("web.echo", text="in")
-            httpx2.post(url.replace("/mcp", "/token"), data={"grant_type": "refresh_token", "refresh_token": "no"})
+            spent = {"grant_type": "refresh_token", "refresh_token": "no", "resource": url}
+            httpx2.post(url.replace("/mcp", "/oauth/tokens"), data=spent)
             await connect_as(second, Browser())
             assert await first.call("web.echo", text="again") == "again"
 

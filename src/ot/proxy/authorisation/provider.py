@@ -21,7 +21,7 @@ _RENEWAL = httpx2.Timeout(30.0)  # seconds; others who need the token wait meanw
 
 
 class Authorisation(OAuthClientProvider):
-    """The SDK's provider, which also remembers when a token ends, and lets requests pass beside each other.
+    """The SDK's provider, which also remembers when a token ends and where to renew it, and never queues requests.
 
     The SDK holds a lock until a request is answered, so that one slow call would hold up all others. Here a request
     goes out at once with the token that there is; only one that is refused goes the SDK's way.
@@ -54,6 +54,12 @@ class Authorisation(OAuthClientProvider):
     async def _initialize(self) -> None:
         await super()._initialize()
         self.context.token_expiry_time = self._tokens.expires_at
+        self.context.oauth_metadata = self.context.oauth_metadata or self._tokens.server
+        self.context.protected_resource_metadata = self.context.protected_resource_metadata or self._tokens.resource
+
+    async def _handle_token_response(self, response: httpx2.Response) -> None:
+        self._tokens.discovered(self.context.oauth_metadata, self.context.protected_resource_metadata)
+        await super()._handle_token_response(response)
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         await self._begin()

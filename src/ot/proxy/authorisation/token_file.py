@@ -15,7 +15,7 @@ from typing import IO, TypeVar
 
 import anyio
 from mcp.client.auth import OAuthFlowError
-from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
 from pydantic import BaseModel, ValidationError
 
 from mcp_core.atomic_write import write_private
@@ -45,6 +45,21 @@ class TokenFile:
         """The time at which the access token ends, in seconds since 1970; None if its server did not say."""
         found = self._content.get("expires_at")
         return float(found) if isinstance(found, int | float) else None
+
+    @property
+    def server(self) -> OAuthMetadata | None:
+        """The authorization server that gave the tokens, as it described itself: it also says where to renew them."""
+        return self._parse("server", OAuthMetadata)
+
+    @property
+    def resource(self) -> ProtectedResourceMetadata | None:
+        """The description of what the tokens are for, which a renewal has to name."""
+        return self._parse("resource", ProtectedResourceMetadata)
+
+    def discovered(self, server: OAuthMetadata | None, resource: ProtectedResourceMetadata | None) -> None:
+        """Keep what was found out about the tokens that come next; it is written with them."""
+        for key, found in (("server", server), ("resource", resource)):
+            self._content[key] = found.model_dump(mode="json", exclude_none=True) if found is not None else None
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
@@ -101,10 +116,11 @@ class TokenFile:
         return found if isinstance(found, int) and 0 < found < 65536 else None
 
     def _parse(self, key: str, kind: type[Stored]) -> Stored | None:
-        try:
-            return kind.model_validate(self._content[key])
-        except KeyError:
+        found = self._content.get(key)
+        if found is None:
             return None
+        try:
+            return kind.model_validate(found)
         except ValidationError:
             write_log(logging.WARNING, "proxy.tokens", file=self._file, ignored=key)
             return None
