@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import re
+import select
 import signal
 import socket
 import stat
@@ -156,6 +157,12 @@ class Kernel:
         return f"{SPILL_PREFIX}s{next(self._file_numbers)}"
 
     # -- signals and what is left behind
+
+    def has_ended(self) -> bool:
+        """True if its process is gone, also before the event loop has heard of it."""
+        poll = select.poll()
+        poll.register(self._pidfd, select.POLLIN)
+        return bool(poll.poll(0))
 
     def signal(self, number: signal.Signals) -> None:
         """Signal the process itself, never whoever may have its number by now."""

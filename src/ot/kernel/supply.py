@@ -81,8 +81,10 @@ class KernelSupply:
     async def _next(self) -> Kernel:
         if self._refusal is not None:
             raise self._refusal.with_traceback(None)
-        if self._ready:
-            return self._ready.popleft()
+        while self._ready:
+            if not self._ready[0].has_ended():
+                return self._ready.popleft()
+            self._discard(self._ready[0])
         future: asyncio.Future[Kernel] = self._loop.create_future()
         self._waiting.append(future)
         self._refill()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import AsyncIterator
 
 import anyio
@@ -96,6 +97,16 @@ async def test_a_kernel_that_is_killed_while_it_waits_is_replaced(supply: Kernel
         await kill_waiting(supply, supply._ready[0])
 
     assert [(await run(supply, "1 + 1")).value for _ in range(4)] == [2] * 4
+
+
+async def test_a_run_asked_for_before_anybody_knows_of_a_waiting_kernels_death_works_too(supply: KernelSupply) -> None:
+    doomed = list(supply._ready)
+    for kernel in doomed:
+        os.kill(kernel.pid, signal.SIGKILL)
+    while any(is_running(kernel.pid) for kernel in doomed):
+        time.sleep(0.001)  # without a turn of the event loop, which would hear of it
+
+    assert (await run(supply, "1 + 1")).value == 2
 
 
 async def test_all_waiting_kernels_killed_at_once_are_replaced(supply: KernelSupply) -> None:
