@@ -154,7 +154,7 @@ async def open_app(
                 rebuild=lambda fresh: executor.lend(build_statistics(fresh, recorder, registry, own_definition)),
             ),
         )
-        executor.lend(Reload(loaded, live.follow))
+        executor.lend(Reload(loaded, live.follow, registry))
         stack.callback(load_when_idle(load_compiler).cancel)
         if offer_run:
             from ot.run.run_tool import register_run  # only the assistant needs it

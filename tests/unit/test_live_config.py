@@ -72,6 +72,17 @@ def configure(tmp_path: Path, text: str) -> None:
     (tmp_path / "e" / ".onetool" / "onetool.yaml").write_text(with_demo(text))
 
 
+async def test_an_alias_that_stands_for_no_tool_is_named_as_check_names_it(app: App, tmp_path: Path) -> None:
+    configure(tmp_path, "aliases: {good: own.whoami, bad: onw.whoami, gone: own.whoami, chain: good}")
+    some = await run(app, "ot.reload()")
+    configure(tmp_path, "aliases: {gone: own.whoami}\npacks: {own: {enabled: false}}")
+    off = await run(app, "ot.reload()")
+
+    assert some.startswith("OK: Configuration reloaded\naliases.bad: There is no pack 'onw'. Packs: own, ")
+    assert "aliases.good" not in some
+    assert off.startswith("OK: Configuration reloaded\naliases.gone: The pack own is switched off.")
+
+
 async def test_a_built_in_pack_that_has_changed_is_read_and_imported_again(app: App, tmp_path: Path) -> None:
     file = tmp_path / "e" / "packs" / "sample.py"
     before = await run(app, "sample.number(), sample.apart()[0]")

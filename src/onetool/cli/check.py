@@ -12,8 +12,8 @@ from onetool.cli.printing import say
 from onetool.cli.start import load
 from ot.app import proxy_host
 from ot.config.loader import LoadedConfig
-from ot.errors import CallError
 from ot.execution.wording import word_error
+from ot.introspect import find_alias_problems
 from ot.proxy import Acceptance, find_mistake
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
@@ -74,10 +74,4 @@ def _find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iter
         mistake = find_mistake(server, environ=os.environ, project=loaded.project) if server.enabled else ""
         if mistake:
             yield f"servers.{name}: {mistake}"
-    for alias, target in config.aliases.items():
-        if "." not in target or target.partition(".")[0] in config.servers:
-            continue  # another alias, or a tool that only its server knows
-        try:
-            registry.get(target)
-        except CallError as error:
-            yield f"aliases.{alias}: {word_error(error)}"
+    yield from find_alias_problems(config, registry)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from ot.introspect.alias_problems import find_alias_problems
     from ot.introspect.finder import Finder
     from ot.introspect.health import Health
     from ot.introspect.help import Help

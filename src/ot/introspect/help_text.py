@@ -10,7 +10,7 @@ from ot.errors import CallError
 from ot.introspect.listings import Info
 from ot.introspect.signatures import read_signature
 from ot.introspect.snippet_text import Expand, describe_snippet, example_invocation
-from ot.registry.definitions import PackDefinition, ToolDefinition
+from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
 from ot.registry.registry import ToolRegistry
 
 _LEAST = 200  # characters of the first entry, however little room there is
@@ -34,7 +34,7 @@ def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str) -> str:
     parts += [f"Signature: {tool.signature}", _arguments(tool), _returns(tool), _example(tool)]
     if info == "full":
         parts.append(_origin(tool))
-    return _join([*parts, _docs(tool.pack, docs_url)])
+    return _join([*parts, _docs(tool, docs_url)])
 
 
 def describe_pack(pack: PackDefinition, info: Info, *, config: Config, room: int) -> str:
@@ -51,7 +51,7 @@ def describe_pack(pack: PackDefinition, info: Info, *, config: Config, room: int
             config.prompts.packs.get(pack.name, "").strip(),
             f"Source: {pack.source}" if info == "full" else "",
             f"Tools ({len(tools)}):\n{listed}",
-            _docs(pack.name, config.docs_url),
+            _docs(tools[0], config.docs_url) if tools else "",
         ]
     )
 
@@ -123,9 +123,11 @@ def _example(tool: ToolDefinition) -> str:
     return f"Example:\n{tool.docs.example}" if tool.docs.example else ""
 
 
-def _docs(pack: str, base: str) -> str:
-    """Name the page of a pack below `docs_url`; most pages have their pack's name."""
-    return f"Docs: {base.rstrip('/')}/{quote(_DOCUMENTED_AS.get(pack, pack))}/"
+def _docs(tool: ToolDefinition, base: str) -> str:
+    """Name the page of a tool's pack below `docs_url`: most have the pack's name; extensions and servers have none."""
+    if tool.cancellation in (Cancellation.WORKER, Cancellation.PROXY):
+        return ""
+    return f"Docs: {base.rstrip('/')}/{quote(_DOCUMENTED_AS.get(tool.pack, tool.pack))}/"
 
 
 def _origin(tool: ToolDefinition) -> str:

@@ -8,7 +8,9 @@ import anyio
 import anyio.to_thread
 
 from ot.config.loader import LoadedConfig
+from ot.introspect.alias_problems import find_alias_problems
 from ot.logs import LogSpan
+from ot.registry.registry import ToolRegistry
 
 RELOADED = "OK: Configuration reloaded"
 
@@ -16,9 +18,12 @@ RELOADED = "OK: Configuration reloaded"
 class Reload:
     """One reload at a time, lent to the ot pack; `waiting` are keys that take effect at the next start."""
 
-    def __init__(self, loaded: LoadedConfig, follow: Callable[[LoadedConfig], Awaitable[list[str]]]) -> None:
+    def __init__(
+        self, loaded: LoadedConfig, follow: Callable[[LoadedConfig], Awaitable[list[str]]], registry: ToolRegistry
+    ) -> None:
         self._read_again = loaded.read_again
         self._follow = follow
+        self._registry = registry
         self._turn = anyio.Lock()
         self.waiting: list[str] = []
 
@@ -29,6 +34,7 @@ class Reload:
                 loaded = await anyio.to_thread.run_sync(self._read_again)
                 self.waiting = await self._follow(loaded)
                 span.add(files=[str(file) for file in loaded.files], waiting=self.waiting)
-        if not self.waiting:
-            return RELOADED
-        return f"{RELOADED}\nTakes effect at the next start of the server: {', '.join(self.waiting)}"
+        lines = [RELOADED, *find_alias_problems(loaded.config, self._registry)]
+        if self.waiting:
+            lines.append(f"Takes effect at the next start of the server: {', '.join(self.waiting)}")
+        return "\n".join(lines)

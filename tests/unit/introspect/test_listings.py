@@ -73,6 +73,7 @@ async def test_help_finds_and_explains_tools_of_another_server(tmp_path: Path) -
     assert "Tools:\n- github.search_issues: Search issues." in found
     assert "- query (str): What to look for." in full
     assert "Source: proxy:git_hub" in full
+    assert "Docs:" not in full
     assert "Name at its server: search-issues" in full
     assert original.startswith("# github.search_issues\n")
 
