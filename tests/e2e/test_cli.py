@@ -117,12 +117,16 @@ def test_an_interrupted_run_ends_with_status_130(tmp_path: Path) -> None:
     (tmp_path / "logging.yaml").write_text(with_demo("log: {file: log}"))
     code = "demo.upper(text='begun')\nwhile True: pass"
     running = RawServer(tmp_path, code, "--config", "logging.yaml", command=("run",))
-    with (tmp_path / "log").open() as log:
-        while "demo.upper" not in log.readline():
-            pass
-        running.process.send_signal(signal.SIGINT)
+    try:
+        with (tmp_path / "log").open() as log:
+            while "demo.upper" not in log.readline():
+                pass
+            running.process.send_signal(signal.SIGINT)
+        status = running.wait_for_exit()
+    finally:
+        running.end()
 
-    assert running.wait_for_exit() == 130
+    assert status == 130
     assert "Traceback" not in "".join(running.log)
 
 
