@@ -12,6 +12,9 @@ ZWAVE := tests/zwave/node_modules/.ready
 # One more than the two cores that this should run on: tests wait for servers and kernels of their own.
 WORKERS ?= 3
 
+# Test files are rewritten by pytest and kept as bytecode, which is half of what finding the tests costs each worker.
+KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=
+
 # Folders or files, where not everything should run: make coverage TESTS=tests/unit/run
 TESTS ?=
 
@@ -47,11 +50,11 @@ run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
 test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests, and show the branches that none takes
 	@rm -f .coverage .coverage.*
-	@$(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
+	@$(KEEP_BYTECODE) $(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
