@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
 
 from tests.demo_pack import with_demo
 from tests.measured import MEASURED
+from tests.preloaded import preloaded_command
 
 
 def connect_server(folder: Path, *, config: str = "", mode: str = "auto") -> Client:
@@ -18,10 +18,11 @@ def connect_server(folder: Path, *, config: str = "", mode: str = "auto") -> Cli
     """
     file = folder / "onetool.yaml"
     file.write_text(with_demo(config))
+    command, *arguments = preloaded_command("onetool", "serve", "--config", str(file))
     return Client(
         StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "onetool", "serve", "--config", str(file)],
+            command=command,
+            args=arguments,
             env={"HOME": str(folder), "PATH": "", **MEASURED},
             cwd=folder,
         ),

@@ -20,5 +20,5 @@ def raw_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawServer]:
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[RawServer]:
     """A server that the test may bring down."""
-    with start_raw_server(tmp_path) as server:
+    with start_raw_server(tmp_path, preloaded=False) as server:
         yield server

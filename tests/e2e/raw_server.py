@@ -17,6 +17,7 @@ from typing import IO, Any, TypeVar
 
 from tests.demo_pack import with_demo
 from tests.measured import MEASURED
+from tests.preloaded import preloaded_command
 
 WAIT = 60.0  # seconds: a bound for a machine that is busy, never the time that something should take
 
@@ -33,11 +34,17 @@ class RawServer:
     """`onetool serve` and its pipes. Every line that it writes is kept, in the order in which it came."""
 
     def __init__(
-        self, folder: Path, *arguments: str, command: tuple[str, ...] = ("serve",), hears: int | None = None
+        self,
+        folder: Path,
+        *arguments: str,
+        command: tuple[str, ...] = ("serve",),
+        hears: int | None = None,
+        preloaded: bool = False,
     ) -> None:
         """With `hears`, so many lines of stdout are read and then no more: a client that has stopped reading."""
+        program = preloaded_command("onetool") if preloaded else [sys.executable, "-m", "onetool"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "onetool", *command, *arguments],
+            [*program, *command, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -148,11 +155,11 @@ class RawServer:
 
 
 @contextmanager
-def start_raw_server(folder: Path, *arguments: str, config: str = "") -> Iterator[RawServer]:
-    """A server on this configuration, after the handshake."""
+def start_raw_server(folder: Path, *arguments: str, config: str = "", preloaded: bool = True) -> Iterator[RawServer]:
+    """A server on this configuration, after the handshake; its process is the server's own if it is not preloaded."""
     file = folder / "onetool.yaml"
     file.write_text(with_demo(config))
-    server = RawServer(folder, "--config", str(file), *arguments)
+    server = RawServer(folder, "--config", str(file), *arguments, preloaded=preloaded)
     try:
         server.initialize()
         yield server

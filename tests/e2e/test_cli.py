@@ -18,8 +18,8 @@ import yaml
 from ot.config.keys import known_keys
 from ot.config.loader import load_config
 from tests.demo_pack import give_demo, with_demo
-from tests.e2e.preloaded_onetool import run_preloaded
 from tests.e2e.raw_server import WAIT, RawServer, environment_of
+from tests.preloaded import run_preloaded
 
 Finished = subprocess.CompletedProcess[str]
 OneTool = Callable[..., Finished]

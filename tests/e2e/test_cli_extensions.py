@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.raw_server import WAIT, environment_of
+from tests.e2e.raw_server import environment_of
 from tests.engine import write_extension
+from tests.preloaded import run_preloaded
 
 Finished = subprocess.CompletedProcess[str]
 OneTool = Callable[..., Finished]
@@ -24,15 +25,7 @@ def onetool(tmp_path: Path) -> OneTool:
     home.mkdir()
 
     def run(*arguments: str) -> Finished:
-        return subprocess.run(
-            [sys.executable, "-m", "onetool", *arguments],
-            capture_output=True,
-            text=True,
-            cwd=project,
-            env=environment_of(home),
-            timeout=WAIT,
-            check=False,
-        )
+        return run_preloaded(*arguments, cwd=project, env=environment_of(home))
 
     return run
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from ot.config.loader import load_config
-from tests.e2e.preloaded_onetool import run_preloaded
 from tests.e2e.raw_server import WAIT, environment_of
+from tests.preloaded import run_preloaded
 
 Finished = subprocess.CompletedProcess[str]
 

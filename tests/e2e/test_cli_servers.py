@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.preloaded_onetool import run_preloaded
 from tests.http_programs import serve_http
+from tests.preloaded import run_preloaded
 from tests.proxied import program
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.demo_pack import give_demo
-from tests.e2e.preloaded_onetool import run_preloaded
 from tests.e2e.raw_server import environment_of
+from tests.preloaded import run_preloaded
 
 
 def onetool(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -17,6 +17,7 @@ from mcp_types import TextResourceContents
 
 from tests.availability import require_program
 from tests.e2e.raw_server import WAIT, environment_of
+from tests.preloaded import preloaded_command, run_preloaded
 
 PROGRAM = Path(sys.executable).with_name("mcp-guide")
 LEGACY, MODERN = "legacy", "2026-07-28"
@@ -38,7 +39,7 @@ def project(tmp_path: Path) -> Path:
 def connect(project: Path, record: Path, *arguments: str, mode: str, **environ: str) -> Client:
     """The official client, connected to the program in a project."""
     require_program("tee")
-    command = ["-c", RECORD, "sh", str(record), str(PROGRAM), *arguments]
+    command = ["-c", RECORD, "sh", str(record), *preloaded_command("mcp-guide", *arguments)]
     return Client(
         StdioServerParameters(
             command="sh", args=command, env={**environment_of(project.parent), **environ}, cwd=project
@@ -224,16 +225,7 @@ def test_a_document_is_whole_when_the_server_is_killed_while_it_writes(
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PROGRAM, *arguments],
-        cwd=folder,
-        env=environment_of(folder),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-        check=False,
-    )
+    return run_preloaded(*arguments, cwd=folder, env=environment_of(folder), program="mcp-guide")
 
 
 def test_help_and_mistakes_of_usage_need_no_client(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from mcp_types import ElicitRequestParams, ElicitResult
 
 from tests.availability import require_program
 from tests.e2e.raw_server import WAIT, environment_of
+from tests.preloaded import preloaded_command, run_preloaded
 from tests.zwave_house import ZwaveHouse, find_free_port
 
 PROGRAM = Path(sys.executable).with_name("zwave-mcp")
@@ -29,7 +30,7 @@ RECORD = 'out="$1"; log="$2"; shift 2; "$@" 2>"$log" | tee "$out"'
 def connect(folder: Path, *, mode: str, elicitation_callback: Any = None, **environ: str) -> Client:
     """The official client, connected to the program; what it writes is kept in the folder."""
     require_program("tee")
-    command = ["-c", RECORD, "sh", str(folder / "stdout"), str(folder / "stderr"), str(PROGRAM)]
+    command = ["-c", RECORD, "sh", str(folder / "stdout"), str(folder / "stderr"), *preloaded_command("zwave-mcp")]
     return Client(
         StdioServerParameters(command="sh", args=command, env={**environment_of(folder), **environ}, cwd=folder),
         mode=mode,
@@ -131,16 +132,7 @@ async def test_start_up_waits_for_no_network_and_no_password_is_written(
 
 
 def run(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PROGRAM, *arguments],
-        cwd=folder,
-        env={**environment_of(folder), **environ},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=WAIT,
-        check=False,
-    )
+    return run_preloaded(*arguments, cwd=folder, env={**environment_of(folder), **environ}, program="zwave-mcp")
 
 
 @pytest.mark.parametrize(

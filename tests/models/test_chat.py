@@ -17,6 +17,7 @@ import pytest
 from tests.demo_pack import with_demo
 from tests.models.servers import ScriptedServer
 from tests.models.terminal import ROWS, Terminal, in_terminal
+from tests.preloaded import preloaded_command
 
 MARKDOWN = """# Title
 
@@ -27,6 +28,12 @@ Some *leaning* words and `code`, [a link](https://example.com).
 
 Escapes: \x1b[2J\x07 are shown."""
 COMMAND = [sys.executable, "-m", "onetool", "chat"]
+LOADED = (
+    *("onetool.cli.chat", "onetool.chat.prompt", "onetool.chat.live_display", "rich.console"),
+    *("ot.ai.providers.anthropic.client", "ot.ai.providers.ollama.client"),
+)
+
+pytestmark = pytest.mark.xdist_group("chat")  # what a conversation needs is loaded once
 
 Chat = Callable[..., AbstractContextManager[Terminal]]
 
@@ -52,9 +59,11 @@ def chat(tmp_path: Path, server: ScriptedServer) -> Chat:
     """Start a conversation in a terminal; the block begins at its first prompt."""
 
     @contextmanager
-    def start(*arguments: str, config: str = "") -> Iterator[Terminal]:
+    def start(*arguments: str, config: str = "", preloaded: bool = True) -> Iterator[Terminal]:
+        """It has to be a real start where keys are signals: they go to all processes at the terminal."""
         write_config(tmp_path, server.url, config)
-        with in_terminal([*COMMAND, *arguments], cwd=tmp_path, env=environment(tmp_path)) as terminal:
+        command = preloaded_command("onetool", "chat", also=LOADED) if preloaded else COMMAND
+        with in_terminal([*command, *arguments], cwd=tmp_path, env=environment(tmp_path)) as terminal:
             terminal.wait_for_prompt(1)
             yield terminal
 
@@ -112,7 +121,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(chat: Chat, server: Scripte
     server.answer({"userMessage": "slow"}, {"toolCalls": [run_code(f"demo.block(seconds=3, path={str(late)!r})")]})
     server.answer({"userMessage": "again"}, {"content": "still here"})
 
-    with chat("--model", "tiny") as terminal:
+    with chat("--model", "tiny", preloaded=False) as terminal:
         assert "ollama tiny, 1 tool. /help" in terminal.screen.text
         terminal.type("slow\n")
         terminal.wait_for(lambda text: "demo.block" in text)
@@ -132,7 +141,7 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(chat: Chat, server: Scripte
 
 
 def test_ctrl_c_twice_at_the_prompt_leaves(chat: Chat) -> None:
-    with chat() as terminal:
+    with chat(preloaded=False) as terminal:
         terminal.type("half a thought")
         terminal.wait_for(lambda text: "half a thought" in text)
         terminal.type("\x03")
@@ -162,7 +171,7 @@ def test_a_question_to_a_person_is_not_written_into_the_answer(tmp_path: Path, s
     server.answer({"hasToolResult": False}, {"toolCalls": [run_code("demo.upper(text='hello')")]})
     server.answer({"hasToolResult": True}, {"content": "so be it"})
     write_config(tmp_path, server.url, "policy: {ask: [demo.*]}")
-    command = ["/bin/sh", "-c", 'exec "$@" > answer', "sh", *COMMAND]
+    command = ["/bin/sh", "-c", 'exec "$@" > answer', "sh", *preloaded_command("onetool", "chat", also=LOADED)]
 
     with in_terminal(command, cwd=tmp_path, env=environment(tmp_path)) as terminal:
         terminal.wait_for(lambda text: text.endswith("\n>"))
@@ -177,7 +186,7 @@ def test_a_question_to_a_person_is_not_written_into_the_answer(tmp_path: Path, s
 def test_ctrl_c_at_a_question_ends_its_line_and_the_answer(chat: Chat, server: ScriptedServer) -> None:
     server.answer({"hasToolResult": False}, {"toolCalls": [run_code("demo.upper(text='hello')")]})
 
-    with chat(config="policy: {ask: [demo.*]}") as terminal:
+    with chat(config="policy: {ask: [demo.*]}", preloaded=False) as terminal:
         terminal.type("go\n")
         terminal.wait_for(lambda text: "Allow it? [y/N]" in text)
         terminal.type("perhaps")
@@ -224,7 +233,7 @@ def pipe(tmp_path: Path, server: ScriptedServer) -> Callable[..., subprocess.Com
     def run(question: bytes, *arguments: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
         write_config(tmp_path, variables.pop("url", server.url))
         return subprocess.run(
-            [*COMMAND, *arguments],
+            preloaded_command("onetool", "chat", *arguments, also=LOADED),
             input=question,
             capture_output=True,
             cwd=tmp_path,
