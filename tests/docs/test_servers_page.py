@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from onetool.foreign.clients import CLIENTS
 from ot.registry.from_schema import define_pack
 from ot.registry.identifiers import identifier
 from ot.registry.names import is_of_python
+from tests.preloaded import preloaded_command
 from tests.reference_servers.servers import reference_server
 
 PAGE = (Path(__file__).parents[2] / "docs" / "servers.md").read_text()
@@ -82,7 +84,7 @@ def test_every_yaml_block_is_yaml() -> None:
 
 
 def _programs(folder: Path) -> Path:
-    """A folder with an `npx` that starts the servers which `make test` has installed."""
+    """A folder with an `npx` that starts the servers which `make test` has installed, and a `onetool` that is loaded."""
     work = folder / "work"
     work.mkdir()
     commands = {
@@ -93,7 +95,9 @@ def _programs(folder: Path) -> Path:
     programs = folder / "programs"
     programs.mkdir()
     (programs / "npx").write_text(NPX.format(**commands))
-    (programs / "npx").chmod(0o755)
+    (programs / "onetool").write_text(f'#!/bin/sh\nexec {shlex.join(preloaded_command("onetool"))} "$@"\n')
+    for program in programs.iterdir():
+        program.chmod(0o755)
     return programs
 
 
