@@ -33,7 +33,7 @@ LOADED = (
     *("ot.ai.providers.anthropic.client", "ot.ai.providers.ollama.client"),
 )
 
-pytestmark = pytest.mark.xdist_group("chat")  # what a conversation needs is loaded once
+pytestmark = pytest.mark.xdist_group("models")  # what a conversation needs is loaded once
 
 Chat = Callable[..., AbstractContextManager[Terminal]]
 

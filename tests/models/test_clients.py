@@ -14,6 +14,8 @@ from tests.models.clients import assert_sound, collect, model_at, only, open_cli
 from tests.models.servers import ScriptedServer
 from tests.opened_executor import Opened, add_tool, open_executor
 
+pytestmark = pytest.mark.xdist_group("models")  # one server and one load of the libraries are enough
+
 BEFORE: dict[str, Any] = {"hasToolResult": False}
 AFTER: dict[str, Any] = {"hasToolResult": True}
 ODD_TEXT = "  Grüße,\n\n\twörld 🎉 日本 \u2028 \x85 \u2029 <b>&amp;</b>  \n"

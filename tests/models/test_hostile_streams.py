@@ -26,6 +26,8 @@ from tests.models.raw_provider import (
 )
 from tests.opened_executor import open_executor
 
+pytestmark = pytest.mark.xdist_group("models")  # one server and one load of the libraries are enough
+
 BROKEN_JSON = {
     "half": ('{"text": "a', "not valid JSON"),
     "words": ("please shout", "not valid JSON"),
