@@ -1,10 +1,12 @@
 """Change central code, one expression at a time, and list the changes that no test notices.
 
-    python -m scripts.mutants [--sample 60] [--seed 1] [--minutes 20] [FILE ...]
+    python -m scripts.mutants [--sample 10] [--seed 1] [--minutes 20] [FILE ...]
 
 mutmut chooses a mutant by a variable of the environment, which the processes that our tests start do not inherit;
 cosmic-ray brings a database and a plugin system. Here each mutant is written into the file itself, one at a time, and
 the file is put back afterwards. Files with changes that git does not have are left alone.
+
+Pytest and the libraries are loaded once; each mutant is tested in a fork, which loads our own code anew.
 """
 
 from __future__ import annotations
@@ -13,27 +15,48 @@ import argparse
 import ast
 import os
 import random
+import select
+import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
-PYTEST = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
+OPTIONS = ["-x", "-q", "-p", "no:cacheprovider", "--no-header"]
 LONGEST = 180  # seconds for the tests of one mutant; one that runs longer has been noticed
 
-# Each file with the tests that must notice a change to it.
+_STEPS = ["tests/unit/execution/test_steps.py", "tests/unit/execution/test_tool_executor.py"]
+_ARGUMENTS = ["tests/unit/execution/test_validation.py", "tests/unit/execution/test_checkable.py"]
+_FENCES = ["tests/unit/run/test_fence_processor.py", "tests/unit/run/test_prefixes.py"]
+
+# Each file with the tests that must notice a change to it, the quickest first. A new central file is one line here.
 TESTED_BY = {
-    "src/ot/execution/tool_executor.py": ["tests/unit/execution"],
-    "src/ot/execution/policy.py": ["tests/unit/execution"],
-    "src/ot/execution/validation.py": ["tests/unit/execution"],
+    "src/ot/execution/tool_executor.py": _STEPS,
+    "src/ot/execution/invocation.py": [*_STEPS, "tests/unit/execution/test_cancellation.py"],
+    "src/ot/execution/pack_door.py": _STEPS,
+    "src/ot/execution/prepared.py": _STEPS,
+    "src/ot/execution/outgoing.py": _STEPS,
+    "src/ot/execution/records.py": _STEPS,
+    "src/ot/execution/failing.py": [*_STEPS, "tests/unit/execution/test_errors.py"],
+    "src/ot/execution/policy.py": _STEPS,
+    "src/ot/execution/rules.py": _STEPS,
+    "src/ot/execution/validation.py": _ARGUMENTS,
+    "src/ot/execution/checkable.py": _ARGUMENTS,
+    "src/ot/execution/fitting.py": _ARGUMENTS,
     "src/ot/run/preflight.py": ["tests/unit/run/test_preflight.py", "tests/unit/run/test_proxied_names.py"],
-    "src/ot/run/fence_processor.py": ["tests/unit/run/test_fence_processor.py", "tests/unit/run/test_prefixes.py"],
+    "src/ot/run/fence_processor.py": _FENCES,
+    "src/ot/run/prefixes.py": _FENCES,
     "src/ot_kernel/values.py": ["tests/unit/ot_kernel/test_values.py", "tests/unit/ot_kernel/test_values_refused.py"],
 }
+
+RESULTS = ("killed", "explained", "survived")
 
 # Survivors that were looked at, and why no test can or need tell them apart.
 EXPLAINED: dict[tuple[str, str], str] = {}
@@ -66,24 +89,32 @@ def main() -> int:
     """Return 1 if a mutant survives that nobody has explained."""
     parser = argparse.ArgumentParser(prog="mutants", description="List changes to central code that no test notices.")
     parser.add_argument("files", nargs="*", default=list(TESTED_BY), metavar="FILE")
-    parser.add_argument("--sample", type=int, default=60, help="how many mutants, chosen at random (default: 60)")
+    parser.add_argument("--sample", type=int, default=10, help="how many of each file, at random (default: 10)")
     parser.add_argument("--seed", type=int, default=1, help="chooses other ones (default: 1)")
     parser.add_argument("--minutes", type=float, default=20, help="begin no mutant after this time (default: 20)")
     options = parser.parse_args()
-    mutants = [mutant for file in options.files for mutant in find_mutants(file)]
-    chosen = random.Random(options.seed).sample(mutants, min(options.sample, len(mutants)))
     ends = time.monotonic() + 60 * options.minutes
-    tried = survived = 0
-    for mutant in chosen:
+    return 1 if sum([try_file(file, options.sample, options.seed, ends) for file in options.files]) else 0
+
+
+def try_file(file: str, sample: int, seed: int, ends: float) -> int:
+    """Try some mutants of one file; returns how many survive that nobody has explained."""
+    mutants = list(find_mutants(file))
+    found: Counter[str] = Counter()
+    if time.monotonic() < ends:
+        _warm_up(TESTED_BY[file])
+        if is_noticed(Mutant(file, 0, "unchanged", (ROOT / file).read_text(encoding="utf-8"))):
+            sys.exit(f"{file}: its tests fail without any change")
+    for mutant in random.Random(seed).sample(mutants, min(sample, len(mutants))):
         if time.monotonic() > ends:
             break
-        tried += 1
-        if not is_noticed(mutant):
-            reason = EXPLAINED.get((mutant.file, mutant.change))
-            survived += reason is None
-            _say(f"{mutant.file}:{mutant.line}: {mutant.change}{f'  (explained: {reason})' if reason else ''}")
-    _say(f"{tried} of {len(mutants)} mutants tried, {survived} survived unexplained")
-    return 1 if survived else 0
+        reason = EXPLAINED.get((file, mutant.change), "")
+        result = "killed" if is_noticed(mutant) else "explained" if reason else "survived"
+        found[result] += 1
+        if result != "killed":
+            _say(f"{file}:{mutant.line}: {mutant.change}{f'  ({reason})' if reason else ''}")
+    _say(f"{file}: {found.total()} of {len(mutants)} tried, {', '.join(f'{found[one]} {one}' for one in RESULTS)}")
+    return found["survived"]
 
 
 def find_mutants(file: str) -> Iterator[Mutant]:
@@ -127,16 +158,51 @@ def _change(node: ast.AST) -> bool:
     return True
 
 
+def _warm_up(tests: list[str]) -> None:
+    """Load what the tests need, and forget what is ours: that is where a mutant is."""
+    with _in_silence():
+        pytest.main([*OPTIONS, "--collect-only", *tests])
+    ours = {"tests", *(folder.name for folder in (ROOT / "src").iterdir())}
+    for name in [name for name in sys.modules if name.partition(".")[0] in ours]:
+        del sys.modules[name]
+
+
 def is_noticed(mutant: Mutant) -> bool:
     """True if a test fails, or does not end, with this change."""
     with _written(ROOT / mutant.file, mutant.source):
-        command = [*PYTEST, *TESTED_BY[mutant.file]]
-        environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        try:
-            done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, timeout=LONGEST, check=False)
-        except subprocess.TimeoutExpired:
-            return True
-        return done.returncode != 0
+        child = os.fork()
+        if child == 0:
+            os._exit(_test(mutant))
+        end = os.pidfd_open(child)
+        if not select.select([end], [], [], LONGEST)[0]:
+            os.killpg(child, signal.SIGKILL)
+        os.close(end)
+        _, status = os.waitpid(child, 0)
+        return status != 0
+
+
+def _test(mutant: Mutant) -> int:
+    """Run the tests in a process that was forked for them."""
+    os.setsid()
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.dont_write_bytecode = True
+    with _in_silence():
+        return int(pytest.main([*OPTIONS, *TESTED_BY[mutant.file]]))
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    """Send to nowhere what pytest says."""
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 @contextmanager
