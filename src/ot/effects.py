@@ -6,12 +6,11 @@ ground for policy; the person by `packs.<pack>.reads`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
-from typing import ParamSpec, TypeVar
 
-P = ParamSpec("P")
-T = TypeVar("T")
+from ot_sdk.effects import idempotent, reads
+
+__all__ = ["Effect", "idempotent", "reads"]
 
 
 class Effect(StrEnum):
@@ -25,13 +24,3 @@ class Effect(StrEnum):
     def repeatable(self) -> bool:
         """True if a call that may have been carried out can be made again."""
         return self is not Effect.UNKNOWN
-
-
-def reads(function: Callable[P, T]) -> Callable[P, T]:
-    """Declare that a tool changes nothing."""
-    return function
-
-
-def idempotent(function: Callable[P, T]) -> Callable[P, T]:
-    """Declare that a tool, called twice with the same arguments, changes no more than called once."""
-    return function

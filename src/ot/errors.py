@@ -166,11 +166,9 @@ class UnknownPackError(CallError, names=("pack", "available")):
 class SwitchedOffError(CallError, names=("kind", "name", "key")):
     """A pack or a server, as `kind` says, that the configuration keeps off; `key` switches it on."""
 
-    def __init__(self, kind: str, name: str, *, key: str) -> None:
-        super().__init__("", name, key)
-        self.kind = kind
-        self.name = name
-        self.key = key
+    kind: str
+    name: str
+    key: str
 
 
 class UnknownToolError(CallError, names=("pack", "available")):

@@ -10,7 +10,7 @@ import ssl
 import httpx2
 import pytest
 
-from ot.failures import builtin_name, innermost, is_network_failure, message_of
+from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
 
 
 class _OwnError(LookupError): ...

@@ -8,8 +8,8 @@ import traceback
 
 from ot.errors import CallError, OneToolError, PackLoadError, ServiceUnavailableError, ToolFailedError
 from ot.execution.wording import word_error
-from ot.failures import builtin_name, innermost, is_network_failure, message_of
 from ot.logs import write_log
+from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
 
 
 def call_error_from(error: BaseException, tool: str) -> CallError:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from ot.config.models import Config
 from ot.effects import Effect
-from ot.execution.rules import first_rule
 from ot.execution.validation import ArgumentCheck
 from ot.registry.definitions import ToolDefinition
 from ot.registry.registry import RegisteredTool, ToolFunction, ToolRegistry
@@ -59,3 +59,10 @@ class Preparation:
             first_rule(definition, policy.deny),
             first_rule(definition, policy.ask),
         )
+
+
+def first_rule(definition: ToolDefinition, rules: tuple[str, ...]) -> str | None:
+    """Return the first rule that names a tool, by any of its names."""
+    own_name = f"{definition.pack}.{definition.original}" if definition.original else None
+    names = [name for name in (definition.name, definition.moved_from, own_name) if name]
+    return next((rule for rule in rules if any(fnmatchcase(name, rule) for name in names)), None)

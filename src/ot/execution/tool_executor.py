@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ot.caller import NOBODY, Caller, Notes
@@ -29,10 +29,9 @@ from ot.execution.pack_door import PackDoor
 from ot.execution.policy import Consent, refuse_denied
 from ot.execution.prepared import Preparation
 from ot.execution.records import CallRecord, record_unknown
-from ot.execution.tool_answer import ToolAnswer
 from ot.execution.wording import word_error
 from ot.large_values import aside_if_large
-from ot.output import render
+from ot.output import Attached, render
 from ot.redaction import Redactor
 from ot.registry.registry import ToolRegistry
 from ot.results.preview import word_stored
@@ -40,6 +39,15 @@ from ot.results.store import ResultStore
 from ot.stats.recorder import Recorder
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import UnsupportedValueError
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """The answer that an AI client gets: the text of a tool's value, or a sentence about what went wrong."""
+
+    text: str
+    ok: bool = True
+    attachments: tuple[Attached, ...] = ()
 
 
 class ToolExecutor:

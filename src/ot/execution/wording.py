@@ -11,7 +11,7 @@ from typing import Any
 from mcp_core.distribution import with_extra
 from mcp_core.nearest_names import nearest
 from ot import errors
-from ot.failures import builtin_name
+from ot_sdk.failures import builtin_name
 
 NAMES_SHOWN = 40
 STARTS_FRESH = "Each run starts fresh: names of an earlier run are gone."
@@ -67,51 +67,10 @@ def _word_pack_load(error: errors.PackLoadError) -> str:
     return f"{error.file.name}{line}: {error.reason}"
 
 
-def _word_too_large(error: errors.CommandTooLargeError) -> str:
-    return (
-        f"The command has {error.size:,} bytes; a run accepts {error.limit:,}. "
-        "Put large data into a file and read it with a pack, or send several runs."
-    )
-
-
-def _word_unknown_snippet(error: errors.UnknownSnippetError) -> str:
-    return f"There is no snippet ${error.name}. Snippets: {list_names(error.name, error.available)}."
-
-
-def _word_unknown_pack(error: errors.UnknownPackError) -> str:
-    return f"There is no pack {error.pack!r}. Packs: {list_names(error.pack, error.available)}."
-
-
-def _word_switched_off(error: errors.SwitchedOffError) -> str:
-    return (
-        f"The {error.kind} {error.name} is switched off. "
-        f"A person can switch it on in the configuration: {error.key}: true."
-    )
-
-
 def _word_unknown_tool(error: errors.UnknownToolError) -> str:
     tool = error.tool.partition(".")[2] or error.tool
     names = list_names(tool, error.available)
     return f"The pack {error.pack} has no tool {tool!r}. Tools of {error.pack}: {names}."
-
-
-def _word_unknown_project(error: errors.UnknownProjectError) -> str:
-    return (
-        f"proj has no {error.name!r}. Functions: {list_names(error.name, error.functions)}. "
-        f"Projects: {list_names(error.name, error.projects)}."
-    )
-
-
-def _word_argument(error: errors.ToolArgumentError) -> str:
-    return f"{error.tool}: {'; '.join(error.problems)}. Expected: {error.signature}"
-
-
-def _word_denied(error: errors.ToolDeniedError) -> str:
-    return f"{error.tool} is not allowed here: the configuration denies {error.rule!r} (policy.deny)."
-
-
-def _word_consent(error: errors.ConsentError) -> str:
-    return f"{error.tool} was not called: a person must agree first, and {error.reason} (policy.ask)."
 
 
 def _word_timeout(error: errors.ToolTimeoutError) -> str:
@@ -128,10 +87,6 @@ def _word_stopped(error: errors.ToolStoppedError) -> str:
 _STILL_RUNNING = " It is still running and may yet have an effect."
 
 
-def _word_unavailable(error: errors.ServiceUnavailableError) -> str:
-    return f"{error.tool}: the service is unavailable ({error.reason}). Try again later, or check the network."
-
-
 def _word_server_unavailable(error: errors.ServerUnavailableError) -> str:
     effect = " It is not known whether this call had an effect." if error.begun else ""
     remedy = error.remedy or "Call it again to reconnect; ot.health() shows the state of every server."
@@ -145,10 +100,6 @@ def _word_tool_changed(error: errors.ToolChangedError) -> str:
         f"{error.tool} was not called: it {what} (security.pin_tools). A person can look at the difference and accept "
         f"it with `onetool accept {error.server}`; code cannot."
     )
-
-
-def _word_worker_start(error: errors.WorkerStartError) -> str:
-    return f"{error.tool}: its worker could not be started: {error.reason}.{_last_words(error.tail)}"
 
 
 def _word_worker_crashed(error: errors.WorkerCrashedError) -> str:
@@ -171,10 +122,6 @@ def _word_failed(error: errors.ToolFailedError) -> str:
     end = f": {_word_status(error.status)}" if error.status is not None else ""
     incident = f" (incident {error.incident} in the log)"
     return f"{error.tool} failed: {error.kind}: {error.message}{end}{incident}{_last_words(error.tail)}"
-
-
-def _word_tool_error(error: errors.ToolError) -> str:
-    return f"{error.tool}: {error.message}" if error.tool else error.message
 
 
 def _word_preflight(error: errors.PreflightError) -> str:
@@ -215,31 +162,6 @@ def _word_model_unavailable(error: errors.ModelUnavailableError) -> str:
     return f"{error.provider} did not answer{times}: {error.reason}"
 
 
-def _word_sandbox(error: errors.SandboxError) -> str:
-    return (
-        f"Runs are refused: the confinement is not in force ({', '.join(error.layers)}). "
-        "The configuration key execution.sandbox says how much is demanded."
-    )
-
-
-def _word_run_timeout(error: errors.RunTimeoutError) -> str:
-    return (
-        f"The run took longer than {error.limit:.3g} s and was stopped{_at_line(error.line)}. "
-        "Do less in one run, or call slow tools together with ot.parallel."
-    )
-
-
-def _word_run_limit(error: errors.RunLimitError) -> str:
-    return (
-        f"The run used more {error.what} than its limit of {_size(error.limit)} and was stopped"
-        f"{_at_line(error.line)}. Work on smaller pieces."
-    )
-
-
-def _word_crashed(error: errors.RunCrashedError) -> str:
-    return f"The run's process ended without a result{_at_line(error.line)}: {_word_status(error.status)}."
-
-
 def _at_line(line: int | None) -> str:
     return f" at line {line}" if line else ""
 
@@ -269,26 +191,47 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.LegacyPrefixError: lambda _: (
         "Invalid syntax: !onetool is not a prefix of a command. Send the Python code by itself."
     ),
-    errors.CommandTooLargeError: _word_too_large,
-    errors.UnknownSnippetError: _word_unknown_snippet,
+    errors.CommandTooLargeError: lambda error: (
+        f"The command has {error.size:,} bytes; a run accepts {error.limit:,}. "
+        "Put large data into a file and read it with a pack, or send several runs."
+    ),
+    errors.UnknownSnippetError: lambda error: (
+        f"There is no snippet ${error.name}. Snippets: {list_names(error.name, error.available)}."
+    ),
     errors.SnippetError: lambda error: f"${error.name}: {error.reason}. Usage: {error.usage}",
     errors.AliasCycleError: lambda error: f"These aliases lead back to themselves: {' -> '.join(error.cycle)}.",
     errors.PackLoadError: _word_pack_load,
     errors.NewExtensionError: lambda error: f"No extension {error.name!r} was written: {error.reason}.",
     errors.PreflightError: _word_preflight,
-    errors.UnknownPackError: _word_unknown_pack,
-    errors.SwitchedOffError: _word_switched_off,
+    errors.UnknownPackError: lambda error: (
+        f"There is no pack {error.pack!r}. Packs: {list_names(error.pack, error.available)}."
+    ),
+    errors.SwitchedOffError: lambda error: (
+        f"The {error.kind} {error.name} is switched off. "
+        f"A person can switch it on in the configuration: {error.key}: true."
+    ),
     errors.UnknownToolError: _word_unknown_tool,
-    errors.UnknownProjectError: _word_unknown_project,
-    errors.ToolArgumentError: _word_argument,
-    errors.ToolDeniedError: _word_denied,
-    errors.ConsentError: _word_consent,
+    errors.UnknownProjectError: lambda error: (
+        f"proj has no {error.name!r}. Functions: {list_names(error.name, error.functions)}. "
+        f"Projects: {list_names(error.name, error.projects)}."
+    ),
+    errors.ToolArgumentError: lambda error: f"{error.tool}: {'; '.join(error.problems)}. Expected: {error.signature}",
+    errors.ToolDeniedError: lambda error: (
+        f"{error.tool} is not allowed here: the configuration denies {error.rule!r} (policy.deny)."
+    ),
+    errors.ConsentError: lambda error: (
+        f"{error.tool} was not called: a person must agree first, and {error.reason} (policy.ask)."
+    ),
     errors.ToolTimeoutError: _word_timeout,
     errors.ToolStoppedError: _word_stopped,
-    errors.ServiceUnavailableError: _word_unavailable,
+    errors.ServiceUnavailableError: lambda error: (
+        f"{error.tool}: the service is unavailable ({error.reason}). Try again later, or check the network."
+    ),
     errors.ServerUnavailableError: _word_server_unavailable,
     errors.ToolChangedError: _word_tool_changed,
-    errors.WorkerStartError: _word_worker_start,
+    errors.WorkerStartError: lambda error: (
+        f"{error.tool}: its worker could not be started: {error.reason}.{_last_words(error.tail)}"
+    ),
     errors.WorkerCrashedError: _word_worker_crashed,
     errors.StatsDisabledError: lambda _: (
         "Error: Statistics are disabled by the configuration (stats.enabled: false). Set it to true to collect them."
@@ -311,7 +254,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ArgumentValueError: lambda error: error.message,
     errors.ResultNotKeptError: lambda error: f"It could not be stored: {error.reason}.",
     errors.ToolFailedError: _word_failed,
-    errors.ToolError: _word_tool_error,
+    errors.ToolError: lambda error: f"{error.tool}: {error.message}" if error.tool else error.message,
     errors.MissingExtraError: lambda error: (
         f"{error.provider} needs a library that is not installed: pip install '{with_extra(error.extra)}'"
     ),
@@ -321,11 +264,22 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.MissingVoiceError: lambda error: (
         f"Voice needs {error.part}, which cannot be loaded ({error.reason}): pip install '{error.package}'"
     ),
-    errors.SandboxError: _word_sandbox,
+    errors.SandboxError: lambda error: (
+        f"Runs are refused: the confinement is not in force ({', '.join(error.layers)}). "
+        "The configuration key execution.sandbox says how much is demanded."
+    ),
     errors.KernelStartError: lambda error: f"No run could be started: {error.reason}.",
-    errors.RunTimeoutError: _word_run_timeout,
-    errors.RunLimitError: _word_run_limit,
-    errors.RunCrashedError: _word_crashed,
+    errors.RunTimeoutError: lambda error: (
+        f"The run took longer than {error.limit:.3g} s and was stopped{_at_line(error.line)}. "
+        "Do less in one run, or call slow tools together with ot.parallel."
+    ),
+    errors.RunLimitError: lambda error: (
+        f"The run used more {error.what} than its limit of {_size(error.limit)} and was stopped"
+        f"{_at_line(error.line)}. Work on smaller pieces."
+    ),
+    errors.RunCrashedError: lambda error: (
+        f"The run's process ended without a result{_at_line(error.line)}: {_word_status(error.status)}."
+    ),
     errors.RunRefusedError: lambda error: f"The run was stopped: {error.reason}.",
 }
 

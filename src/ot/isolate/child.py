@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ot.context import CallContext, Part, set_current
 from ot.errors import ToolError
-from ot.failures import builtin_name, innermost, is_network_failure, message_of
 from ot.isolate.frames import mark, read_frame, write_frame
 from ot.registry.pack_module import import_module
 from ot_guardian import Ledger, adopt_orphans, end_with_parent
 from ot_kernel.values import UnsupportedValueError
+from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
 
 if TYPE_CHECKING:
     from mcp_core.json_types import Json, JsonObject

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from types import TracebackType
 from typing import Self
 
@@ -17,6 +17,7 @@ from ot.context import current_or_none
 from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
 from ot.isolate.helper import Helper, HelperEndedError, start_helper
 from ot.logs import write_log
+from ot.owned_tasks import open_background_tasks
 
 
 class IsolateHost:
@@ -35,7 +36,8 @@ class IsolateHost:
         self._rested = anyio.Event()
 
     async def __aenter__(self) -> Self:
-        self._tasks = await anyio.create_task_group().__aenter__()
+        self._stack = AsyncExitStack()
+        self._tasks = await self._stack.enter_async_context(open_background_tasks())
         self._tasks.start_soon(self._close_idle_ones)
         return self
 
@@ -44,12 +46,7 @@ class IsolateHost:
     ) -> bool | None:
         for helper in self._take_idle(older_than=float("inf")):
             await helper.kill()
-        self._tasks.cancel_scope.cancel()
-        if kind is not None and issubclass(kind, Exception):
-            # Told of it, the task group would wrap the body's own exception into a group.
-            await self._tasks.__aexit__(None, None, None)
-            return None
-        return await self._tasks.__aexit__(kind, error, traceback)
+        return await self._stack.__aexit__(kind, error, traceback)
 
     async def run(self, module: str, function: str, arguments: Mapping[str, object]) -> Json:
         """Call a function in a helper process; `module` is a dotted name or the path of a file.

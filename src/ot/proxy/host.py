@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ot.proxy.definitions.records import Records
+from ot.proxy.definitions.memory import Records
 from ot.proxy.plan import Authorise, ConnectionPlan
 
 if TYPE_CHECKING:

@@ -29,9 +29,8 @@ from ot.execution.call import Call
 from ot.execution.invocation import MAX_DEPTH, invoke, refuse_endless, time_limit
 from ot.execution.outgoing import Outgoing
 from ot.execution.policy import Consent, held, refuse_denied
-from ot.execution.prepared import DEFAULT_LIMIT, Preparation, PreparedTool
+from ot.execution.prepared import DEFAULT_LIMIT, Preparation, PreparedTool, first_rule
 from ot.execution.records import SLOW, CallRecord, record_unknown
-from ot.execution.rules import first_rule
 from ot.large_values import FileValue
 from ot.redaction import Redactor
 from ot.registry.registry import ToolFunction, ToolRegistry

@@ -11,7 +11,7 @@ import pytest
 
 from ot.errors import ServerUnavailableError, ToolChangedError, ToolDeniedError, UnknownToolError
 from ot.proxy.definitions.acceptance import Acceptance
-from ot.proxy.definitions.records import Records
+from ot.proxy.definitions.memory import Records
 from ot.registry.registry import ToolRegistry
 from tests.opened_executor import define
 from tests.proxied import Proxied, open_proxied, program

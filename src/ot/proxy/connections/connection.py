@@ -21,7 +21,6 @@ from mcp_core.distribution import DISTRIBUTION
 from mcp_core.json_types import JsonObject
 from ot.context import CallContext
 from ot.errors import ToolError
-from ot.failures import innermost, message_of
 from ot.logs import LogSpan, write_log
 from ot.proxy.calls.in_flight import CallsInFlight
 from ot.proxy.connections.listing import list_all, plain
@@ -30,6 +29,7 @@ from ot.proxy.definitions.cache import Offer
 from ot.proxy.failures import ConnectFailedError, LostError
 from ot.proxy.plan import ConnectionPlan
 from ot.proxy.transports.transport import Transport, build_transport
+from ot_sdk.failures import innermost, message_of
 
 Answer = TypeVar("Answer")
 _BETWEEN_REFRESHES = 0.5  # seconds; a server that never stops changing must not keep us busy

@@ -11,8 +11,8 @@ from mcp_core.json_types import Json
 from ot.config.models import ServerSettings
 from ot.proxy.definitions.cache import Offer
 from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
+from ot.proxy.definitions.memory import Records
 from ot.proxy.definitions.pins import definitions_of
-from ot.proxy.definitions.records import Records
 
 
 @dataclass(frozen=True, slots=True)

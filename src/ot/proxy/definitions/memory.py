@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 from mcp_core.json_types import Json
 from ot.config.models import ServerSettings
 from ot.logs import write_log
-from ot.proxy.definitions.cache import Offer
+from ot.proxy.definitions.cache import DefinitionCache, Offer
 from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
-from ot.proxy.definitions.pins import Changes, hide_unaccepted
-from ot.proxy.definitions.records import Records
+from ot.proxy.definitions.pins import Changes, Pins, hide_unaccepted
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The folders of one person that hold what is remembered of servers, as one project uses them."""
+
+    project: Path
+    state: Path
+    pin_tools: bool = False
+
+    @property
+    def cache(self) -> DefinitionCache:
+        return DefinitionCache(self.state / "servers" / "definitions")
+
+    @property
+    def pins(self) -> Pins:
+        return Pins(self.state / "servers" / "accepted")
 
 
 class ServerMemory:
