@@ -74,7 +74,6 @@ class CallContext:
 
     @property
     def settings(self) -> Config:
-        """The whole configuration."""
         return self._door.settings
 
     @property
@@ -84,7 +83,6 @@ class CallContext:
 
     @property
     def registry(self) -> ToolRegistry:
-        """Every tool there is."""
         return self._door.registry
 
     def secret(self, name: str) -> str:

@@ -163,7 +163,7 @@ class UnknownPackError(CallError, names=("pack", "available")):
         self.tool = pack
 
 
-class SwitchedOffError(CallError, names=("kind", "name", "key")):
+class SwitchedOffError(CallError, names=("kind", "key")):
     """A pack or a server, as `kind` says, that the configuration keeps off; `key` switches it on."""
 
     kind: str

@@ -58,7 +58,6 @@ class LogSpan:
         self.duration = 0.0
 
     def add(self, **fields: object) -> None:
-        """Put more fields on the line."""
         self._fields.update(fields)
 
     def escalate(self, level: int) -> None:

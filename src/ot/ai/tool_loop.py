@@ -122,7 +122,6 @@ class ToolLoop:
         return next((words for words in reversed(turns) if words.strip()), "")
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._models.close()
 
     async def __aenter__(self) -> Self:

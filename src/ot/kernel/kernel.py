@@ -55,7 +55,6 @@ class Kernel:
         return payload
 
     def send_payload(self, payload: bytes) -> None:
-        """Send a message that is already packed."""
         if self._closed:
             return
         if self._lost is not None:

@@ -146,7 +146,6 @@ class GuardedProcess:
         self._loop.remove_reader(self._output)
 
     def resume_output(self) -> None:
-        """Go on reading its output."""
         if not self.ended.is_set() and not self._output_ended:
             self._loop.add_reader(self._output, self._read_output)
 

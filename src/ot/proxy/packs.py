@@ -57,7 +57,6 @@ def describe(name: str, offer: Offer) -> str:
 
 
 def passes(name: str, filters: ToolFilter) -> bool:
-    """True if the settings let a tool through, by its own name."""
     return any(fnmatchcase(name, rule) for rule in filters.allow) and not any(
         fnmatchcase(name, rule) for rule in filters.deny
     )

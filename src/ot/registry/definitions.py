@@ -55,17 +55,14 @@ class ToolDefinition:
 
     @property
     def pack(self) -> str:
-        """The name before the dot."""
         return self.name.partition(".")[0]
 
     @property
     def tool(self) -> str:
-        """The name after the dot."""
         return self.name.partition(".")[2]
 
     @property
     def effect(self) -> Effect:
-        """The effect of a call outside."""
         return Effect.READS if self.known_to_read else self.declared
 
     def own_name(self, keyword: str) -> str:

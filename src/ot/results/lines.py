@@ -51,7 +51,6 @@ def text_line(stored: StoredFile, start: int, size: int, *, column: int, width: 
 
 
 def all_lines(stored: StoredFile) -> Iterator[str]:
-    """Every line."""
     if stored.facts.kind == TEXT:
         for raw in io.BytesIO(stored.read_all()):
             yield raw.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")

@@ -60,7 +60,6 @@ class ContentWriter:
         os.lseek(descriptor, HEADER, os.SEEK_SET)
 
     def write(self, data: bytes) -> None:
-        """Append content."""
         view = memoryview(data)
         while view:
             if not self._room:
@@ -122,7 +121,6 @@ class StoredFile:
         return b"".join(pieces)
 
     def read_all(self) -> bytes:
-        """The whole content."""
         return self.read(0, self.facts.size)
 
     def lines_from(self, first: int) -> Iterator[tuple[int, int]]:
@@ -134,7 +132,6 @@ class StoredFile:
             start = end + 1
 
     def copy_to(self, target: int) -> None:
-        """Write the content to another descriptor."""
         start = 0
         while piece := self.read(start, BLOCK):
             _write_all(target, piece)

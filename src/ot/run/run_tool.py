@@ -29,7 +29,6 @@ _DAY = 24 * 3600.0  # seconds; a run has a clock of its own, which stands still 
 
 
 def register_run(registry: ToolRegistry, runner: Runner) -> None:
-    """Put the tool into the registry."""
     pack, _, tool = RUN_TOOL.partition(".")
     definition = ToolDefinition(
         RUN_TOOL,

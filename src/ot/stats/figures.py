@@ -129,12 +129,10 @@ class Summary:
 
     @property
     def total_calls(self) -> int:
-        """Every call of every tool."""
         return sum(tool.calls for tool in self.tools)
 
     @property
     def total_errors(self) -> int:
-        """Calls that did not succeed."""
         return sum(tool.errors for tool in self.tools)
 
     @property

@@ -21,8 +21,6 @@ class CallNote(NamedTuple):
 
 
 class RunNote(NamedTuple):
-    """One run."""
-
     ended: float
     run: int
     client: str

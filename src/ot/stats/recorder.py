@@ -77,7 +77,6 @@ class Recorder:
         return self.server << 31 | self._runs
 
     def run(self, note: RunNote) -> None:
-        """Note one run that has ended."""
         self._note(note)
 
     def model(

@@ -23,7 +23,6 @@ _PERIODS = {"day": "the last 24 hours", "week": "the last 7 days", "month": "the
 
 
 def render_report(summary: Summary) -> str:
-    """The whole page."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -73,7 +73,6 @@ def take_sample(content: Content) -> Content:
 
 
 def classify_text(text: str) -> Kind:
-    """The kind of a sample of text."""
     return _classify(text.encode("utf-8", "replace"))
 
 
@@ -111,7 +110,6 @@ def _share(sample: bytes, characters: bytes) -> float:
 
 
 def estimate_text(size: int, kind: Kind) -> float:
-    """Tokens of so many bytes of text."""
     return MEDIA_TOKENS if kind is Kind.MEDIA else size / TEXT_RATIO[kind]
 
 

@@ -82,7 +82,6 @@ class Memory:
         self._bound()
 
     def clear(self) -> None:
-        """Forget everything."""
         self._exchanges.clear()
 
     def messages(self) -> tuple[Message, ...]:

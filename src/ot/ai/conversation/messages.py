@@ -62,12 +62,10 @@ class AssistantMessage:
 
     @property
     def text(self) -> str:
-        """All of its words."""
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls that it asks for."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
 

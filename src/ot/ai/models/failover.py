@@ -37,7 +37,6 @@ class Totals:
     cost: float | None = 0.0  # US dollars; None where the price of any of it is not known
 
     def add(self, usage: Usage) -> None:
-        """Count one more request."""
         self.requests += 1
         self.input_tokens += usage.input_tokens
         self.output_tokens += usage.output_tokens
@@ -140,7 +139,6 @@ class Models:
         return self._spare
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._first.close()
         if self._spare is not None:
             await self._spare.close()

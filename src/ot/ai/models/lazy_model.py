@@ -25,7 +25,6 @@ class LazyModel:
         self._model: Model | None = None
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:
-        """See `Model`."""
         if self._model is None:
             self._model = await anyio.to_thread.run_sync(self._build)
         async with aclosing(self._model.stream(request)) as pieces:
@@ -33,6 +32,5 @@ class LazyModel:
                 yield piece
 
     async def close(self) -> None:
-        """See `Model`."""
         if self._model is not None:
             await self._model.close()

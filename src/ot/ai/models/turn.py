@@ -24,7 +24,6 @@ class Turn:
     _words: list[str] = field(default_factory=list)
 
     def add(self, piece: Piece) -> None:
-        """Take the next piece."""
         match piece:
             case Text():
                 self._words.append(piece.text)
@@ -38,7 +37,6 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """The words so far."""
         return "".join([*(part.text for part in self._parts if isinstance(part, Text)), *self._words])
 
     @property
@@ -47,7 +45,6 @@ class Turn:
         return self.stopped is not None
 
     def message(self) -> AssistantMessage:
-        """The turn as a message."""
         self._join_words()
         return AssistantMessage(tuple(self._parts))
 

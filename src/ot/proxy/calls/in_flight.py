@@ -38,5 +38,4 @@ class CallsInFlight:
 
 
 def front_of(context: CallContext | None) -> Front | None:
-    """Return the client behind one call."""
     return context.caller.front if context is not None else None

@@ -23,12 +23,10 @@ class Backoff:
         return max(0.0, self._not_before - self._clock())
 
     def fail(self) -> None:
-        """An attempt came to nothing."""
         wait = wait_after(self._failures, first=FIRST, longest=LONGEST) if self._failures else 0.0
         self._failures += 1
         self._not_before = self._clock() + wait
 
     def succeed(self) -> None:
-        """It is there."""
         self._failures = 0
         self._not_before = 0.0

@@ -21,7 +21,6 @@ def digest_of_place(name: str, settings: ServerSettings, *, project: Path) -> st
 
 
 def working_folder(settings: ServerSettings, project: Path) -> Path:
-    """Return the folder in which a server's process runs."""
     return settings.cwd or project
 
 

@@ -35,7 +35,6 @@ class AnthropicModel:
         )
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:
-        """See `Model`."""
         reader = TurnReader()
         messages: Any = self._client.messages
         try:
@@ -53,7 +52,6 @@ class AnthropicModel:
             raise ModelUnavailableError(PROVIDER, f"the answer broke off ({type(error).__name__})") from error
 
     async def close(self) -> None:
-        """See `Model`."""
         await self._client.close()
 
 

@@ -40,7 +40,6 @@ class OllamaModel:
         )
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:
-        """See `Model`."""
         reader = TurnReader()
         try:
             parts = await self._client.chat(
@@ -69,7 +68,6 @@ class OllamaModel:
             raise ModelUnavailableError(PROVIDER, f"the answer cannot be read ({type(error).__name__})") from error
 
     async def close(self) -> None:
-        """See `Model`."""
         await self._client.close()
 
     def _options(self, request: Request) -> JsonObject:
