@@ -8,21 +8,28 @@ import re
 import secrets
 import stat
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _BESIDE = re.compile(r"\.[0-9a-f]{16}\.tmp")
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+@contextmanager
+def open_folder(folder: Path) -> Iterator[int]:
+    """Hold on to the folder itself: a name can lead elsewhere a moment later."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def write_file(file: Path, data: bytes, *, replace: bool = True, mode: int | None = None) -> None:
     """Write a file in a folder that exists; see `write_in_folder`."""
-    folder = os.open(file.parent, _FOLDER)
-    try:
+    with open_folder(file.parent) as folder:
         write_in_folder(folder, file.name, data, replace=replace, mode=mode)
-    finally:
-        os.close(folder)
 
 
 def write_private(file: Path, text: str, *, replace: bool = True) -> None:

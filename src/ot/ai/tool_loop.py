@@ -143,7 +143,8 @@ class ToolLoop:
                         yield event
             message = self._names.sound(turn.message())
             if not message.calls or not may_call:
-                exchange.answer = _without_calls(message)
+                words = tuple(part for part in message.parts if not isinstance(part, ToolCall))
+                exchange.answer = AssistantMessage(words)
                 yield Finished(_reason(turn, may_call=may_call))
                 return
             calls = CallRound(message.calls)
@@ -160,10 +161,6 @@ class ToolLoop:
         if not may_call:
             system = f"{system}\n\n{OUT_OF_ROUNDS}"
         return Request(system, self.memory.messages(), offered.offers, self._settings.max_tokens, may_call)
-
-
-def _without_calls(message: AssistantMessage) -> AssistantMessage:
-    return AssistantMessage(tuple(part for part in message.parts if not isinstance(part, ToolCall)))
 
 
 def _reason(turn: Turn, *, may_call: bool) -> Reason:

@@ -23,11 +23,8 @@ def call_error_from(error: BaseException, tool: str) -> CallError:
         return ServiceUnavailableError(tool, message_of(error) or type(error).__name__)
     incident = os.urandom(4).hex()
     write_log(logging.ERROR, "executor.failure", tool=tool, incident=incident, detail=_traceback(whole))
-    return ToolFailedError(tool, _kind(error), _message(error), incident)
-
-
-def _kind(error: BaseException) -> str:
-    return "ImportError" if isinstance(error, PackLoadError) else builtin_name(error)
+    kind = "ImportError" if isinstance(error, PackLoadError) else builtin_name(error)
+    return ToolFailedError(tool, kind, _message(error), incident)
 
 
 def _message(error: BaseException) -> str:

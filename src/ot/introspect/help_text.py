@@ -31,7 +31,9 @@ def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str) -> str:
     parts = [f"# {tool.name}", tool.description]
     if info == "full":
         parts.append(tool.docs.body)
-    parts += [f"Signature: {tool.signature}", _arguments(tool), _returns(tool), _example(tool)]
+    parts += [f"Signature: {tool.signature}", _arguments(tool), _returns(tool)]
+    if tool.docs.example:
+        parts.append(f"Example:\n{tool.docs.example}")
     if info == "full":
         parts.append(_origin(tool))
     return _join([*parts, _docs(tool, docs_url)])
@@ -117,10 +119,6 @@ def _arguments(tool: ToolDefinition) -> str:
 def _returns(tool: ToolDefinition) -> str:
     parts = [part for part in (read_signature(tool.signature).returns, tool.docs.returns) if part]
     return f"Returns: {': '.join(parts)}" if parts else ""
-
-
-def _example(tool: ToolDefinition) -> str:
-    return f"Example:\n{tool.docs.example}" if tool.docs.example else ""
 
 
 def _docs(tool: ToolDefinition, base: str) -> str:

@@ -172,8 +172,7 @@ class GuardedProcess:
     def _read_stderr(self) -> None:
         data = _read(self._stderr)
         if data:
-            self._tail = (self._tail + data)[-TAIL:]
-            self.on_stderr(data)
+            self._keep_tail(data)
         elif data is not None:
             self._loop.remove_reader(self._stderr)
 

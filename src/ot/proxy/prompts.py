@@ -34,8 +34,10 @@ async def fill_prompt(servers: Servers, name: str, arguments: Mapping[str, Json]
         chosen = having
     texts = {key: value if isinstance(value, str) else str(value) for key, value in arguments.items()}
     filled = await chosen[0].ask(lambda connection: connection.prompt(name, texts))
-    messages = filled.get("messages")
-    return [_read_message(message) for message in messages or ()]
+    return [
+        {"role": message.get("role"), "content": read_result({"content": [message.get("content")]})}
+        for message in filled.get("messages") or ()
+    ]
 
 
 def _describe(server: str, item: Mapping[str, Json]) -> JsonObject:
@@ -49,7 +51,3 @@ def _describe(server: str, item: Mapping[str, Json]) -> JsonObject:
     ]
     facts = {"server": server, "name": item.get("name"), "description": item.get("description") or item.get("title")}
     return {key: value for key, value in facts.items() if value} | {"arguments": arguments}
-
-
-def _read_message(message: Mapping[str, Json]) -> JsonObject:
-    return {"role": message.get("role"), "content": read_result({"content": [message.get("content")]})}

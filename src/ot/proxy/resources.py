@@ -86,7 +86,7 @@ async def ask_all(
             failures[server.name] = f"it did not answer within {patience:g} s"
         except CallError as error:
             refused.append(error)
-            failures[server.name] = _reason_of(error)
+            failures[server.name] = error.reason if isinstance(error, ServerUnavailableError) else str(error)
 
     async with anyio.create_task_group() as tasks:
         for server in servers:
@@ -96,10 +96,6 @@ async def ask_all(
     if named and refused:
         raise refused[0]
     return Asked(dict(sorted(answers.items())), failures)
-
-
-def _reason_of(error: CallError) -> str:
-    return error.reason if isinstance(error, ServerUnavailableError) else str(error)
 
 
 def _describe(server: str, item: JsonObject) -> JsonObject:

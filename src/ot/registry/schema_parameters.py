@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from mcp_core.json_pointers import resolve
 from mcp_core.json_types import Json, JsonObject
 from ot.registry.identifiers import assign_identifiers
+from ot.registry.schema_copy import names_in
 
 MAX_NODES = 20_000
 MAX_LEVELS = 60
@@ -126,7 +127,7 @@ class _Merged:
             self.shown.setdefault(name, known)
             self.checked.setdefault(name, known if certain and not level else _described(known))
         if certain:
-            self.required += _strings(schema.get("required"))
+            self.required += names_in(schema.get("required"))
         for branch in _items(schema.get("allOf")):
             self.add(branch, certain=certain, level=level + 1)
         for keyword in _BRANCHES:
@@ -138,10 +139,6 @@ class _Merged:
 def _described(schema: JsonObject) -> JsonObject:
     text = schema.get("description")
     return {"description": text} if isinstance(text, str) else {}
-
-
-def _strings(value: object) -> list[str]:
-    return [item for item in value if type(item) is str] if isinstance(value, list) else []
 
 
 def _items(value: object) -> Iterator[Json]:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from mcp_core.atomic_write import open_folder
 from ot.config.models import ResultSettings
 from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
 from ot.logs import LogSpan
@@ -132,7 +133,8 @@ class ResultStore:
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
-        _sync_folder(self._folder)
+        with open_folder(self._folder) as folder:
+            os.fsync(folder)
         return Stored(handle, facts)
 
     def _fill(self, descriptor: int, pieces: Iterable[bytes], kind: str, what: str) -> Facts:
@@ -222,11 +224,3 @@ def _read_pieces(descriptor: int) -> Iterator[bytes]:
 def _remove(file: Path) -> None:
     with suppress(OSError):
         file.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -40,13 +40,10 @@ def _strip_prompts(command: str, prompt: re.Match[str]) -> str:
     if sum(_is_prompt(line, margin) for line in lines) == 1:
         start = prompt.end() - len(">>>")
         return command[:start] + command[prompt.end() :].removeprefix(" ")
-    return "\n".join(_behind_prompt(line, margin) if _is_prompt(line, margin) else "" for line in lines)
+    behind = len(margin) + len(">>>")
+    return "\n".join(line[behind:].removeprefix(" ") if _is_prompt(line, margin) else "" for line in lines)
 
 
 def _is_prompt(line: str, margin: str) -> bool:
     text = line.removeprefix(margin).rstrip("\r")
     return line.startswith(margin) and (text.startswith((">>>", "... ")) or text == "...")
-
-
-def _behind_prompt(line: str, margin: str) -> str:
-    return line[len(margin) + 3 :].removeprefix(" ")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mcp_core.json_types import Schema
 from ot.errors import (
     CallError,
     PreflightError,
@@ -68,7 +67,7 @@ def _argument_problems(reference: Reference, definition: ToolDefinition) -> Iter
     names = schema.get("properties", {})
     if not reference.open:
         yield from _binding_problems(reference, definition, list(names))
-    if _is_closed(schema):
+    if schema.get("additionalProperties") is False and "patternProperties" not in schema:
         unknown = (name for name in reference.keywords if definition.own_name(name) not in names)
         yield from (f"{name} is not a parameter" for name in unknown)
 
@@ -84,8 +83,3 @@ def _binding_problems(reference: Reference, definition: ToolDefinition, names: l
     yield from (f"{definition.shown_name(name)} is given twice" for name in twice)
     missing = [name for name in definition.parameters.get("required", ()) if name not in {*by_position, *keywords}]
     yield from (f"{definition.shown_name(name)} is missing" for name in missing)
-
-
-def _is_closed(schema: Schema) -> bool:
-    """True if a name outside the properties is certain to be refused."""
-    return schema.get("additionalProperties") is False and "patternProperties" not in schema

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from mcp_core.atomic_write import write_in_folder
+from mcp_core.atomic_write import open_folder, write_in_folder
 from ot.errors import ReportWriteError
 
 MARK = "<!doctype html>\n<!-- OneTool report -->\n"
@@ -28,7 +28,7 @@ def write_report(output: str, render: Callable[[], str], *, folder: Path, roots:
         path = folder / Path(output).expanduser()
         if path.suffix.lower() not in _SUFFIXES:
             raise ReportWriteError(output, "the name of a report ends in .html")
-        with _open_folder(path.parent) as descriptor:
+        with open_folder(path.parent) as descriptor:
             place = _find_place(descriptor, path.parent)
             if roots is not None and not any(place.is_relative_to(os.path.realpath(root)) for root in roots):
                 allowed = ", ".join(map(str, roots))
@@ -39,16 +39,6 @@ def write_report(output: str, render: Callable[[], str], *, folder: Path, roots:
     except (OSError, ValueError, RuntimeError) as error:  # no such folder, a null byte, the home of nobody
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ReportWriteError(output, reason) from error
-
-
-@contextmanager
-def _open_folder(folder: Path) -> Iterator[int]:
-    """Hold on to the folder itself: a name can lead elsewhere a moment later."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _find_place(descriptor: int, folder: Path) -> Path:

@@ -70,7 +70,8 @@ class CallNames:
                 calls += 1
                 if calls > MOST_CALLS:
                     continue
-                part = ToolCall(self._id_of(part), _name_of(part), part.arguments, part.problem)  # noqa: PLW2901
+                name = _ODD.sub("_", part.name)[:64] or "unnamed"
+                part = ToolCall(self._id_of(part), name, part.arguments, part.problem)  # noqa: PLW2901
             parts.append(part)
         return AssistantMessage(tuple(parts))
 
@@ -81,7 +82,3 @@ class CallNames:
             wanted = f"call_{self._count}"
         self._used.add(wanted)
         return wanted
-
-
-def _name_of(call: ToolCall) -> str:
-    return _ODD.sub("_", call.name)[:64] or "unnamed"

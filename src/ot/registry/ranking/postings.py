@@ -33,7 +33,8 @@ def read_postings(things: Sequence[Searchable]) -> dict[str, Postings]:
     """Every word of every thing: names count more than descriptions, and rare words more than common ones."""
     names = [list(read_words(thing.name)) for thing in things]
     descriptions = [list(read_words(thing.description[:_LONGEST])) for thing in things]
-    parameters = [list(read_words(_parameter_text(thing)[:_LONGEST])) for thing in things]
+    parameter_texts = (" ".join(part for pair in thing.parameters.items() for part in pair) for thing in things)
+    parameters = [list(read_words(text[:_LONGEST])) for text in parameter_texts]
     frequencies: dict[str, dict[int, float]] = defaultdict(dict)
     for texts, weight, by_length in (
         (names, _NAME, _NAME_LENGTH),
@@ -47,10 +48,6 @@ def read_postings(things: Sequence[Searchable]) -> dict[str, Postings]:
                 places = frequencies[word]
                 places[position] = places.get(position, 0.0) + each * count
     return {word: _weigh(places, len(things)) for word, places in frequencies.items()}
-
-
-def _parameter_text(thing: Searchable) -> str:
-    return " ".join(part for pair in thing.parameters.items() for part in pair)
 
 
 def _weigh(frequencies: Mapping[int, float], among: int) -> Postings:
