@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcp_core.known_secrets import KnownSecrets
     from mcp_core.line_log import TRACE
     from mcp_core.redaction import Redactor
-    from mcp_core.result import Result, ToolReply
+    from mcp_core.result import Result, ToolReply, known
     from mcp_core.server_library import Answer, ServerLibrary, Unanswered
     from mcp_core.tool_arguments import ToolArguments
     from mcp_core.tool_decorator import ExtMcpToolDecorator

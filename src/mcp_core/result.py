@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Self, TypedDict, TypeVar
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from mcp_core.json_values import describe, encodable, to_json_value, write_json
 
 T = TypeVar("T")
@@ -24,6 +24,11 @@ class ToolReply(TypedDict, total=False):
     content: list[TextBlock]
     structuredContent: JsonObject
     isError: bool
+
+
+def known(**facts: Json) -> JsonObject:
+    """Return those facts that are known, which None is not."""
+    return {name: fact for name, fact in facts.items() if fact is not None}
 
 
 def text_reply(text: str, *, is_error: bool) -> ToolReply:

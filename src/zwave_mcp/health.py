@@ -4,79 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
-from typing import NotRequired, TypedDict
 
+from mcp_core import known
 from mcp_core.json_types import JsonObject
-from zwave_mcp.network import LinkState, Network
+from zwave_mcp.network import Controller, LinkState, Network
 from zwave_mcp.nodes import Node, Status
 
 
-class DeviceState(TypedDict):
-    """One device that is dead, asleep or not ready."""
+def describe_health(network: Network) -> JsonObject:
+    """Describe the network as it is known now; of one that is not connected only the connection is.
 
-    node: int
-    name: str
-    location: str
-    last_seen: str | None
-    interview: NotRequired[str]
-
-
-class ConnectionState(TypedDict):
-    """The connection to the Z-Wave server; `since` is when it got into this state."""
-
-    backend: str
-    address: str
-    state: str
-    since: str
-    problem: NotRequired[str]
-    failed_attempts: NotRequired[int]
-    server: NotRequired[JsonObject]
-
-
-class ControllerState(TypedDict):
-    """The radio and its driver; the statistics are the driver's own."""
-
-    driver_ready: bool
-    driver: str
-    status: str
-    home_id: str
-    all_nodes_ready: bool | None
-    statistics: JsonObject
-
-
-class Health(TypedDict):
-    """Everything; `problems` is empty where nothing needs attention."""
-
-    healthy: bool
-    problems: list[str]
-    connection: ConnectionState
-    controller: NotRequired[ControllerState]
-    devices: NotRequired[dict[str, int]]
-    dead: NotRequired[list[DeviceState]]
-    asleep: NotRequired[list[DeviceState]]
-    not_ready: NotRequired[list[DeviceState]]
-
-
-def describe_health(network: Network) -> Health:
-    """Describe the network as it is known now; of one that is not connected only the connection is."""
+    `problems` is empty where nothing needs attention.
+    """
     connection = _describe_connection(network)
     if network.link.state is not LinkState.CONNECTED:
         problem = network.link.problem or "the first attempt to connect is still going on"
-        return Health(healthy=False, problems=[f"Not connected: {problem}."], connection=connection)
+        return {"healthy": False, "problems": [f"Not connected: {problem}."], "connection": connection}
     devices = network.devices()
     dead = [node for node in devices if node.status is Status.DEAD]
     not_ready = [node for node in devices if not node.ready and node.status is not Status.DEAD]
     problems = _list_problems(network, dead, not_ready)
-    return Health(
-        healthy=not problems,
-        problems=problems,
-        connection=connection,
-        controller=_describe_controller(network),
-        devices={"total": len(devices), **Counter(node.status.value for node in devices)},
-        dead=[_describe_device(node) for node in dead],
-        asleep=[_describe_device(node) for node in devices if node.status is Status.ASLEEP],
-        not_ready=[_describe_device(node) for node in not_ready],
-    )
+    return {
+        "healthy": not problems,
+        "problems": problems,
+        "connection": connection,
+        "controller": _describe_controller(network.controller),
+        "devices": {"total": len(devices), **Counter(node.status.value for node in devices)},
+        "dead": [_describe_device(node) for node in dead],
+        "asleep": [_describe_device(node) for node in devices if node.status is Status.ASLEEP],
+        "not_ready": [_describe_device(node) for node in not_ready],
+    }
 
 
 def write_time(moment: datetime | None) -> str | None:
@@ -97,37 +54,35 @@ def _list_problems(network: Network, dead: list[Node], not_ready: list[Node]) ->
     return problems
 
 
-def _describe_connection(network: Network) -> ConnectionState:
+def _describe_connection(network: Network) -> JsonObject:
+    """Describe the connection to the Z-Wave server; `since` is when it got into this state."""
     link = network.link
-    state = ConnectionState(
-        backend=network.backend,
-        address=network.address,
-        state=link.state.value,
-        since=write_time(link.since) or "",
-    )
-    if link.problem:
-        state["problem"] = link.problem
-    if link.attempts:
-        state["failed_attempts"] = link.attempts
-    if link.facts:
-        state["server"] = dict(link.facts)
-    return state
+    return {
+        "backend": network.backend,
+        "address": network.address,
+        "state": link.state.value,
+        "since": write_time(link.since),
+        **known(problem=link.problem or None, failed_attempts=link.attempts or None, server=link.facts or None),
+    }
 
 
-def _describe_controller(network: Network) -> ControllerState:
-    controller = network.controller
-    return ControllerState(
-        driver_ready=controller.ready,
-        driver=controller.driver,
-        status=controller.status,
-        home_id=controller.home_id,
-        all_nodes_ready=controller.all_nodes_ready,
-        statistics=dict(controller.statistics),
-    )
+def _describe_controller(controller: Controller) -> JsonObject:
+    """Describe the radio and its driver; the statistics are the driver's own."""
+    return {
+        "driver_ready": controller.ready,
+        "driver": controller.driver,
+        "status": controller.status,
+        "home_id": controller.home_id,
+        "all_nodes_ready": controller.all_nodes_ready,
+        "statistics": controller.statistics,
+    }
 
 
-def _describe_device(node: Node) -> DeviceState:
-    state = DeviceState(node=node.id, name=node.title, location=node.location, last_seen=write_time(node.last_seen))
-    if not node.ready and node.interview:
-        state["interview"] = node.interview
-    return state
+def _describe_device(node: Node) -> JsonObject:
+    return {
+        "node": node.id,
+        "name": node.title,
+        "location": node.location,
+        "last_seen": write_time(node.last_seen),
+        **known(interview=None if node.ready else node.interview or None),
+    }

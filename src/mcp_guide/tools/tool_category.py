@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
-
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from mcp_core import Result, ToolArguments, requires_consent
+from mcp_core import Result, ToolArguments, known, requires_consent
+from mcp_core.json_types import JsonObject
 from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.categories import Category
 from mcp_guide.guide import Guide
 from mcp_guide.reporting import word_error
-
-
-class CategoryLine(TypedDict):
-    """One category, as a caller sees it."""
-
-    category: str
-    description: str
-    documents: int
-    problem: NotRequired[str]
 
 
 class ListCategoriesArgs(ToolArguments):
@@ -44,21 +34,21 @@ class RemoveCategoryArgs(ToolArguments):
 
 @ToolArguments.declare
 @on_disk
-def list_categories(args: ListCategoriesArgs, ctx: Context[Guide]) -> Result[list[CategoryLine]]:
+def list_categories(args: ListCategoriesArgs, ctx: Context[Guide]) -> Result[list[JsonObject]]:
     """List the categories of this project's guidance, with the number of documents in each."""
     return Result.ok([_describe(category) for category in guide_of(ctx).categories.list()])
 
 
 @requires_consent("CREATE_CATEGORY", effect="creates a folder in the guide's folder")
 @on_disk
-def create_category(args: CreateCategoryArgs, ctx: Context[Guide]) -> Result[CategoryLine]:
+def create_category(args: CreateCategoryArgs, ctx: Context[Guide]) -> Result[JsonObject]:
     """Create a category for documents of this project's guidance."""
     return Result.ok(_describe(guide_of(ctx).categories.create(args.category, args.description)))
 
 
 @requires_consent("UPDATE_CATEGORY", effect="replaces the description of a category")
 @on_disk
-def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[CategoryLine]:
+def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[JsonObject]:
     """Replace the description of a category of this project's guidance; its documents stay as they are."""
     return Result.ok(_describe(guide_of(ctx).categories.update(args.category, args.description)))
 
@@ -71,8 +61,10 @@ def remove_category(args: RemoveCategoryArgs, ctx: Context[Guide]) -> Result[Non
     return Result.ok(message=f"Removed the category {args.category} and {count} of its documents.")
 
 
-def _describe(category: Category) -> CategoryLine:
-    line = CategoryLine(category=category.name, description=category.description, documents=category.documents)
-    if category.problem is not None:
-        line["problem"] = word_error(category.problem).text
-    return line
+def _describe(category: Category) -> JsonObject:
+    return {
+        "category": category.name,
+        "description": category.description,
+        "documents": category.documents,
+        **known(problem=category.problem and word_error(category.problem).text),
+    }

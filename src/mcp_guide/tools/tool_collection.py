@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
-
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from mcp_core import Result, ToolArguments, requires_consent
+from mcp_core import Result, ToolArguments, known, requires_consent
+from mcp_core.json_types import JsonObject
 from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.collection_file import Collection
 from mcp_guide.guide import Guide
-
-
-class CollectionLine(TypedDict):
-    """One collection; `missing` are categories that it names and that do not exist."""
-
-    collection: str
-    description: str
-    categories: list[str]
-    missing: NotRequired[list[str]]
 
 
 class ListCollectionsArgs(ToolArguments):
@@ -38,14 +28,14 @@ class RemoveCollectionArgs(ToolArguments):
 
 @ToolArguments.declare
 @on_disk
-def list_collections(args: ListCollectionsArgs, ctx: Context[Guide]) -> Result[list[CollectionLine]]:
+def list_collections(args: ListCollectionsArgs, ctx: Context[Guide]) -> Result[list[JsonObject]]:
     """List the collections of this project's guidance: groups of categories that are read together."""
     return Result.ok([_describe(collection) for collection in guide_of(ctx).collections.list()])
 
 
 @requires_consent("SET_COLLECTION", effect="rewrites the list of collections in the guide's folder")
 @on_disk
-def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[CollectionLine]:
+def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[JsonObject]:
     """Create a collection of categories, or replace the one of this name."""
     collection = guide_of(ctx).collections.set(
         args.collection, description=args.description, categories=args.categories
@@ -61,10 +51,10 @@ def remove_collection(args: RemoveCollectionArgs, ctx: Context[Guide]) -> Result
     return Result.ok(message=f"Removed the collection {args.collection}.")
 
 
-def _describe(collection: Collection) -> CollectionLine:
-    line = CollectionLine(
-        collection=collection.name, description=collection.description, categories=list(collection.categories)
-    )
-    if collection.missing:
-        line["missing"] = list(collection.missing)
-    return line
+def _describe(collection: Collection) -> JsonObject:
+    return {
+        "collection": collection.name,
+        "description": collection.description,
+        "categories": list(collection.categories),
+        **known(missing=list(collection.missing) or None),
+    }

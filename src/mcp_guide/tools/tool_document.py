@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
-
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from mcp_core import Result, ToolArguments, requires_consent
+from mcp_core import Result, ToolArguments, known, requires_consent
+from mcp_core.json_types import JsonObject
 from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.documents import Summary
 from mcp_guide.errors import GuideError
@@ -18,43 +17,6 @@ from mcp_guide.search import Match
 from mcp_guide.selection import Selection, Wish, select
 
 READ_LIMIT = 100_000  # characters in one answer
-
-
-class DocumentLine(TypedDict):
-    """One document in a list; `line` is where a search found its words."""
-
-    document: str
-    title: str
-    description: str
-    size: int
-    tags: NotRequired[list[str]]
-    template: NotRequired[bool]
-    line: NotRequired[str]
-    problem: NotRequired[str]
-
-
-class DocumentList(TypedDict):
-    """A list of documents, of `total` that fit."""
-
-    documents: list[DocumentLine]
-    total: int
-    unreadable: NotRequired[dict[str, str]]
-
-
-class DocumentText(TypedDict):
-    """A document, or the part of it from the character `start` on; `next_start` is where the rest begins."""
-
-    document: str
-    text: str
-    start: NotRequired[int]
-    next_start: NotRequired[int]
-
-
-class DocumentTexts(TypedDict):
-    """Documents that were read; of those left out, why."""
-
-    documents: list[DocumentText]
-    left_out: NotRequired[dict[str, str]]
 
 
 class DocumentWish(ToolArguments):
@@ -97,21 +59,21 @@ class RemoveDocumentArgs(ToolArguments):
 
 @ToolArguments.declare
 @on_disk
-def list_documents(args: ListDocumentsArgs, ctx: Context[Guide]) -> Result[DocumentList]:
+def list_documents(args: ListDocumentsArgs, ctx: Context[Guide]) -> Result[JsonObject]:
     """List documents of this project's guidance: title, description and size in bytes; a search ranks them."""
     return _list(select(guide_of(ctx), args.wish()), args.limit)
 
 
 @ToolArguments.declare
 @on_disk
-def read_documents(args: ReadDocumentsArgs, ctx: Context[Guide]) -> Result[DocumentTexts]:
+def read_documents(args: ReadDocumentsArgs, ctx: Context[Guide]) -> Result[JsonObject]:
     """Read documents of this project's guidance: those that are named, or the first that fit."""
     return _read(guide_of(ctx), args)
 
 
 @requires_consent("CREATE_DOCUMENT", effect="creates or replaces a file in the guide's folder")
 @on_disk
-def create_document(args: CreateDocumentArgs, ctx: Context[Guide]) -> Result[DocumentLine]:
+def create_document(args: CreateDocumentArgs, ctx: Context[Guide]) -> Result[JsonObject]:
     """Create a document of this project's guidance."""
     name = parse_document_name(args.document)
     document = guide_of(ctx).documents.create(name, args.content, replace=args.replace)
@@ -127,25 +89,24 @@ def remove_document(args: RemoveDocumentArgs, ctx: Context[Guide]) -> Result[Non
     return Result.ok(message=f"Removed the document {name}.")
 
 
-def _list(selection: Selection, limit: int) -> Result[DocumentList]:
+def _list(selection: Selection, limit: int) -> Result[JsonObject]:
     lines = [_describe(summary, match) for summary, match in selection.found[:limit]]
-    listed = DocumentList(documents=lines, total=len(selection.found))
-    if selection.unreadable:
-        listed["unreadable"] = {str(item.name): word_error(item.reason).text for item in selection.unreadable[:limit]}
-    if listed["total"] > len(lines):
-        more = f"{len(lines)} of {listed['total']} are shown: narrow the choice, or set limit."
-        return Result.ok(listed, instruction=more)
+    total = len(selection.found)
+    unreadable = {str(item.name): word_error(item.reason).text for item in selection.unreadable[:limit]}
+    listed = {"documents": lines, "total": total, **known(unreadable=unreadable or None)}
+    if total > len(lines):
+        return Result.ok(listed, instruction=f"{len(lines)} of {total} are shown: narrow the choice, or set limit.")
     if not lines:
         return Result.ok(listed, instruction="Nothing fits. Call list_categories to see what there is.")
     return Result.ok(listed)
 
 
-def _read(guide: Guide, args: ReadDocumentsArgs) -> Result[DocumentTexts]:
+def _read(guide: Guide, args: ReadDocumentsArgs) -> Result[JsonObject]:
     wish = args.wish()
     names = list(dict.fromkeys(args.documents))
     if not names or wish != Wish():
         names += [str(summary.name) for summary, _ in select(guide, wish).found[: args.limit]]
-    texts: list[DocumentText] = []
+    texts: list[JsonObject] = []
     left_out: dict[str, str] = {}
     space = READ_LIMIT
     for name in dict.fromkeys(names):
@@ -162,38 +123,33 @@ def _read(guide: Guide, args: ReadDocumentsArgs) -> Result[DocumentTexts]:
     return _answer_reading(texts, left_out)
 
 
-def _cut(name: str, text: str, start: int, space: int) -> DocumentText:
+def _cut(name: str, text: str, start: int, space: int) -> JsonObject:
+    """Return a document, or the part of it from the character `start` on; `next_start` is where the rest begins."""
     end = start + space
-    part = DocumentText(document=name, text=text[start:end])
-    if start:
-        part["start"] = start
-    if end < len(text):
-        part["next_start"] = end
-    return part
+    rest = known(start=start or None, next_start=end if end < len(text) else None)
+    return {"document": name, "text": text[start:end], **rest}
 
 
-def _answer_reading(texts: list[DocumentText], left_out: dict[str, str]) -> Result[DocumentTexts]:
+def _answer_reading(texts: list[JsonObject], left_out: dict[str, str]) -> Result[JsonObject]:
     if not texts:
         instruction = "Call list_documents to see what there is."
         return Result.failure(" ".join(left_out.values()) or "No document fits.", "not_found", instruction=instruction)
-    read = DocumentTexts(documents=texts)
-    if left_out:
-        read["left_out"] = left_out
-    if any("next_start" in text for text in texts):
-        return Result.ok(read, instruction="For the rest of a long document set start to its next_start.")
-    return Result.ok(read)
+    more = "For the rest of a long document set start to its next_start."
+    read = {"documents": texts, **known(left_out=left_out or None)}
+    return Result.ok(read, instruction=more if any("next_start" in text for text in texts) else None)
 
 
-def _describe(summary: Summary, match: Match | None = None) -> DocumentLine:
-    line = DocumentLine(
-        document=str(summary.name), title=summary.title, description=summary.description, size=summary.size
-    )
-    if summary.tags:
-        line["tags"] = list(summary.tags)
-    if summary.template:
-        line["template"] = True
-    if match is not None and match.line:
-        line["line"] = match.line
-    if summary.problem is not None:
-        line["problem"] = word_error(summary.problem).text
-    return line
+def _describe(summary: Summary, match: Match | None = None) -> JsonObject:
+    """Describe one document in a list; `line` is where a search found its words."""
+    return {
+        "document": str(summary.name),
+        "title": summary.title,
+        "description": summary.description,
+        "size": summary.size,
+        **known(
+            tags=list(summary.tags) or None,
+            template=summary.template or None,
+            line=(match and match.line) or None,
+            problem=summary.problem and word_error(summary.problem).text,
+        ),
+    }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
-from typing import TypedDict
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context
@@ -19,13 +18,6 @@ from mcp_guide.project_facts import collect_facts
 from mcp_guide.templates import render_document
 
 
-class Rendered(TypedDict):
-    """A document with its template filled in."""
-
-    document: str
-    text: str
-
-
 class RenderTemplateArgs(ToolArguments):
     document: str = Field(description="Name of the template, written category/name")
     variables: JsonObject = Field(default={}, description="Values for the names that the template uses")
@@ -33,7 +25,7 @@ class RenderTemplateArgs(ToolArguments):
 
 @ToolArguments.declare
 @answered
-async def render_template(args: RenderTemplateArgs, ctx: Context[Guide]) -> Result[Rendered]:
+async def render_template(args: RenderTemplateArgs, ctx: Context[Guide]) -> Result[JsonObject]:
     """Fill in a document that is a Jinja2 template.
 
     It knows the project's facts (project.name, description, version, folder, languages, markers, branch, today) and the
@@ -44,4 +36,5 @@ async def render_template(args: RenderTemplateArgs, ctx: Context[Guide]) -> Resu
     await anyio.to_thread.run_sync(guide.documents.read, name)  # a name that is wrong is worded better from here
     today = datetime.now().astimezone().date()
     facts = await anyio.to_thread.run_sync(partial(collect_facts, guide.project, today=today))
-    return Result.ok(Rendered(document=str(name), text=await render_document(guide, name, args.variables, facts)))
+    text = await render_document(guide, name, args.variables, facts)
+    return Result.ok({"document": str(name), "text": text})

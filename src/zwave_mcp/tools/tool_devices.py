@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated
 
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from mcp_core import Result, ToolArguments
-from mcp_core.json_types import Json
+from mcp_core import Result, ToolArguments, known
+from mcp_core.json_types import JsonObject
 from zwave_mcp.abilities import is_everyday, is_sensor, list_abilities
 from zwave_mcp.answers import answered, house_of
 from zwave_mcp.arguments import WHICH_DEVICE, Device, NoBoolean
 from zwave_mcp.commands import check_reachable
-from zwave_mcp.device_lines import DeviceLine, ValueLine, describe_device, describe_value
-from zwave_mcp.health import Health, describe_health, write_time
+from zwave_mcp.device_lines import describe_device, describe_value
+from zwave_mcp.health import describe_health, write_time
 from zwave_mcp.house import House
 from zwave_mcp.names import fold, words_of
 from zwave_mcp.nodes import Node, Status
@@ -22,38 +22,6 @@ from zwave_mcp.values import Value
 
 MOST_VALUES = 300
 _NEWS_WITHIN = 1.0  # seconds
-
-
-class DeviceValues(TypedDict):
-    """A device and its values."""
-
-    device: DeviceLine
-    values: list[ValueLine]
-    total: int
-
-
-class Reading(TypedDict):
-    """One reading of a sensor; `status` is that of the device."""
-
-    node: int
-    device: str
-    location: str
-    sensor: str
-    value: Json
-    unit: str | None
-    updated: str | None
-    text: NotRequired[str]
-    endpoint: NotRequired[int]
-    status: NotRequired[str]
-
-
-class Pinged(TypedDict):
-    """The answer of a device, or that there was none."""
-
-    node: int
-    device: str
-    answered: bool
-    status: str
 
 
 class DevicesArgs(ToolArguments):
@@ -84,7 +52,7 @@ class OneDeviceArgs(ToolArguments):
 
 @ToolArguments.declare
 @answered
-async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[DeviceLine]]:
+async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[JsonObject]]:
     """List the Z-Wave devices of the house: name, place, what each can do, and whether it is on, dimmed or locked."""
     house = house_of(ctx)
     await house.network.require_connection()
@@ -101,7 +69,7 @@ async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[DeviceL
 
 @ToolArguments.declare
 @answered
-async def device(args: DeviceArgs, ctx: Context[House]) -> Result[DeviceValues]:
+async def device(args: DeviceArgs, ctx: Context[House]) -> Result[JsonObject]:
     """Show one Z-Wave device with its values: unit, limits, choices, and when each was last really updated."""
     house = house_of(ctx)
     node = await house.find(args.device)
@@ -109,12 +77,12 @@ async def device(args: DeviceArgs, ctx: Context[House]) -> Result[DeviceValues]:
     dated = await house.date(wanted[:MOST_VALUES])
     several = len({value.id.endpoint for value in wanted}) > 1
     lines = [describe_value(value, several_endpoints=several) for value in dated]
-    return Result.ok(DeviceValues(device=describe_device(node), values=lines, total=len(wanted)))
+    return Result.ok({"device": describe_device(node), "values": lines, "total": len(wanted)})
 
 
 @ToolArguments.declare
 @answered
-async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading]]:
+async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[JsonObject]]:
     """Read the Z-Wave sensors: each value with its unit and the time it was last really updated.
 
     That time is null where nobody knows it; it is never the time of asking. A device that sleeps tells its values when
@@ -133,7 +101,7 @@ async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading
 
 
 @ToolArguments.declare
-async def health(args: NoArgs, ctx: Context[House]) -> Result[Health]:
+async def health(args: NoArgs, ctx: Context[House]) -> Result[JsonObject]:
     """Report the state of the Z-Wave network: connection, driver, controller, statistics, dead and sleeping devices."""
     network = house_of(ctx).network
     await network.finish_first_attempt()
@@ -142,7 +110,7 @@ async def health(args: NoArgs, ctx: Context[House]) -> Result[Health]:
 
 @ToolArguments.declare
 @answered
-async def refresh(args: OneDeviceArgs, ctx: Context[House]) -> Result[DeviceValues]:
+async def refresh(args: OneDeviceArgs, ctx: Context[House]) -> Result[JsonObject]:
     """Ask a Z-Wave device for all its values again, over the radio; slow, so use it only if they look wrong."""
     house = house_of(ctx)
     node = await house.find(args.device)
@@ -153,7 +121,7 @@ async def refresh(args: OneDeviceArgs, ctx: Context[House]) -> Result[DeviceValu
 
 @ToolArguments.declare
 @answered
-async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[Pinged]:
+async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[JsonObject]:
     """Ask whether a Z-Wave device answers; a dead one that does is alive again."""
     house = house_of(ctx)
     node = await house.find(args.device)
@@ -164,25 +132,24 @@ async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[Pinged]:
     await house.network.wait_for_status(node.id, lambda status: (status is Status.DEAD) is not answered, _NEWS_WITHIN)
     current = house.network.nodes.get(node.id, node)
     return Result.ok(
-        Pinged(node=node.id, device=node.title, answered=answered, status=current.status.value),
+        {"node": node.id, "device": node.title, "answered": answered, "status": current.status.value},
         message=f"{node.title} {'answers' if answered else 'does not answer'}.",
     )
 
 
-def _describe_reading(node: Node, value: Value) -> Reading:
-    reading = Reading(
-        node=node.id,
-        device=node.title,
-        location=node.location,
-        sensor=value.name,
-        value=value.shown,
-        unit=value.unit,
-        updated=write_time(value.updated),
-    )
-    if value.text is not None:
-        reading["text"] = value.text
-    if value.id.endpoint:
-        reading["endpoint"] = value.id.endpoint
-    if node.status in (Status.ASLEEP, Status.DEAD):
-        reading["status"] = node.status.value
-    return reading
+def _describe_reading(node: Node, value: Value) -> JsonObject:
+    """Describe one reading of a sensor; `status` is that of the device."""
+    return {
+        "node": node.id,
+        "device": node.title,
+        "location": node.location,
+        "sensor": value.name,
+        "value": value.shown,
+        "unit": value.unit,
+        "updated": write_time(value.updated),
+        **known(
+            text=value.text,
+            endpoint=value.id.endpoint or None,
+            status=node.status.value if node.status in (Status.ASLEEP, Status.DEAD) else None,
+        ),
+    }
