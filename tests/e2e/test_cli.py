@@ -304,12 +304,13 @@ def test_without_a_command_it_serves_where_no_person_types(tmp_path: Path) -> No
     assert server.wait_for_exit() == 0
 
 
-def test_a_reader_that_leaves_early_is_no_traceback(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["tools", "demo"])
+def test_a_reader_that_leaves_early_is_no_traceback(tmp_path: Path, command: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as gone:
         finished = subprocess.run(
-            [sys.executable, "-m", "onetool", "tools"],
+            [sys.executable, "-m", "onetool", command],
             stdin=subprocess.DEVNULL,
             stdout=gone,
             stderr=subprocess.PIPE,

@@ -46,8 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _dispatch(sys.argv[1:] if argv is None else list(argv))
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has gone; what Python would flush at exit has nowhere to go either.
+    except (BrokenPipeError, BaseExceptionGroup) as error:
+        # Whoever read our output has gone, which Rich tells by SystemExit; a task group wraps either.
+        if isinstance(error, BaseExceptionGroup) and error.split((BrokenPipeError, SystemExit))[1] is not None:
+            raise
+        # What Python would flush at exit has nowhere to go either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
 
