@@ -19,6 +19,7 @@ from mcp_guide.documents import Documents
 from mcp_guide.errors import GuideError
 from mcp_guide.guide_folder import GuideFolder
 from mcp_guide.names import parse_document_name
+from ot_guardian import end_with_parent
 
 MEMORY_LIMIT = 256 * 1024 * 1024  # bytes
 TEXT_LIMIT = 200_000  # characters
@@ -53,7 +54,8 @@ class _TooLongError(ValueError):
 
 
 def main() -> None:
-    """Render the job on stdin."""
+    """Render the job on stdin, for as long as the server that wants it is there."""
+    end_with_parent()
     job = json.load(sys.stdin.buffer)
     folder = GuideFolder(Path(job["folder"]), may_be_link=job["may_be_link"])
     _limit(resource.RLIMIT_CORE, 0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from mcp_guide.errors import TemplateFailedError
 from mcp_guide.names import parse_document_name
 from mcp_guide.project_facts import collect_facts
 from mcp_guide.templates import render_document
+from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.unit.mcp_guide.guides import make_guide
 
 pytestmark = pytest.mark.anyio
@@ -112,6 +116,51 @@ async def test_an_endless_template_ends_at_its_limit(tmp_path: Path) -> None:
 async def test_an_endless_template_is_ended_by_the_operating_system(tmp_path: Path) -> None:
     with pytest.raises(TemplateFailedError, match="more time or memory"):
         await render(tmp_path, ENDLESS, cpu_limit=1)
+
+
+SERVER = """
+import sys
+from datetime import date
+from pathlib import Path
+
+import anyio
+
+from mcp_guide import find_places, open_guide
+from mcp_guide.names import parse_document_name
+from mcp_guide.project_facts import collect_facts
+from mcp_guide.templates import render_document
+
+
+async def render(project):
+    guide = open_guide(find_places(None, environ={}, cwd=project, home=project))
+    facts = collect_facts(project, today=date(2026, 2, 3))
+    await render_document(guide, parse_document_name("t/main"), {}, facts, limit=3600, cpu_limit=3599)
+
+
+anyio.run(render, Path(sys.argv[1]))
+"""
+
+
+def test_a_template_that_is_being_rendered_ends_with_its_server(tmp_path: Path) -> None:
+    make_guide(tmp_path, {"t/main": ENDLESS})
+    with subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path)]) as server:
+        try:
+            renderers = wait_for_renderers(server.pid)
+        finally:
+            server.kill()
+
+    wait_until_gone(renderers, seconds=60)
+
+
+def wait_for_renderers(server: int) -> set[int]:
+    """The processes below a server, when they have come so far that they limit themselves."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = find_descendants(server)
+        if found and all("3599" in Path(f"/proc/{pid}/limits").read_text() for pid in found):
+            return found
+        time.sleep(0.01)
+    pytest.fail("nothing is being rendered")
 
 
 async def test_the_facts_cannot_be_replaced(tmp_path: Path) -> None:
