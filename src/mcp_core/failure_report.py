@@ -26,10 +26,6 @@ class Report:
     kind: str
     instruction: str | None = None
 
-    def to_result(self) -> Result[T]:
-        """Return it as the failure of a tool."""
-        return Result.failure(self.text, self.kind, instruction=self.instruction)
-
 
 def answer_in_words(
     errors: type[E] | tuple[type[E], ...], word: Callable[[E], Report]
@@ -42,7 +38,8 @@ def answer_in_words(
             try:
                 return await work(*args, **kwargs)
             except errors as error:
-                return word(error).to_result()
+                report = word(error)
+                return Result.failure(report.text, report.kind, instruction=report.instruction)
 
         return answer
 

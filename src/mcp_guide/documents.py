@@ -97,15 +97,11 @@ def is_document(entry: Entry) -> bool:
 
 def _read(folder: Folder, name: DocumentName) -> Document:
     try:
-        data = folder.read(name.file, limit=SIZE_LIMIT)
+        data = folder.read(name.file, limit=SIZE_LIMIT, shown=str(name))
     except FileNotFoundError:
         raise _not_found(folder, name) from None
     except PermissionError as error:
         raise UnreadableError(str(name), f"it cannot be opened: {error.strerror}") from None
-    except UnreadableError as error:
-        raise UnreadableError(str(name), error.reason) from None
-    except TooLargeError as error:
-        raise TooLargeError(str(name), error.limit) from None
     return _describe(name, data)
 
 

@@ -54,25 +54,29 @@ class Folder:
         """Open a folder in this one; a link to one counts as no folder: NotADirectoryError."""
         return Folder(os.open(_one_step(name), _FOLDER | os.O_NOFOLLOW, dir_fd=self._descriptor))
 
-    def read(self, name: str, *, limit: int) -> bytes:
-        """Read a file; raises FileNotFoundError, UnreadableError (no regular file) or TooLargeError."""
+    def read(self, name: str, *, limit: int, shown: str = "") -> bytes:
+        """Read a file; raises FileNotFoundError, UnreadableError (no regular file) or TooLargeError.
+
+        `shown` is what these two call it.
+        """
+        shown = shown or name
         try:
             descriptor = os.open(_one_step(name), _FILE, dir_fd=self._descriptor)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
-                raise UnreadableError(name, "it is a link, and links are not followed") from None
+                raise UnreadableError(shown, "it is a link, and links are not followed") from None
             if error.errno in (errno.ENXIO, errno.EOPNOTSUPP):
-                raise UnreadableError(name, "it is not a regular file") from None
+                raise UnreadableError(shown, "it is not a regular file") from None
             raise
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise UnreadableError(name, "it is not a regular file")
+                raise UnreadableError(shown, "it is not a regular file")
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 data = file.read(limit + 1)
         finally:
             os.close(descriptor)
         if len(data) > limit:
-            raise TooLargeError(name, limit=limit)
+            raise TooLargeError(shown, limit=limit)
         return data
 
     def write(self, name: str, data: bytes, *, replace: bool) -> None:

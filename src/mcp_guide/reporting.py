@@ -34,7 +34,8 @@ def word_error(error: Exception) -> Report:
         case UnreadableError():
             return Report(f"{quote_name(error.name)} cannot be used: {error.reason}.", "unreadable")
         case YamlError():
-            return Report(_bad_yaml(error), "bad_yaml")
+            place = "" if error.line is None else f" (line {error.line})"
+            return Report(f"{error.where or 'The text'} {error.reason}{place}.", "bad_yaml")
         case TemplateFailedError():
             place = "" if error.line is None else f", line {error.line}"
             text = f"The template {quote_name(error.document)}{place}: {error.reason.rstrip('.')}."
@@ -59,8 +60,3 @@ def _not_empty(error: NotEmptyError) -> Report:
     count = "1 document" if error.documents == 1 else f"{error.documents} documents"
     text = f"The category {quote_name(error.category)} has {count}."
     return Report(text, "not_empty", "Set with_documents only if the person wants these removed as well.")
-
-
-def _bad_yaml(error: YamlError) -> str:
-    place = "" if error.line is None else f" (line {error.line})"
-    return f"{error.where or 'The text'} {error.reason}{place}."

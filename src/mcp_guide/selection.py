@@ -6,20 +6,31 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+from pydantic import Field
+
+from mcp_core import ToolArguments
 from mcp_guide.documents import Document, Summary, Unreadable
 from mcp_guide.guide import Guide
 from mcp_guide.names import DocumentName, check_name
 from mcp_guide.search import Match, Search
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Wish(ToolArguments):
     """The documents that a caller wants; every part that is given must fit."""
 
-    category: str | None = None
-    collection: str | None = None
-    pattern: str | None = None
-    search: str | None = None
+    category: str | None = Field(default=None, description="Only documents of this category")
+    collection: str | None = Field(default=None, description="Only documents of the categories in this collection")
+    pattern: str | None = Field(
+        default=None, max_length=200, description="Only names like this, such as api/* or *test*"
+    )
+    search: str | None = Field(
+        default=None, max_length=1000, description="Words to look for in title, tags, description and text"
+    )
+
+    @property
+    def is_open(self) -> bool:
+        """True if every document fits."""
+        return self.category is self.collection is self.pattern is self.search is None
 
 
 @dataclass(slots=True)

@@ -46,7 +46,8 @@ def compile_program(source: str, *, packs: Collection[str], aliases: dict[str, s
         if values:
             insert_values(tree, values)
         survey = Survey(tree)
-        used = _resolve_used(aliases, survey)
+        free = survey.used - survey.bound  # not the names that the program defines itself
+        used = {name: resolve(name, aliases) for name in aliases if name in free}
         references = survey.references(packs, used)
         if survey.has_await:
             tree = _AwaitAnything().visit(tree)
@@ -62,12 +63,6 @@ def compile_program(source: str, *, packs: Collection[str], aliases: dict[str, s
 def _compile(tree: ast.Module | ast.Expression, mode: str) -> CodeType:
     code: CodeType = compile(tree, FILENAME, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     return code
-
-
-def _resolve_used(aliases: dict[str, str], survey: Survey) -> dict[str, str]:
-    """Return the aliases that this program may use: not those whose names it defines itself."""
-    free = survey.used - survey.bound
-    return {name: resolve(name, aliases) for name in aliases if name in free}
 
 
 def resolve(name: str, aliases: dict[str, str]) -> str:

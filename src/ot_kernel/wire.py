@@ -75,11 +75,8 @@ class Channel:
         payload = pack(message)
         with self._sending:
             if len(payload) > MAX_FRAME:
-                payload = self._spill(payload)
+                payload = pack({"op": "file", "name": self.write_file([payload])})
             self._write(frame(payload))
-
-    def _spill(self, payload: bytes) -> bytes:
-        return pack({"op": "file", "name": self.write_file([payload])})
 
     def write_file(self, pieces: Iterable[bytes]) -> str:
         """Write a file into the scratch folder for the server to take, and return its name. Raises OSError."""

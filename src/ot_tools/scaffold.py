@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
 import anyio.to_thread
 
@@ -11,7 +11,7 @@ from ot.context import current
 from ot.errors import NewExtensionError, ToolError
 from ot.execution.wording import word_error
 from ot.workers.extension_loader import ExtensionLoader
-from ot.workers.new_extension import NewExtension, write_extension
+from ot.workers.new_extension import write_extension
 
 pack = "scaffold"
 
@@ -33,12 +33,10 @@ async def extension(*, name: str) -> dict[str, str]:
     context = current()
     taken = [known.name for known in context.registry.packs()]
     try:
-        written = await anyio.to_thread.run_sync(_write, context.project, name, taken)
+        folder = context.project / FOLDER / TOOLS
+        write = partial(write_extension, folder, name, project=context.project, taken=taken)
+        written = await anyio.to_thread.run_sync(write)
     except NewExtensionError as error:
         raise ToolError(word_error(error)) from error
     await context.part(ExtensionLoader).catch_up(at_once=True)
     return {"file": str(written.file), "test": str(written.test), "try": f"{name}.hello(name='Ada')"}
-
-
-def _write(project: Path, name: str, taken: list[str]) -> NewExtension:
-    return write_extension(project / FOLDER / TOOLS, name, project=project, taken=taken)

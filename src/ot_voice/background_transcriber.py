@@ -39,10 +39,6 @@ class Answers(Protocol):
     def reply(self, text: str) -> AsyncIterator[Event]: ...
 
 
-def _ignore(_: VoiceEvent) -> None:
-    pass
-
-
 class BackgroundTranscriber:
     """`async with BackgroundTranscriber(...) as listening: await listening.finished()`.
 
@@ -58,7 +54,7 @@ class BackgroundTranscriber:
         *,
         settings: VoiceSettings,
         speaker: Speaker | None = None,
-        watch: Callable[[VoiceEvent], None] = _ignore,
+        watch: Callable[[VoiceEvent], None] = lambda _: None,
         beside: Callable[[], Coroutine[object, object, None]] | None = None,
     ) -> None:
         """`watch` is told what happens; `beside` is a task of whoever builds this, for as long as it listens."""
@@ -102,6 +98,10 @@ class BackgroundTranscriber:
         await self._ended.wait()
         if self._failure is not None:
             raise self._failure
+
+    def stop(self) -> None:
+        """Let `finished` return now."""
+        self._ended.set()
 
     def interrupt(self) -> None:
         """Stop the answer that is being given, if there is one."""

@@ -5,22 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from ot.config.models import VadSettings
 from ot_voice.audio import BLOCK, Utterance, seconds_of
 from ot_voice.vad import Segmenter, SpeechBegan
+from ot_voice.wake_word import WakeWord
 
 _KEPT = 0.25  # seconds before the wake word is reported in which the command may have begun already
-
-
-class Waker(Protocol):
-    """A detector of a wake word."""
-
-    name: str
-
-    def heard_in(self, block: bytes) -> bool: ...
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +36,7 @@ class Ear:
         detector: Callable[[bytes], float],
         settings: VadSettings,
         *,
-        waker: Waker | None = None,
+        waker: WakeWord | None = None,
         window: float = 8.0,
     ) -> None:
         self._detector = detector

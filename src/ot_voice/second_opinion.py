@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import anyio
+from rapidfuzz.distance import Indel
 
 from ot.errors import VoiceError
 from ot.logs import write_log
@@ -98,19 +99,7 @@ def choose(free: Transcript, command: Transcript) -> Transcript:
 
 def agreement(one: str, other: str) -> float:
     """Return the share of letters that two texts have in common, in order, from 0 to 1; spaces do not count."""
-    first, second = (spoken_form(text).replace(" ", "") for text in (one, other))
-    total = len(first) + len(second)
-    return 2 * _common_letters(first, second) / total if total else 1.0
-
-
-def _common_letters(first: str, second: str) -> int:
-    """Return the length of the longest common subsequence; the texts are short."""
-    row = [0] * (len(second) + 1)
-    for letter in first:
-        above = 0
-        for index, other in enumerate(second, start=1):
-            above, row[index] = row[index], above + 1 if letter == other else max(row[index], row[index - 1])
-    return row[-1]
+    return Indel.normalized_similarity(*(spoken_form(text).replace(" ", "") for text in (one, other)))
 
 
 def _logit(probability: float) -> float:

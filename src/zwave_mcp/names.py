@@ -25,7 +25,10 @@ def find_device(wanted: str | int, devices: Sequence[Node]) -> Node:
     """
     form = fold(str(wanted))
     matches = [node for node in devices if form and form in _full_names(node)] if isinstance(wanted, str) else []
-    matches = matches or _find_by_number(form, devices) or _find_by_words(form, devices)
+    if not matches and (number := _NUMBER.fullmatch(form)):
+        matches = [node for node in devices if node.id == int(number[1])]
+    if not matches and form:
+        matches = [node for node in devices if words_of(node).issuperset(form.split())]
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -53,13 +56,3 @@ def _describe(node: Node) -> Candidate:
 def _full_names(node: Node) -> set[str]:
     name, place = fold(node.title), fold(node.location)
     return {name, f"{place} {name}".strip(), f"{name} {place}".strip()}
-
-
-def _find_by_number(form: str, devices: Sequence[Node]) -> list[Node]:
-    number = _NUMBER.fullmatch(form)
-    return [node for node in devices if number and node.id == int(number[1])]
-
-
-def _find_by_words(form: str, devices: Sequence[Node]) -> list[Node]:
-    words = set(form.split())
-    return [node for node in devices if words and words <= words_of(node)]

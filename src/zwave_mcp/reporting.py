@@ -36,7 +36,9 @@ def word_error(error: ZwaveError) -> Report:
             text = f"{quote_name(error.wanted)} can be several devices: {names}."
             return Report(text, "ambiguous_device", "Ask which one is meant, or use its node number.")
         case UnableError():
-            return _unable(error)
+            what = " and ".join(error.abilities)
+            why = f"it is a {what}" if what else "it offers nothing that can be set"
+            return Report(f"{quote_name(error.device)} cannot be {error.wish}: {why}.", "unable")
         case EndpointError():
             return _endpoint(error)
         case BadSettingError():
@@ -79,11 +81,6 @@ def _unknown_device(error: UnknownDeviceError) -> Report:
         return Report(f"{sentence} The network has no devices at all.", "unknown_device")
     text = f"{sentence} The nearest of {error.total}: {_list_candidates(error.nearest)}."
     return Report(text, "unknown_device", "Call devices to see all.")
-
-
-def _unable(error: UnableError) -> Report:
-    what = f"it is a {' and '.join(error.abilities)}" if error.abilities else "it offers nothing that can be set"
-    return Report(f"{quote_name(error.device)} cannot be {error.wish}: {what}.", "unable")
 
 
 def _endpoint(error: EndpointError) -> Report:

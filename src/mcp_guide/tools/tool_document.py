@@ -19,27 +19,11 @@ from mcp_guide.selection import Selection, Wish, select
 READ_LIMIT = 100_000  # characters in one answer
 
 
-class DocumentWish(ToolArguments):
-    """A selection of documents; every part that is given must fit."""
-
-    category: str | None = Field(default=None, description="Only documents of this category")
-    collection: str | None = Field(default=None, description="Only documents of the categories in this collection")
-    pattern: str | None = Field(
-        default=None, max_length=200, description="Only names like this, such as api/* or *test*"
-    )
-    search: str | None = Field(
-        default=None, max_length=1000, description="Words to look for in title, tags, description and text"
-    )
-
-    def wish(self) -> Wish:
-        return Wish(category=self.category, collection=self.collection, pattern=self.pattern, search=self.search)
-
-
-class ListDocumentsArgs(DocumentWish):
+class ListDocumentsArgs(Wish):
     limit: int = Field(default=50, ge=1, le=500, description="At most so many, the best first")
 
 
-class ReadDocumentsArgs(DocumentWish):
+class ReadDocumentsArgs(Wish):
     documents: list[str] = Field(default=[], max_length=50, description="Names, each written category/name")
     limit: int = Field(default=5, ge=1, le=50, description="At most so many of those that are not named")
     start: int = Field(default=0, ge=0, description="Begin at this character, for the rest of a long document")
@@ -61,7 +45,7 @@ class RemoveDocumentArgs(ToolArguments):
 @on_disk
 def list_documents(args: ListDocumentsArgs, ctx: Context[Guide]) -> Result[JsonObject]:
     """List documents of this project's guidance: title, description and size in bytes; a search ranks them."""
-    return _list(select(guide_of(ctx), args.wish()), args.limit)
+    return _list(select(guide_of(ctx), args), args.limit)
 
 
 @ToolArguments.declare
@@ -102,10 +86,9 @@ def _list(selection: Selection, limit: int) -> Result[JsonObject]:
 
 
 def _read(guide: Guide, args: ReadDocumentsArgs) -> Result[JsonObject]:
-    wish = args.wish()
     names = list(dict.fromkeys(args.documents))
-    if not names or wish != Wish():
-        names += [str(summary.name) for summary, _ in select(guide, wish).found[: args.limit]]
+    if not names or not args.is_open:
+        names += [str(summary.name) for summary, _ in select(guide, args).found[: args.limit]]
     texts: list[JsonObject] = []
     left_out: dict[str, str] = {}
     space = READ_LIMIT

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from typing import TextIO
 
 from mcp_core.json_types import Json
 
@@ -15,6 +16,13 @@ _HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u20
 def clean(text: str) -> str:
     """Replace each character that acts on the terminal by a visible mark."""
     return _HARMFUL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def write_encodable(text: str, stream: TextIO) -> None:
+    """Write text now, whatever characters it has and the stream can take: the others become escapes."""
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
 
 
 def one_line(text: str, width: int) -> str:

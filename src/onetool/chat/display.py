@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Protocol, TextIO
 
-from onetool.chat.clean_text import one_line, show_call, show_seconds
+from onetool.chat.clean_text import one_line, show_call, show_seconds, write_encodable
 from ot.ai import Event, Finished, Retrying, TextDelta, ToolEnded, ToolStarted
 
 NOTES = {
@@ -69,9 +69,7 @@ class PlainDisplay:
             self._note(note)
 
     def _write(self, text: str) -> None:
-        encoding = self._answers.encoding or "utf-8"
-        self._answers.write(text.encode(encoding, "backslashreplace").decode(encoding))
-        self._answers.flush()
+        write_encodable(text, self._answers)
         self._last = text[-1:] or self._last
 
     def _end_line(self) -> None:
@@ -79,9 +77,7 @@ class PlainDisplay:
             self._write("\n")
 
     def _note(self, text: str) -> None:
-        encoding = self._notes.encoding or "utf-8"
-        self._notes.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
-        self._notes.flush()
+        write_encodable(f"{text}\n", self._notes)
 
 
 def describe_end(event: ToolEnded, call: ToolStarted | None, width: int) -> str:

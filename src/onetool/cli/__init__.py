@@ -1,8 +1,8 @@
 """The command table: which commands there are, and how one is found and run.
 
-A command is a module beside this one (`-` in its name being `_`, and `import` being `import_`) with
-`add_arguments(parser)` and `main(options)`. Only the chosen one is imported, and the parser is argparse, because a
-client waits while `onetool serve` starts: argparse costs 10 ms there, typer 100.
+A command is a module beside this one (`-` in its name being `_`, and `import` being `import_`) with `main(options)`
+and, where it needs them, `add_arguments(parser)` and the EPILOG of its help. Only the chosen one is imported, and the
+parser is argparse, because a client waits while `onetool serve` starts: argparse costs 10 ms there, typer 100.
 """
 
 from __future__ import annotations
@@ -59,13 +59,15 @@ def _dispatch(arguments: list[str]) -> int:
     parser = _build_table_parser()
     head, rest = _split_at_command(arguments)
     chosen = parser.parse_args(head)
-    command = chosen.command or (None if _at_terminal() else "serve")
+    at_terminal = sys.stdin is not None and sys.stdin.isatty()
+    command = chosen.command or (None if at_terminal else "serve")
     if command is None:
         parser.print_help(sys.stderr)
         return USAGE
     module = importlib.import_module(f"onetool.cli.{_MODULES.get(command, command.replace('-', '_'))}")
-    command_parser = _build_command_parser(command)
-    module.add_arguments(command_parser)
+    command_parser = _build_command_parser(command, epilog=getattr(module, "EPILOG", None))
+    if hasattr(module, "add_arguments"):
+        module.add_arguments(command_parser)
     options = command_parser.parse_args(rest, argparse.Namespace(config=chosen.config))
     return _with_mistakes_worded(module.main, options)
 
@@ -76,10 +78,6 @@ def _split_at_command(arguments: list[str]) -> tuple[list[str], list[str]]:
         if argument in COMMANDS and arguments[index - 1 : index] != ["--config"]:
             return arguments[: index + 1], arguments[index + 1 :]
     return arguments, []
-
-
-def _at_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _build_table_parser() -> argparse.ArgumentParser:
@@ -97,9 +95,10 @@ def _build_table_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _build_command_parser(command: str) -> argparse.ArgumentParser:
+def _build_command_parser(command: str, *, epilog: str | None) -> argparse.ArgumentParser:
     about = COMMANDS[command]
-    parser = argparse.ArgumentParser(f"onetool {command}", description=f"{about[:1].upper()}{about[1:]}.")
+    about = f"{about[:1].upper()}{about[1:]}."
+    parser = argparse.ArgumentParser(f"onetool {command}", description=about, epilog=epilog)
     parser.add_argument(
         "--config",
         type=Path,

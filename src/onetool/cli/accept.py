@@ -13,11 +13,12 @@ from onetool.cli.start import load
 from ot.app import proxy_host
 from ot.proxy import Acceptance
 
+EPILOG = "Tools seen for the first time are accepted automatically; this is for those that change later."
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_server_argument(parser)
     parser.add_argument("--yes", action="store_true", help="accept without a question")
-    parser.epilog = "Tools seen for the first time are accepted automatically; this is for those that change later."
 
 
 def main(options: Namespace) -> int:

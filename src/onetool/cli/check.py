@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
 
 from onetool.cli import OK, USAGE
@@ -18,9 +18,7 @@ from ot.proxy import Acceptance, find_mistake
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
 
-
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.epilog = "Exit status: 0 if nothing is wrong, else 2."
+EPILOG = "Exit status: 0 if nothing is wrong, else 2."
 
 
 def main(options: Namespace) -> int:

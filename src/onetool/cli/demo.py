@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 
 import anyio
 
 from onetool.cli import FAILED, OK
 from onetool.demo import show_session
 
-
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.epilog = "Starts the real server, connects to it with the official MCP client, and shows what they say."
+EPILOG = "Starts the real server, connects to it with the official MCP client, and shows what they say."
 
 
 def main(options: Namespace) -> int:

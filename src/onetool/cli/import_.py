@@ -20,6 +20,11 @@ from onetool.foreign.text_files import replace_text_file
 from ot.config.paths import CONFIG_FILE, FOLDER, SECRETS_FILE, Places, find_places
 from ot.execution.wording import word_error
 
+EPILOG = (
+    "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf and Zed. What "
+    "is there already stays as it is; files that are changed are copied first. Exit status: 0, 1 where a file "
+    "could not be read or nothing was written that should have been, 2 for usage or configuration."
+)
 _WIDTH = 70
 
 
@@ -34,11 +39,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--project", action="store_true", help="with --connect: the project's file, not your own")
     parser.add_argument("--yes", action="store_true", help="with --connect: write without asking")
     parser.add_argument("--dry-run", action="store_true", help="show everything and write nothing")
-    parser.epilog = (
-        "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf and Zed. What "
-        "is there already stays as it is; files that are changed are copied first. Exit status: 0, 1 where a file "
-        "could not be read or nothing was written that should have been, 2 for usage or configuration."
-    )
 
 
 def main(options: Namespace) -> int:
@@ -54,11 +54,12 @@ def _import(options: Namespace, system: System, places: Places, named: Path | No
     found = survey(system, places.project, only=options.sources or ())
     own_folder = places.home_folder if options.everywhere else places.project_folder or places.project / FOLDER
     file = named or own_folder / CONFIG_FILE
+    own = places.home_folder / CONFIG_FILE
     chosen = [each for each in found.found if not options.names or each.name in options.names]
     plan = make_plan(
         chosen,
         file,
-        elsewhere=_elsewhere(file, places),
+        elsewhere={} if own == file else dict.fromkeys(servers_in(own), own),
         more_secrets=[places.home_folder / SECRETS_FILE],
         project=places.project if options.everywhere else None,
     )
@@ -71,12 +72,6 @@ def _import(options: Namespace, system: System, places: Places, named: Path | No
     if plan.servers:
         _write(plan, dry_run=options.dry_run)
     return FAILED if found.broken or missing else OK
-
-
-def _elsewhere(file: Path, places: Places) -> dict[str, Path]:
-    """Servers that the person's own file already has, when another file is written."""
-    own = places.home_folder / CONFIG_FILE
-    return {} if own == file else dict.fromkeys(servers_in(own), own)
 
 
 def _show(plan: Plan, found: Survey, names: list[str]) -> None:
@@ -109,8 +104,8 @@ def _write(plan: Plan, *, dry_run: bool) -> None:
             _tell(f"would put {', '.join(names)} into {_near(plan.secrets_file)}")
         _tell("Nothing was written: this is a dry run.")
         return
-    for written in carry_out(plan):
-        _tell(f"wrote {_near(written.file)}" + (f" (backup: {written.backup.name})" if written.backup else ""))
+    for file, backup in carry_out(plan).items():
+        _tell_written(file, backup)
     if plan.secrets:
         _tell(f"Secrets are in {_near(plan.secrets_file)}: {', '.join(plan.secrets)}")
     for name, reason in plan.wanted.items():
@@ -142,10 +137,13 @@ def _connect(options: Namespace, system: System, places: Places) -> int:
     if not options.yes and not (at_terminal and confirm(f"Write this to {_near(file)}?")):
         complain("onetool: nothing was written; --yes writes it")
         return FAILED
-    backup = replace_text_file(connection.original, connection.text)
-    _tell(f"wrote {_near(file)}" + (f" (backup: {backup.name})" if backup else ""))
+    _tell_written(file, replace_text_file(connection.original, connection.text))
     _tell(f"Restart {CLIENTS[options.connect]}, so that it reads the file.")
     return OK
+
+
+def _tell_written(file: Path, backup: Path | None) -> None:
+    _tell(f"wrote {_near(file)}" + (f" (backup: {backup.name})" if backup else ""))
 
 
 def _tell(text: str) -> None:

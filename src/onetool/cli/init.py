@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 
 from onetool.cli import OK
@@ -11,9 +11,7 @@ from ot.config.paths import CONFIG_FILE, FOLDER
 from ot.config.template import render_template
 from ot.errors import ConfigError
 
-
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.epilog = "Writes .onetool/onetool.yaml in this folder, or the file given by --config; never overwrites one."
+EPILOG = "Writes .onetool/onetool.yaml in this folder, or the file given by --config; never overwrites one."
 
 
 def main(options: Namespace) -> int:

@@ -28,7 +28,6 @@ from ot_voice import (
     AnswerEnded,
     Answering,
     AudioSource,
-    BackgroundTranscriber,
     Dropped,
     Failed,
     FolderPlayer,
@@ -96,8 +95,14 @@ def _choose_player(options: Namespace, settings: VoiceSettings) -> Player | None
 async def _listen(
     options: Namespace, loaded: LoadedConfig, settings: VoiceSettings, source: AudioSource, launched: ZygoteProcess
 ) -> int:
-    display = _Display(once=options.once, answered=not options.no_answer)
-    failure: VoiceError | None = None
+    display = _Display()
+    last = (Heard if options.no_answer else AnswerEnded) if options.once else ()
+
+    def watch(event: VoiceEvent) -> None:
+        display.show(event)
+        if isinstance(event, last):
+            listening.stop()
+
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(loaded, launched=launched, offer_run=True))
         answers = None
@@ -113,46 +118,25 @@ async def _listen(
             app.executor,
             settings=settings,
             player=player,
-            watch=display.show,
+            watch=watch,
             catch_up=app.servers.catch_up,
         )
         listening = await stack.enter_async_context(opening)
         if source.live:
             complain("Listening. Ctrl-C ends it.")
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(display.wait_until_done, tasks.cancel_scope)
-            failure = await _finished(listening)
-            tasks.cancel_scope.cancel()
-    if failure is not None:
-        complain(f"onetool listen: {word_error(failure)}")
-        return FAILED
+        await listening.finished()
     if not display.heard:
         complain("(no speech was found)")
     return FAILED if display.failed else OK
 
 
-async def _finished(listening: BackgroundTranscriber) -> VoiceError | None:
-    try:
-        await listening.finished()
-    except VoiceError as error:
-        return error
-    return None
-
-
 class _Display:
     """Shows what was heard, the calls and the answer, one below the other."""
 
-    def __init__(self, *, once: bool, answered: bool) -> None:
+    def __init__(self) -> None:
         self._answers = PlainDisplay()
-        self._last = (AnswerEnded if answered else Heard) if once else None  # the event to end after
         self.heard = False  # speech, understood or not
         self.failed = False  # a part of it, at least once
-        self._done = anyio.Event()
-
-    async def wait_until_done(self, scope: anyio.CancelScope) -> None:
-        """End the listening after the first answer, where that is wanted."""
-        await self._done.wait()
-        scope.cancel()
 
     def show(self, event: VoiceEvent) -> None:
         self.heard = self.heard or isinstance(event, Heard | NotUnderstood | Failed)
@@ -177,5 +161,3 @@ class _Display:
                 self._answers.end()
             case _:
                 pass
-        if self._last is not None and isinstance(event, self._last):
-            self._done.set()

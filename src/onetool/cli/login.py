@@ -22,11 +22,12 @@ from ot.proxy import digest_of_place, open_servers
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 
+EPILOG = "Tokens are kept in ~/.onetool/state, readable only by you."
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_server_argument(parser)
     parser.add_argument("--forget", action="store_true", help="delete the tokens for this server")
-    parser.epilog = "Tokens are kept in ~/.onetool/state, readable only by you."
 
 
 def main(options: Namespace) -> int:

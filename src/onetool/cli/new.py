@@ -14,11 +14,12 @@ from ot.errors import NewExtensionError
 from ot.execution.wording import word_error
 from ot.workers.new_extension import write_extension
 
+EPILOG = "Writes .onetool/tools/NAME in the project; never overwrites a file."
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("what", choices=["pack"], metavar="pack", help="the word pack")
     parser.add_argument("name", metavar="NAME", help="the pack's name, which comes before the dot in code")
-    parser.epilog = "Writes .onetool/tools/NAME in the project; never overwrites a file."
 
 
 def main(options: Namespace) -> int:
@@ -30,12 +31,8 @@ def main(options: Namespace) -> int:
     except NewExtensionError as error:
         complain(f"onetool: {word_error(error)}")
         return USAGE
+    here = Path.cwd()
     for file in (written.file, written.test):
-        say(f"wrote {_seen_from_here(file)}")
+        say(f"wrote {file.relative_to(here) if file.is_relative_to(here) else file}")
     say(f"try it: onetool call {options.name}.hello name=Ada")
     return OK
-
-
-def _seen_from_here(file: Path) -> Path:
-    here = Path.cwd()
-    return file.relative_to(here) if file.is_relative_to(here) else file

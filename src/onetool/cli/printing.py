@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import TextIO
 
+from onetool.chat.clean_text import write_encodable
 from ot.errors import ConfigError
 from ot.run.answer import Answer
 
 
 def say(text: str) -> None:
     """Write a line to stdout."""
-    _write(text, sys.stdout)
+    write_encodable(f"{text}\n", sys.stdout)
 
 
 def complain(text: str) -> None:
     """Write a line to stderr."""
-    _write(text, sys.stderr)
+    write_encodable(f"{text}\n", sys.stderr)
 
 
 def confirm(question: str) -> bool:
@@ -34,10 +34,3 @@ def print_answer(answer: Answer) -> None:
     say(answer.text.removesuffix("\n"))
     for item in answer.attachments:
         complain(f"(not shown: {item!r})")
-
-
-def _write(text: str, stream: TextIO) -> None:
-    # Whatever characters an answer has, and whatever the terminal can show: nothing here may fail for them.
-    encoding = stream.encoding or "utf-8"
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
-    stream.flush()

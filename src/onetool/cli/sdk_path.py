@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 
 from onetool.cli import OK
@@ -11,9 +11,7 @@ from ot.config.paths import state_folder
 from ot.errors import ConfigError
 from ot.processes.sdk_folder import sdk_folder
 
-
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.epilog = "PYTHONPATH=$(onetool sdk-path) uv run --script FILE runs an extension without OneTool."
+EPILOG = "PYTHONPATH=$(onetool sdk-path) uv run --script FILE runs an extension without OneTool."
 
 
 def main(_: Namespace) -> int:

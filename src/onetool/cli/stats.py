@@ -36,7 +36,8 @@ def main(options: Namespace) -> int:
     statistics = open_statistics(load(options))
     try:
         summary = statistics.summarize(options.period, options.tool)
-        written = _write(statistics, summary, options.html)
+        # A person at a terminal may write wherever the file system lets them.
+        written = options.html and statistics.write_report(summary, options.html, folder=Path.cwd(), roots=None)
     except CallError as error:
         complain(word_error(error))
         return FAILED
@@ -60,13 +61,6 @@ def _own_definition() -> str:
     from onetool.server import own_definition  # loads the protocol, which takes longer than all of the rest
 
     return own_definition()
-
-
-def _write(statistics: Statistics, summary: Summary, output: str | None) -> Path | None:
-    """A person at a terminal may write wherever the file system lets them."""
-    if not output:
-        return None
-    return statistics.write_report(summary, output, folder=Path.cwd(), roots=None)
 
 
 def word_summary(summary: Summary) -> Iterator[str]:

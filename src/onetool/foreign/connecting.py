@@ -40,8 +40,8 @@ def plan_connection(client: str, system: System, *, project: Path | None, config
     """Work out the change; nothing is written. Raises ConfigError where the file cannot be edited."""
     place = connection_file(client, system, project)
     if place is None:
-        level = "for a single project" if project is not None else "of a person"
-        raise ConfigError(f"{CLIENTS[client]} has no configuration {level}", fix=_other_level(project))
+        level, fix = ("for a single project", "leave --project away") if project else ("of a person", "add --project")
+        raise ConfigError(f"{CLIENTS[client]} has no configuration {level}", fix=fix)
     original = read_text_file(place.file)
     command, arguments = own_command(shared=project is not None)
     if config is not None:
@@ -54,10 +54,6 @@ def plan_connection(client: str, system: System, *, project: Path | None, config
     except JsoncError as error:
         raise ConfigError(f"is not valid JSON: {error}", file=place.file, fix="nothing was written") from None
     return Connection(original, text)
-
-
-def _other_level(project: Path | None) -> str:
-    return "leave --project away" if project is not None else "add --project"
 
 
 def own_command(*, shared: bool) -> tuple[str, list[str]]:

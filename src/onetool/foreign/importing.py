@@ -180,14 +180,6 @@ def servers_in(file: Path) -> JsonObject:
     return servers if isinstance(servers, dict) else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A file that was written, and the copy of what it was before."""
-
-    file: Path
-    backup: Path | None
-
-
 def changed_text(plan: Plan) -> tuple[TextFile, str]:
     """Return the configuration file as it is, and as it would be."""
     original = read_text_file(plan.file)
@@ -196,18 +188,21 @@ def changed_text(plan: Plan) -> tuple[TextFile, str]:
     return original, add_entries(original.text, "servers", plan.servers, file=plan.file, newline=original.newline)
 
 
-def carry_out(plan: Plan) -> list[Written]:
-    """Write the plan; secrets first, so that no configuration refers to what is not there."""
+def carry_out(plan: Plan) -> dict[Path, Path | None]:
+    """Write the plan; secrets first, so that no configuration refers to what is not there.
+
+    Returns the files that were written, each with the copy of what it was before.
+    """
     original, text = changed_text(plan)
-    written: list[Written] = []
+    written: dict[Path, Path | None] = {}
     values = {**plan.secrets, **dict.fromkeys(plan.wanted, "")}
     if values:
         secrets = read_text_file(plan.secrets_file)
         changed = add_entries(secrets.text, "", values, file=plan.secrets_file, newline=secrets.newline, private=True)
         _keep_out_of_git(plan.secrets_file)
-        written.append(Written(plan.secrets_file, replace_text_file(secrets, changed, private=True)))
+        written[plan.secrets_file] = replace_text_file(secrets, changed, private=True)
     if text != original.text:
-        written.append(Written(plan.file, replace_text_file(original, text)))
+        written[plan.file] = replace_text_file(original, text)
     return written
 
 

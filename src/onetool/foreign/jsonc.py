@@ -114,7 +114,9 @@ class _Reader:
                 raise self.error(f"{self.token[:20]!r} where a name is expected" if self.kind else "it ends too early")
             name, place = str(self._scalar()), self.start
             self.advance()
-            self._expect(":")
+            if self.kind != "mark" or self.token != ":":
+                raise self.error("a : is missing")
+            self.advance()
             members.append((name, place, self.value(level + 1)))
             self._separate("}")
         node = Node({name: item.value for name, _, item in members}, start, self.end, tuple(members))
@@ -137,11 +139,6 @@ class _Reader:
             self.advance()
         elif self.kind != "mark" or self.token != closing:
             raise self.error("a comma is missing" if self.kind else "it ends too early")
-
-    def _expect(self, mark: str) -> None:
-        if self.kind != "mark" or self.token != mark:
-            raise self.error(f"a {mark} is missing")
-        self.advance()
 
 
 def _describe(rest: str) -> str:

@@ -144,7 +144,8 @@ def _flow(value: object) -> str:
         return "[" + ", ".join(map(_flow, value)) + "]"
     if isinstance(value, str) and _PLAIN.fullmatch(value) and _stands_for_itself(value):
         return value
-    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+    written = json.dumps(value, ensure_ascii=False)
+    return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in written)
 
 
 def _stands_for_itself(word: str) -> bool:
@@ -153,8 +154,3 @@ def _stands_for_itself(word: str) -> bool:
         return bool(yaml.safe_load(f"[{word}]") == [word] and yaml.safe_load(word) == word)
     except yaml.YAMLError:
         return False
-
-
-def _quoted(text: str) -> str:
-    written = json.dumps(text, ensure_ascii=False)
-    return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in written)
