@@ -15,6 +15,11 @@ from ot_sdk.failures import builtin_name
 
 NAMES_SHOWN = 40
 STARTS_FRESH = "Each run starts fresh: names of an earlier run are gone."
+_NEAR = 0.7
+_STILL_RUNNING = " It is still running and may yet have an effect."
+_MOST_PROBLEMS = 10
+_TAIL_LINES = 12
+_TAIL_WIDTH = 300
 
 
 def word_error(error: errors.OneToolError) -> str:
@@ -46,9 +51,6 @@ def list_names(wanted: str, names: Iterable[str]) -> str:
 def is_near(name: str, names: Iterable[str]) -> bool:
     """True if one of the names may have been meant by this one."""
     return any(difflib.SequenceMatcher(None, name.lower(), other.lower()).ratio() >= _NEAR for other in names)
-
-
-_NEAR = 0.7
 
 
 def is_module(name: str) -> bool:
@@ -84,9 +86,6 @@ def _word_stopped(error: errors.ToolStoppedError) -> str:
     return f"{error.tool} was not carried out: the run it belongs to has ended."
 
 
-_STILL_RUNNING = " It is still running and may yet have an effect."
-
-
 def _word_server_unavailable(error: errors.ServerUnavailableError) -> str:
     effect = " It is not known whether this call had an effect." if error.begun else ""
     remedy = error.remedy or "Call it again to reconnect; ot.health() shows the state of every server."
@@ -114,10 +113,6 @@ def _last_words(tail: str) -> str:
     return "".join(["\nIts stderr ended with:", *(f"\n  {line[:_TAIL_WIDTH]}" for line in lines)]) if lines else ""
 
 
-_TAIL_LINES = 12
-_TAIL_WIDTH = 300
-
-
 def _word_failed(error: errors.ToolFailedError) -> str:
     end = f": {_word_status(error.status)}" if error.status is not None else ""
     incident = f" (incident {error.incident} in the log)"
@@ -132,9 +127,6 @@ def _word_preflight(error: errors.PreflightError) -> str:
     if any(_may_be_a_variable(problem) for _, problem in error.problems):
         lines.append(STARTS_FRESH)
     return "\n".join(lines)
-
-
-_MOST_PROBLEMS = 10
 
 
 def _word_problem(problem: errors.CallError) -> str:
