@@ -20,6 +20,7 @@ from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, InputRe
 from tests.demo_pack import with_demo
 from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.e2e.raw_server import RawServer, environment_of
+from tests.preloaded import preloaded_command
 
 pytestmark = pytest.mark.xdist_group("asking")  # the tests share a server of each era
 
@@ -58,15 +59,14 @@ class Chair:
         return await self.person(context, params)
 
 
-def connect(folder: Path, person: Person | Chair | None, *, mode: str = MODERN, config: str = "") -> Client:
+def connect(
+    folder: Path, person: Person | Chair | None, *, mode: str = MODERN, config: str = "", preloaded: bool = True
+) -> Client:
     file = folder / "onetool.yaml"
     file.write_text(with_demo(CONFIG + config))
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "onetool", "serve", "--config", str(file)],
-        env=environment_of(folder),
-        cwd=folder,
-    )
+    command, *program = preloaded_command("onetool") if preloaded else [sys.executable, "-m", "onetool"]
+    arguments = [*program, "serve", "--config", str(file)]
+    server = StdioServerParameters(command=command, args=arguments, env=environment_of(folder), cwd=folder)
     return Client(server, mode=mode, elicitation_callback=person)
 
 
@@ -92,7 +92,8 @@ async def seat(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Seat]:
 def http_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("http")
     (folder / "onetool.yaml").write_text(with_demo(CONFIG))
-    server = RawServer(folder, "--config", str(folder / "onetool.yaml"), "--http", "127.0.0.1:0", "--no-token")
+    arguments = ("--config", str(folder / "onetool.yaml"), "--http", "127.0.0.1:0", "--no-token")
+    server = RawServer(folder, *arguments, preloaded=True)
     try:
         server.wait_for_log("serving MCP at")
         yield next(found[1] for line in server.log if (found := re.search(r"serving MCP at (\S+)", line)))
@@ -248,7 +249,7 @@ async def test_an_answer_without_a_state_begins_no_run(seat: Seat) -> None:
 
 async def test_the_end_of_the_server_ends_a_run_that_waits(tmp_path: Path) -> None:
     others = find_descendants(os.getpid())  # what other tests keep running
-    async with connect(tmp_path, Person(YES)) as client:
+    async with connect(tmp_path, Person(YES), preloaded=False) as client:
         await begin(client, "demo.foo(text='never')")
         below = find_descendants(os.getpid()) - others
         below -= {process for other in others for process in find_descendants(other)}

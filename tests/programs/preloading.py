@@ -18,7 +18,7 @@ MAIN = {"onetool": "onetool.__main__", "mcp-guide": "mcp_guide.main", "zwave-mcp
 COMMANDS = ("accept", "call", "check", "import_", "init", "login", "new", "run", "sdk_path", "serve", "stats", "tools")
 LOADED = (
     *(f"onetool.cli.{name}" for name in COMMANDS),
-    *("onetool.late_app", "onetool.server", "ot.app", "ot.proxy.connections.connection"),
+    *("onetool.http_server", "onetool.late_app", "onetool.server", "ot.app", "ot.proxy.connections.connection"),
     *("mcp_guide.server", "zwave_mcp.server"),
 )
 
