@@ -79,11 +79,17 @@ def suggest(name: str, path: Sequence[str], keys: Sequence[Key]) -> str:
     """The way out for an unknown key `name` below `path`."""
     known = nearest(name, known_names(path, keys))
     if likeness(name, known[0]) >= 0.6:
-        return f'the nearest known key is "{known[0]}"'
+        words = words_of((*path, known[0]), keys)
+        return f'the nearest known key is "{known[0]}"{f" ({words})" if words else ""}'
     elsewhere = [".".join(key.path) for key in keys if key.path[-1] == _loosely(name) and ANY not in key.path]
     if elsewhere:
         return f"this key is known as {' and '.join(elsewhere)}"
     return f"known keys here, nearest first: {', '.join(known)}"
+
+
+def words_of(path: Sequence[str], keys: Iterable[Key]) -> str:
+    """The description of the key at `path`; empty for a section or an unknown key."""
+    return next((key.words for key in keys if matches(key.path, path)), "")
 
 
 def dotted(path: Iterable[object]) -> str | None:

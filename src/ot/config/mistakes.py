@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ot.config.keys import Key, dotted, matches, suggest
+from ot.config.keys import Key, dotted, matches, suggest, words_of
 from ot.config.layers import Layer
 from ot.config.values import INCOMPLETE, MISTAKE
 from ot.errors import ConfigError
@@ -44,6 +44,8 @@ def explain(
     layer = max(layers, key=lambda candidate: _depth(candidate.values, path))
     path = _as_written(details, layer, path)
     reason, fix = _word(details, path, keys)
+    if details["type"] not in _NOT_ABOUT_A_VALUE and (words := words_of(path, keys)):
+        fix += f" ({words})"
     reason += _quoted(details, layer, path)
     if len(found) > 1:
         reason += f" (and {len(found) - 1} more)"

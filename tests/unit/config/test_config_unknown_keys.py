@@ -74,3 +74,18 @@ def test_a_key_that_yaml_does_not_read_as_text_asks_for_quotes(workspace: Worksp
 
     assert error.key == key
     assert error.fix == "put it in quotes"
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("execution: {timeut: 5}", 'the nearest known key is "timeout" (seconds that a run may take)'),
+        ("execution: {timeout: soon}", "write a number, for example 120 (seconds that a run may take)"),
+        ("exection: {}", 'the nearest known key is "execution"'),
+    ],
+    ids=["an unknown key", "a wrong type", "a section has no words"],
+)
+def test_a_mistake_comes_with_what_the_key_is_for(workspace: Workspace, text: str, fix: str) -> None:
+    workspace.write(text)
+
+    assert workspace.mistake().fix == fix
