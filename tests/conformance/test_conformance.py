@@ -11,6 +11,7 @@ import pytest
 
 from tests.conformance.exceptions import EXPECTED_FAILURES, PASSING
 from tests.conformance.suite import Checks, run_suite
+from tests.measured import MEASURED
 
 pytestmark = pytest.mark.xdist_group("conformance")
 
@@ -31,7 +32,7 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with subprocess.Popen(
         [sys.executable, "-m", "onetool", *arguments],
         cwd=folder,
-        env={"HOME": str(folder), "PATH": ""},
+        env={"HOME": str(folder), "PATH": "", **MEASURED},
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

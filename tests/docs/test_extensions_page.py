@@ -11,6 +11,7 @@ from pathlib import Path
 import ot_sdk
 from ot.registry.from_source import read_pack
 from tests.availability import require_program
+from tests.measured import MEASURED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "extensions.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -66,7 +67,7 @@ def _run(commands: str, folder: Path, *, home: Path) -> str:
     done = subprocess.run(
         ["bash", "-eu", "-c", commands],
         cwd=folder,
-        env={**passed, "HOME": str(home), "PATH": path, "UV_CACHE_DIR": cache, "LANG": "C.UTF-8"},
+        env={**passed, "HOME": str(home), "PATH": path, "UV_CACHE_DIR": cache, "LANG": "C.UTF-8", **MEASURED},
         capture_output=True,
         text=True,
         timeout=150,

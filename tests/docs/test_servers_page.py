@@ -15,6 +15,7 @@ from onetool.foreign.clients import CLIENTS
 from ot.registry.from_schema import define_pack
 from ot.registry.identifiers import identifier
 from ot.registry.names import is_of_python
+from tests.measured import MEASURED
 from tests.preloaded import preloaded_command
 from tests.reference_servers.servers import reference_server
 
@@ -106,7 +107,7 @@ def _run(commands: str, folder: Path, *, home: Path, programs: Path) -> str:
     done = subprocess.run(
         ["bash", "-eu", "-c", commands],
         cwd=folder,
-        env={"HOME": str(home), "PATH": path, "LANG": "C.UTF-8"},
+        env={"HOME": str(home), "PATH": path, "LANG": "C.UTF-8", **MEASURED},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
