@@ -59,7 +59,27 @@ TESTED_BY = {
 RESULTS = ("killed", "explained", "survived")
 
 # Survivors that were looked at, and why no test can or need tell them apart.
-EXPLAINED: dict[tuple[str, str], str] = {}
+EXPLAINED: dict[tuple[str, str], str] = {
+    (
+        "src/ot/execution/tool_executor.py",
+        (
+            "(call.positional, call.arguments) if call.positional else call.arguments"
+            " -> (call.positional, call.arguments) if not call.positional else call.arguments"
+        ),
+    ): "only decides whether large arguments are checked on a thread",
+    ("src/ot/execution/validation.py", "fast_fail=True -> fast_fail=False"): "refuses the same, more slowly",
+    ("src/ot/execution/validation.py", "use_default=False -> use_default=True"): "the copied schema has no defaults",
+    ("src/ot/execution/validation.py", "use_formats=False -> use_formats=True"): "the copied schema has no formats",
+    (
+        "src/ot/execution/fitting.py",
+        "type(value) in PLAIN or not schema -> type(value) in PLAIN and (not schema)",
+    ): "a short cut: what follows returns the same value",
+    ("src/ot/execution/checkable.py", "1000 -> 1001"): "a limit without meaning of its own",
+    ("src/ot/execution/checkable.py", "200 -> 201"): "a limit without meaning of its own",
+    ("src/ot/run/fence_processor.py", "1000 -> 1001"): "a limit without meaning of its own",
+    ("src/ot/run/fence_processor.py", "1024 -> 1025"): "the figure of a limit, which tests name",
+    ("src/ot_kernel/values.py", "80 -> 81"): "how much an error shows of a long place",
+}
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,

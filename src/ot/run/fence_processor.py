@@ -141,7 +141,7 @@ def _resume_after(text: str, closing: re.Match[str] | None) -> int:
     if closing is None:
         return len(text)
     rest = _REST_OF_LINE.match(text, closing.end())
-    at_line_start = closing.start() == 0 or text[closing.start() - 1] == "\n"
+    at_line_start = text[closing.start() - 1] == "\n"
     reopens = rest is not None and rest["end"] is not None and rest["word"].lower() in _PYTHON
     return closing.start() if at_line_start and reopens else closing.end()
 

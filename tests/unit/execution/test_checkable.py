@@ -214,3 +214,21 @@ def test_any_json_at_all_can_be_given_as_a_schema(schema: Any) -> None:
     assert isinstance(checkable(schema), dict)
     if isinstance(schema, dict):
         ArgumentCheck(define("a.b", schema))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a": {}}, "patternProperties": {"^x": {}}},
+        {"properties": {"a": {}}, "required": ["b"]},
+        {"properties": [], "required": []},
+    ],
+    ids=str,
+)
+def test_no_name_is_refused_where_the_copy_does_not_know_all_of_them(schema: dict[str, Any]) -> None:
+    assert "additionalProperties" not in checkable({**schema, "additionalProperties": False})
+
+
+@pytest.mark.parametrize("choices", [[], [1.5], [{"a": 1}], ["a", ["b"]]], ids=str)
+def test_choices_that_are_not_plain_are_left_to_the_tool(choices: list[Any]) -> None:
+    assert checkable({"enum": choices}) == checkable({})

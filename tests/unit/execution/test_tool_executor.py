@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from ot.errors import (
 )
 from ot.execution.wording import builtin_kind, word_error
 from tests.opened_executor import BUILT_IN, add_tool, open_executor, write_pack
+from tests.unit.results.stores import files_of, open_store
 
 SECRET = "s3cr3t-value"
 
@@ -297,7 +299,10 @@ async def test_a_tools_own_calls_go_through_the_same_door(tmp_path: Path) -> Non
 
 
 async def test_calls_inside_calls_come_to_an_end() -> None:
+    depths = []
+
     async def again(arguments: dict[str, Any]) -> Any:
+        depths.append(current().depth)
         return await current().call("x.again")
 
     async with open_executor() as opened:
@@ -306,6 +311,7 @@ async def test_calls_inside_calls_come_to_an_end() -> None:
             await opened.executor.call("x.again", {})
 
     assert raised.value.kind == "RecursionError"
+    assert depths == list(range(33))
 
 
 async def test_progress_reaches_the_caller_without_secrets_also_from_a_nested_call(tmp_path: Path) -> None:
@@ -370,6 +376,21 @@ async def test_execute_says_where_a_long_text_was_cut() -> None:
     assert text.startswith("xxx")
     assert text.endswith("(cut after 1000 characters)")
     assert len(text) < 1100
+
+
+async def test_a_long_value_is_answered_with_where_it_is_kept(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    async with open_executor(config={"results": {"inline_limit": 1000}}, results=store) as opened:
+        text = await opened.executor.execute("demo.echo", {"value": "x" * 5000})
+
+    [handle] = set(re.findall(r'handle="([^"]+)"', text))
+    assert any(file.startswith(handle) for file in files_of(tmp_path))
+
+
+async def test_an_answer_tells_whether_the_call_went_well() -> None:
+    async with open_executor() as opened:
+        assert (await opened.executor.answer("demo.upper", {"text": "a"})).ok
+        assert not (await opened.executor.answer("demo.upper", {})).ok
 
 
 @pytest.mark.parametrize("arguments", [None, [1], "text"], ids=repr)

@@ -82,6 +82,7 @@ def test_every_problem_is_told_at_once_with_the_signature(tmp_path: Path) -> Non
         ("*, a: dict[str, int]", {"k": "v"}, "a.k must be int, not str"),
         ("*, a: str", b"x", "a must be str, not bytes"),
         ("*, a: list[str]", "x", "a must be list, not str"),
+        ("*, a: str", {"k": Path("/x")}, "a must be str, not dict"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -187,6 +187,14 @@ def test_invisible_characters_in_front_do_not_hide_a_fence_or_prefix(odd: str) -
     assert read_command(f"{odd}1") == "1"
 
 
+def test_odd_spaces_beside_tildes_that_are_operators_become_spaces_too() -> None:
+    assert read_command("~~~x\u00a0+ 1") == "~~~x + 1"
+
+
+def test_what_follows_a_fence_that_ends_inside_a_line_opens_no_other() -> None:
+    assert read_command("```\na = 1 ```python\nb = 2") == "a = 1"
+
+
 def test_odd_spaces_become_spaces_outside_strings_only() -> None:
     assert read_command("if x:\n\u00a0\u00a0\u00a0\u00a0y = '\u00a0'  # \u00a0") == "if x:\n    y = '\u00a0'  # \u00a0"
     assert read_command("1\u200b +\u202f1") == "1 + 1"
