@@ -74,6 +74,7 @@ EXPLAINED: dict[tuple[str, str], str] = {
         "src/ot/execution/fitting.py",
         "type(value) in PLAIN or not schema -> type(value) in PLAIN and (not schema)",
     ): "a short cut: what follows returns the same value",
+    ("src/ot/execution/failing.py", "4 -> 5"): "the length of an incident's number",
     ("src/ot/execution/checkable.py", "1000 -> 1001"): "a limit without meaning of its own",
     ("src/ot/execution/checkable.py", "200 -> 201"): "a limit without meaning of its own",
     ("src/ot/run/fence_processor.py", "1000 -> 1001"): "a limit without meaning of its own",

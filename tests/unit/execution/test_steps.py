@@ -395,6 +395,15 @@ def test_a_call_is_recorded_with_how_it_ended(tmp_path: Path) -> None:
         ]
 
 
+def test_a_call_of_an_unknown_tool_took_no_time(tmp_path: Path) -> None:
+    with open_recorder(tmp_path) as recorder:
+        record_unknown("y.z", ToolError("no"), Caller(), b"", recorder)
+        recorder.flush()
+
+        with open_for_reading(recorder.file) as connection:
+            assert connection.execute("SELECT seconds FROM calls").fetchall() == [(0.0,)]
+
+
 def test_a_call_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     times = iter([0.0, 0.5, 0.5])
     call = call_of(arguments={"a": 1})._replace(positional=["b"])

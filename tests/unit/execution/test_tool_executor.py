@@ -16,6 +16,7 @@ from ot.caller import Caller
 from ot.context import current, current_or_none
 from ot.errors import (
     CallError,
+    ConfigError,
     ConsentError,
     ServiceUnavailableError,
     ToolArgumentError,
@@ -109,6 +110,20 @@ async def test_a_network_failure_is_a_service_that_is_unavailable(error: Excepti
         add_tool(opened, "x.tool", tool)
         with pytest.raises(ServiceUnavailableError):
             await opened.executor.call("x.tool", {})
+
+
+async def test_an_error_of_ours_inside_a_tool_is_told_in_its_own_words() -> None:
+    error = ConfigError("is not a number", key="packs.x.limit")
+
+    async def tool(arguments: dict[str, Any]) -> None:
+        raise error
+
+    async with open_executor() as opened:
+        add_tool(opened, "x.tool", tool)
+        with pytest.raises(ToolFailedError) as raised:
+            await opened.executor.call("x.tool", {})
+
+    assert raised.value.message == word_error(error)
 
 
 async def test_a_packs_own_error_learns_the_name_of_its_tool() -> None:
