@@ -79,6 +79,7 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("src/ot/execution/checkable.py", "200 -> 201"): "a limit without meaning of its own",
     ("src/ot/run/fence_processor.py", "1000 -> 1001"): "a limit without meaning of its own",
     ("src/ot/run/fence_processor.py", "1024 -> 1025"): "the figure of a limit, which tests name",
+    ("src/ot_kernel/values.py", "200 -> 201"): "how much an error shows of a long place",
     ("src/ot_kernel/values.py", "80 -> 81"): "how much an error shows of a long place",
 }
 

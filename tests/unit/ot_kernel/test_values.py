@@ -304,3 +304,10 @@ def test_encode_and_decode_do_without_text() -> None:
 def test_an_attachment_leaves_a_comparison_to_what_it_is_compared_with() -> None:
     assert Image(b"x") == ANY
     assert (Image(b"x") == b"x") is False
+
+
+def test_attachments_are_told_apart_by_their_kind_bytes_and_type() -> None:
+    pictures = {Image(b"a"), Image(b"a"), Image(b"a", "image/gif"), Image(b"b"), Audio(b"a", "image/png")}
+
+    assert len(pictures) == 4
+    assert repr(Image(b"abc")) == "Image(image/png, 3 bytes)"
