@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 from collections.abc import Callable
 
-from ot_confinement import landlock, seccomp
+from ot_confinement import landlock, privileges, seccomp
 from ot_confinement.allowance import Allowance
 from ot_confinement.limits import Limits
-
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP, _PR_SET_DUMPABLE = 1, 38, 24, 4
-_CAPABILITY_VERSION_3 = 0x20080522
-_LAST_CAPABILITY = 63
 
 
 class LinuxConfinement(Limits):
@@ -44,9 +39,8 @@ class LinuxConfinement(Limits):
     def share(self) -> None:
         """Done before the fork, it costs no page of those that are forked."""
         _write_text("/proc/self/oom_score_adj", "1000")
-        self._prctl(_PR_SET_NO_NEW_PRIVS, 1)
-        self._drop_capabilities()
-        self._prctl(_PR_SET_DUMPABLE, 0)
+        privileges.give_up_privileges(self._libc)
+        privileges.prctl(self._libc, privileges.PR_SET_DUMPABLE, 0)
         super().share()
         try:
             if self._shared_filter is not None:
@@ -58,8 +52,7 @@ class LinuxConfinement(Limits):
         return None if self._rules is None else self._rules.build_ruleset(folder)
 
     def apply(self, prepared: int | None, parent: int) -> None:
-        self._prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        super().apply(prepared, parent)  # the parent may have died before that signal was asked for
+        privileges.end_with_parent(self._libc, parent)
         rules, own_filter = self._rules, self._own_filter
         if rules is not None and prepared is not None:
             self._try("landlock", lambda: rules.restrict(prepared))
@@ -73,18 +66,6 @@ class LinuxConfinement(Limits):
             self.failed.append(f"{layer}: {error.strerror}")
         else:
             self.layers.append(layer)
-
-    def _prctl(self, option: int, value: int) -> None:
-        if self._libc.prctl(option, value, 0, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), f"prctl {option} failed")
-
-    def _drop_capabilities(self) -> None:
-        for capability in range(_LAST_CAPABILITY + 1):
-            self._libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # EPERM for whoever has none to drop
-        header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-        nothing = (ctypes.c_uint32 * 6)()
-        if self._libc.capset(header, nothing) != 0:
-            raise OSError(ctypes.get_errno(), "capset failed")
 
 
 def _write_text(path: str, text: str) -> None:

@@ -9,16 +9,22 @@ from __future__ import annotations
 import ctypes
 import errno
 import struct
-from collections.abc import Iterable
 
 from ot_confinement import syscalls
-
-# (AUDIT_ARCH constant, column in the tables of syscalls.py)
-_ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-
-_LOAD, _JUMP_EQUAL, _JUMP_ABOVE, _AND, _RETURN = 0x20, 0x15, 0x25, 0x54, 0x06
-_ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-_X32_BIT = 0x40000000
+from ot_confinement.bpf import (
+    ALLOW,
+    AND,
+    ARCHITECTURES,
+    JUMP_EQUAL,
+    LOAD,
+    RETURN,
+    Rule,
+    argument,
+    begin_program,
+    decide_calls,
+    op,
+    refuse,
+)
 
 _CLONE_THREAD = 0x00010000
 _PRCTL_OPTIONS = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
@@ -29,8 +35,6 @@ _SOCK_STREAM, _SOCK_TYPE_MASK = 1, 0xF
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _OWN_PID = 0x7EADBEEF  # stands in the template where a kernel's own pid goes
 
-Rule = list[bytes]
-
 
 class SockFprog(ctypes.Structure):
     """struct sock_fprog: how many instructions, and where they are."""
@@ -40,62 +44,49 @@ class SockFprog(ctypes.Structure):
 
 def supports(machine: str) -> bool:
     """True if the system call numbers of this machine are known."""
-    return machine in _ARCHITECTURES
+    return machine in ARCHITECTURES
 
 
 def build_shared_filter(machine: str, *, network: bool = False) -> bytes:
     """An allow-list of what zygote and kernels may call. The zygote loads it, and every kernel is born under it."""
-    arch, column = _ARCHITECTURES[machine]
-    program = [
-        _op(_LOAD, 4),
-        _op(_JUMP_EQUAL, arch, 1, 0),
-        _op(_RETURN, _KILL_PROCESS),
-        _op(_LOAD, 0),
-        _op(_JUMP_ABOVE, _X32_BIT - 1, 0, 1),
-        _op(_RETURN, _ERRNO | errno.ENOSYS),
-    ]
+    column = ARCHITECTURES[machine][1]
+    program = begin_program(machine)
     narrowed = (syscalls.CLONE, syscalls.KILL, syscalls.TGKILL, syscalls.PRCTL, syscalls.PRLIMIT64)
     sockets = syscalls.NETWORK.values() if network else ()
     for numbers in (*syscalls.ALLOWED.values(), *sockets, *narrowed, *syscalls.ZYGOTE_ONLY.values()):
         number = numbers[column]
         if number is not None:
-            program += [_op(_JUMP_EQUAL, number, 0, 1), _op(_RETURN, _ALLOW)]
-    program += _rules(
+            program += [op(JUMP_EQUAL, number, 0, 1), op(RETURN, ALLOW)]
+    program += decide_calls(
         (
             # glibc falls back to clone, whose flags can be seen, when clone3 does not exist.
-            (syscalls.CLONE3[column], [_op(_RETURN, _ERRNO | errno.ENOSYS)]),
+            (syscalls.CLONE3[column], refuse(errno.ENOSYS)),
             (syscalls.FCNTL[column], _one_of(1, _FCNTL_COMMANDS)),
             (syscalls.IOCTL[column], _one_of(1, _IOCTL_REQUESTS)),
             # Streams only: a datagram socket could be sent to any path.
             (syscalls.SOCKETPAIR[column], _masked(1, _SOCK_TYPE_MASK, _SOCK_STREAM)),
         )
     )
-    program.append(_op(_RETURN, _ERRNO | errno.EPERM))
+    program += refuse()
     return b"".join(program)
 
 
 def build_own_filter(machine: str) -> bytes:
     """A filter that takes away what only the zygote may call. Short: loading one takes time by its length."""
-    column = _ARCHITECTURES[machine][1]
-    refuse = [_op(_RETURN, _ERRNO | errno.EPERM)]
-    program = [_op(_LOAD, 0)]
-    program += _rules(
+    column = ARCHITECTURES[machine][1]
+    program = [op(LOAD, 0)]
+    program += decide_calls(
         (
             (syscalls.CLONE[column], _masked(0, _CLONE_THREAD, _CLONE_THREAD)),
             (syscalls.KILL[column], _one_of(0, (_OWN_PID,))),
             (syscalls.TGKILL[column], _one_of(0, (_OWN_PID,))),
             (syscalls.PRCTL[column], _one_of(0, _PRCTL_OPTIONS)),
             (syscalls.PRLIMIT64[column], _one_of(0, (0, _OWN_PID))),
-            *((numbers[column], refuse) for numbers in syscalls.ZYGOTE_ONLY.values()),
+            *((numbers[column], refuse()) for numbers in syscalls.ZYGOTE_ONLY.values()),
         )
     )
-    program.append(_op(_RETURN, _ALLOW))
+    program.append(op(RETURN, ALLOW))
     return b"".join(program)
-
-
-def _rules(rules: Iterable[tuple[int, Rule]]) -> Rule:
-    """Each call with what is decided about it; the number of the call must still be loaded."""
-    return [step for number, rule in rules for step in (_op(_JUMP_EQUAL, number, 0, len(rule)), *rule)]
 
 
 class Filter:
@@ -116,27 +107,18 @@ class Filter:
             raise OSError(ctypes.get_errno(), "seccomp filter was not accepted")
 
 
-def _op(code: int, value: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
-    return struct.pack("=HBBI", code, jump_true, jump_false, value & 0xFFFFFFFF)
-
-
-def _argument(index: int) -> bytes:
-    """Load the low half of an argument (every argument we compare is an int, which the kernel truncates too)."""
-    return _op(_LOAD, 16 + 8 * index)
-
-
 def _one_of(index: int, values: tuple[int, ...]) -> Rule:
-    rule = [_argument(index)]
+    rule = [argument(index)]
     for value in values:
-        rule += [_op(_JUMP_EQUAL, value, 0, 1), _op(_RETURN, _ALLOW)]
-    return [*rule, _op(_RETURN, _ERRNO | errno.EPERM)]
+        rule += [op(JUMP_EQUAL, value, 0, 1), op(RETURN, ALLOW)]
+    return [*rule, *refuse()]
 
 
 def _masked(index: int, mask: int, wanted: int) -> Rule:
     return [
-        _argument(index),
-        _op(_AND, mask),
-        _op(_JUMP_EQUAL, wanted, 0, 1),
-        _op(_RETURN, _ALLOW),
-        _op(_RETURN, _ERRNO | errno.EPERM),
+        argument(index),
+        op(AND, mask),
+        op(JUMP_EQUAL, wanted, 0, 1),
+        op(RETURN, ALLOW),
+        *refuse(),
     ]

@@ -7,13 +7,16 @@ What the child may touch is decided in its first moment, between the fork and th
 
 from __future__ import annotations
 
-from ot_guardian.guardian import adopt_orphans, divide, end_children, end_with_parent, guarded
+from ot_guardian.folders import clear_folder
+from ot_guardian.guardian import divide, guarded
 from ot_guardian.ledger import VARIABLE, Ledger, inherit_ledger
+from ot_guardian.processes import adopt_orphans, end_children, end_with_parent
 
 __all__ = [
     "VARIABLE",
     "Ledger",
     "adopt_orphans",
+    "clear_folder",
     "divide",
     "end_children",
     "end_with_parent",

@@ -1,4 +1,4 @@
-"""`python .../ot_guardian/__main__.py kept|shared STDIN COMMAND...`: start a program below a guardian."""
+"""`python .../ot_guardian/__main__.py kept|shared STDIN CONFINE COMMAND...`: start a program below a guardian."""
 
 from __future__ import annotations
 

@@ -17,35 +17,43 @@ import sys
 import time
 
 from ot_guardian.ledger import Ledger, inherit_ledger
+from ot_guardian.processes import adopt_orphans, children_of, kill_child, let_go_of
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Sequence
+
+    from ot_confinement.confine import Confine
+    from ot_guardian.bounds import Bounds
 
 GRACE = 2.0  # seconds
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
 _SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
 _LEDGER_SHARED = "shared"
 _LEDGER_KEPT = "kept"
 
 
-def guarded(command: Sequence[str], *, stdin: int = 0, share_ledger: bool = False) -> list[str]:
-    """The command that starts a program below a guardian, on this interpreter.
+def guarded(
+    command: Sequence[str], *, stdin: int = 0, share_ledger: bool = False, confine: Confine | None = None
+) -> list[str]:
+    """The command that starts a program below a guardian, on this interpreter, within its bounds if it has any.
 
     `stdin` is an inherited descriptor that the program reads in place of the guardian's stdin, which may then be of
     any kind. The program inherits nothing of the guardian's, unless it is to write into the ledger too, and what is
     set for Python in its environment does not reach the guardian.
     """
     main_file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
-    options = [_LEDGER_SHARED if share_ledger else _LEDGER_KEPT, str(stdin)]
+    options = [
+        _LEDGER_SHARED if share_ledger else _LEDGER_KEPT,
+        str(stdin),
+        confine.to_text() if confine is not None else "",
+    ]
     return [sys.executable, "-I", "-S", main_file, *options, *command]
 
 
 def main(words: list[str]) -> None:
     """Become the guardian of a program; the words are those that `guarded` has put after the file."""
-    ledger, stdin, *command = words
-    guarded_now = divide(inherit_ledger(share=ledger == _LEDGER_SHARED))
+    ledger, stdin, bounds, *command = words
+    guarded_now = divide(inherit_ledger(share=ledger == _LEDGER_SHARED), confine=bounds)
     if stdin != "0":
         os.dup2(int(stdin), 0)
         os.close(int(stdin))
@@ -53,21 +61,32 @@ def main(words: list[str]) -> None:
     _become(command)
 
 
-def divide(ledger: Ledger, *, grace: float = GRACE) -> int:
+def divide(ledger: Ledger, *, grace: float = GRACE, confine: str = "") -> int:
     """Fork: this process becomes the guardian and never returns, its child goes on in a session of its own.
 
     The child gets a descriptor that ends as soon as it is guarded, and `grace` seconds when the server is gone.
+    `confine` is a Confine as text, within which the child goes on.
     """
-    guarded_now, announcement = os.pipe()
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    bounds = _set_bounds(confine) if confine else None
+    guarded_now, announcement = os.pipe()
     child = os.fork()
     if child:
         os.close(guarded_now)
-        _Guard(child, ledger, grace).stand(announcement)
+        _Guard(child, ledger, grace, bounds).stand(announcement)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     os.close(announcement)
     os.setsid()
+    if bounds is not None:
+        bounds.enter(ledger)
     return guarded_now
+
+
+def _set_bounds(confine: str) -> Bounds:
+    from ot_confinement.confine import confine_from  # noqa: PLC0415 - most children are not confined
+    from ot_guardian.bounds import Bounds  # noqa: PLC0415
+
+    return Bounds(confine_from(confine))
 
 
 def _become(command: list[str]) -> None:
@@ -80,8 +99,9 @@ def _become(command: list[str]) -> None:
 
 
 class _Guard:
-    def __init__(self, child: int, ledger: Ledger, grace: float) -> None:
+    def __init__(self, child: int, ledger: Ledger, grace: float, bounds: Bounds | None) -> None:
         self._child = child
+        self._bounds = bounds
         self._ledger = ledger
         self._grace = grace  # seconds
         self._status: int | None = None  # of the child, once it has ended
@@ -90,10 +110,14 @@ class _Guard:
         """Wait for a reason to end everything, do so, and exit with the child's status."""
         signals = _signals_as_descriptor()
         adopt_orphans()
-        _let_go_of_output()
+        let_go_of(1, 2)
+        if self._bounds is not None:
+            self._bounds.let_go()
         os.close(announcement)
         self._wait(signals)
         self._end_all()
+        if self._bounds is not None:
+            self._bounds.clear()
         os._exit(_exit_code(self._status))
 
     def _wait(self, signals: int) -> None:
@@ -102,8 +126,8 @@ class _Guard:
         poll.register(0, 0)  # reports only that the other end is gone
         deadline: float | None = None
         while True:
-            events = poll.poll(None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000)
-            if not events:
+            events = poll.poll(self._patience(deadline))
+            if self._exceeds() or (deadline is not None and time.monotonic() >= deadline):
                 return
             for descriptor, _ in events:
                 if descriptor == 0:
@@ -114,6 +138,20 @@ class _Guard:
             self._reap(os.WNOHANG)
             if self._status is not None:
                 return
+
+    def _patience(self, deadline: float | None) -> float | None:
+        """Return the milliseconds until the next look at the clock, or at the memory."""
+        limits = [] if deadline is None else [max(0.0, deadline - time.monotonic())]
+        if self._bounds is not None and self._bounds.memory is not None:
+            limits.append(self._bounds.interval)
+        return min(limits) * 1000 if limits else None
+
+    def _exceeds(self) -> bool:
+        """True, with a note of the reason, if the child holds more memory than it may."""
+        excess = "" if self._bounds is None else self._bounds.excess()
+        if excess:
+            self._ledger.explain(excess)
+        return bool(excess)
 
     def _reap(self, options: int) -> bool:
         """Collect children that have ended; False if there are none left."""
@@ -133,34 +171,9 @@ class _Guard:
         """Kill all children, and theirs as they are adopted, until there are none."""
         left = True
         while left:
-            for pid in _children():
-                _kill(pid)
+            for pid in children_of(os.getpid()):
+                kill_child(pid)
             left = self._reap(0)
-
-
-def end_children(keep: Container[int]) -> None:
-    """Kill all children of this process but these, and theirs as they are adopted; for a process with one thread."""
-    immune: set[int] = set()
-    while children := [pid for pid in _children() if pid not in keep and pid not in immune]:
-        for pid in children:
-            if _kill(pid):
-                os.waitpid(pid, 0)
-            else:
-                immune.add(pid)
-
-
-def _children() -> list[int]:
-    with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
-        return [int(pid) for pid in file.read().split()]
-
-
-def _kill(pid: int) -> bool:
-    """Kill a child, which cannot lose its number before it is reaped; False if it has become another user's."""
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except OSError:
-        return False
-    return True
 
 
 def _signals_as_descriptor() -> int:
@@ -172,33 +185,6 @@ def _signals_as_descriptor() -> int:
         signal.signal(number, lambda *_: None)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     return read
-
-
-def adopt_orphans() -> None:
-    """Become the parent of every process below this one whose own parent has ended."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-
-
-def end_with_parent() -> None:
-    """Have this process killed when its parent ends; for the child of a guardian, which may be killed itself."""
-    parent = os.getppid()
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
-def _prctl(option: int, value: int) -> None:
-    import ctypes  # noqa: PLC0415 - here the worker is already on its way
-
-    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def _let_go_of_output() -> None:
-    """Close the output, so that it ends when the child ends it."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    for descriptor in (1, 2):
-        os.dup2(nothing, descriptor)
-    os.close(nothing)
 
 
 def _exit_code(status: int | None) -> int:

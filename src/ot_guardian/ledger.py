@@ -12,6 +12,8 @@ VARIABLE = "OT_GUARDIAN_LEDGER"
 """The environment variable that names the descriptor."""
 
 _ENTRY = struct.Struct("<q")
+_WORDS = 1 << 20  # where the explanation begins, far behind all slots
+_MOST_WORDS = 2000  # bytes
 
 
 class Ledger:
@@ -35,6 +37,14 @@ class Ledger:
     def status(self) -> int | None:
         """The status that waitpid gave, None if nobody was there to see it."""
         return self._read(0) - 1 if self._read(0) else None
+
+    def explain(self, words: str) -> None:
+        """Note why it was ended, or never begun, as the rest of a sentence that begins with its name."""
+        os.pwrite(self.descriptor, words.encode(errors="replace")[:_MOST_WORDS], _WORDS)
+
+    def explanation(self) -> str:
+        """What `explain` noted; empty if it ended by itself."""
+        return os.pread(self.descriptor, _MOST_WORDS, _WORDS).decode(errors="replace")
 
     def _read(self, index: int) -> int:
         entry = os.pread(self.descriptor, _ENTRY.size, _ENTRY.size * index)

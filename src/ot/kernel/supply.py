@@ -19,10 +19,11 @@ import anyio.to_thread
 
 from ot.errors import KernelStartError, RunError, SandboxError
 from ot.kernel.kernel import Kernel, ignore
-from ot.kernel.scratch import clear_folder, measure_scratch
+from ot.kernel.scratch import measure_scratch
 from ot.kernel.watch import measure_memory
 from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote, request_kernels
 from ot.logs import LogSpan, write_log
+from ot_guardian import clear_folder
 from ot_kernel.wire import Message
 
 MAX_KERNELS = 64

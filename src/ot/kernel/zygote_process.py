@@ -16,8 +16,8 @@ from pathlib import Path
 import ot_kernel
 from ot.config.models import ExecutionSettings
 from ot.errors import KernelStartError
-from ot.kernel.scratch import clear_folder
 from ot_confinement import NoConfinementError, require_confinement
+from ot_guardian import clear_folder
 
 # Modules that most programs import; each was measured to be cheaper in the zygote than in every run that wants it.
 PRELOAD = (

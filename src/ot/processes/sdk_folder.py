@@ -7,10 +7,11 @@ import os
 import tempfile
 from pathlib import Path
 
+import ot_confinement
 import ot_guardian
 import ot_sdk
 
-_PACKAGES = (Path(ot_sdk.__file__).parent, Path(ot_guardian.__file__).parent)
+_PACKAGES = tuple(Path(str(package.__file__)).parent for package in (ot_sdk, ot_guardian, ot_confinement))
 
 
 def sdk_folder(state: Path) -> Path:

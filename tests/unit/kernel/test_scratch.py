@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from ot.kernel import scratch
-from ot.kernel.scratch import MAX_ENTRIES, clear_folder, measure_scratch
+from ot.kernel.scratch import MAX_ENTRIES, measure_scratch
 from ot.kernel.supply import KernelSupply
+from ot_guardian import clear_folder
 from tests.unit.kernel.kernels import kernels, run, run_in, until
 
 DEEP = 3_000
@@ -93,7 +94,7 @@ def test_folders_that_nobody_may_enter_are_cleared_by_whoever_owns_them(tmp_path
     code = """
 import os, sys
 from pathlib import Path
-from ot.kernel.scratch import clear_folder
+from ot_guardian import clear_folder
 from ot_confinement import Allowance, build_confinement
 
 allowance = Allowance((), (), memory=2**30, file_size=2**20, open_files=100)

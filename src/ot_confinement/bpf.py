@@ -1,0 +1,51 @@
+"""The few instructions of Berkeley's packet filter that seccomp filters are made of."""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of this
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# (AUDIT_ARCH constant, column in the tables of system calls)
+ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+
+LOAD, JUMP_EQUAL, JUMP_ABOVE, AND, RETURN = 0x20, 0x15, 0x25, 0x54, 0x06
+ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_X32_BIT = 0x40000000
+
+Rule = list[bytes]
+
+
+def op(code: int, value: int, jump_true: int = 0, jump_false: int = 0) -> bytes:
+    """One instruction; a jump skips so many of the next."""
+    return struct.pack("=HBBI", code, jump_true, jump_false, value & 0xFFFFFFFF)
+
+
+def argument(index: int) -> bytes:
+    """Load the low half of an argument (every argument we compare is an int, which the kernel truncates too)."""
+    return op(LOAD, 16 + 8 * index)
+
+
+def refuse(reason: int = errno.EPERM) -> Rule:
+    """Fail the call with an error of `errno`."""
+    return [op(RETURN, _ERRNO | reason)]
+
+
+def begin_program(machine: str) -> Rule:
+    """Load the number of the call; calls of another machine are never made."""
+    return [
+        op(LOAD, 4),
+        op(JUMP_EQUAL, ARCHITECTURES[machine][0], 1, 0),
+        op(RETURN, _KILL_PROCESS),
+        op(LOAD, 0),
+        op(JUMP_ABOVE, _X32_BIT - 1, 0, 1),
+        *refuse(errno.ENOSYS),
+    ]
+
+
+def decide_calls(rules: Iterable[tuple[int, Rule]]) -> Rule:
+    """Each call with what is decided about it; the number of the call must still be loaded."""
+    return [step for number, rule in rules for step in (op(JUMP_EQUAL, number, 0, len(rule)), *rule)]

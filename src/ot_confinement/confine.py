@@ -1,0 +1,34 @@
+"""The bounds of a program that OneTool starts, as a value that crosses to its guardian as text."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+
+class Confine(NamedTuple):
+    """Files, hosts and memory of a program; a folder stands for all that is in it, and whatever is not named is shut.
+
+    `readable` and `writable` are absolute paths; beyond them it has a temporary folder of its own. `hosts` are as
+    `hosts.parse_host` reads them, `memory` is bytes of all its processes together.
+    """
+
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    memory: int | None = None
+
+    def to_text(self) -> str:
+        """Write it as one word of a command line."""
+        return json.dumps(self._asdict())
+
+
+def confine_from(text: str) -> Confine:
+    """Read what `to_text` wrote."""
+    fields = json.loads(text)
+    lists = {name: tuple(fields[name]) for name in ("readable", "writable", "hosts")}
+    return Confine(**lists, memory=fields["memory"])
+
+
+class RefusedError(Exception):
+    """This system cannot hold a program to its bounds, so the program must not begin; the text says why."""

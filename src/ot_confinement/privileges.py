@@ -1,0 +1,35 @@
+"""Rights that a process gives up about itself: new privileges, capabilities, a life without its parent."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+
+_PR_SET_PDEATHSIG, PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
+_CAPABILITY_VERSION_3 = 0x20080522
+_LAST_CAPABILITY = 63
+
+
+def give_up_privileges(libc: ctypes.CDLL) -> None:
+    """No program that it starts gains rights, and it has no capabilities, as root neither. Raises OSError."""
+    prctl(libc, _PR_SET_NO_NEW_PRIVS, 1)
+    for capability in range(_LAST_CAPABILITY + 1):
+        libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # EPERM for whoever has none to drop
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    nothing = (ctypes.c_uint32 * 6)()
+    if libc.capset(header, nothing) != 0:
+        raise OSError(ctypes.get_errno(), "capset failed")
+
+
+def end_with_parent(libc: ctypes.CDLL, parent: int) -> None:
+    """Be killed when the parent ends, or now if it has; a change of credentials undoes it. Raises OSError."""
+    prctl(libc, _PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # it died before that signal was asked for
+
+
+def prctl(libc: ctypes.CDLL, option: int, value: int) -> None:
+    """Set an option of the calling process; raises OSError."""
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl {option} failed")

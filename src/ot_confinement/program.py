@@ -1,0 +1,141 @@
+"""A program in its bounds: what a process gives up before it becomes the program, for itself and all that it starts."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import socket
+import sys
+
+from ot_confinement import host_proxy, landlock, namespaces, privileges, seccomp
+from ot_confinement.allowance import Allowance
+from ot_confinement.confine import Confine, RefusedError
+from ot_confinement.program_filter import build_program_filter
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of this
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SYSTEM_FILES = (
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store",
+    "/etc/alternatives", "/etc/ca-certificates", "/etc/crypto-policies", "/etc/fonts", "/etc/gai.conf", "/etc/group",
+    "/etc/host.conf", "/etc/hosts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload",
+    "/etc/localtime", "/etc/magic", "/etc/mime.types", "/etc/nsswitch.conf", "/etc/os-release", "/etc/passwd",
+    "/etc/pki/tls", "/etc/pki/ca-trust", "/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf", "/etc/static", "/etc/timezone", "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+    "/dev/urandom", "/proc/cpuinfo", "/proc/filesystems", "/proc/loadavg", "/proc/meminfo", "/proc/stat",
+    "/proc/sys/kernel", "/proc/sys/vm", "/proc/uptime", "/proc/version", "/sys/devices/system", "/sys/fs/cgroup",
+)  # fmt: skip
+"""What any program needs of its system. Of other processes it sees nothing: their command lines may hold secrets."""
+
+_SINKS = ("/dev/null", "/dev/zero", "/dev/full")
+_TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+_PLACES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
+_COVERS_TRUNCATION = 3  # Landlock's version, Linux 6.2
+_LOOPBACK = ("localhost", "127.", "[::1]", "::1")
+
+
+def confine_program(confine: Confine, folder: str, *, parent: int, channel: socket.socket | None) -> None:
+    """Put the calling process into its bounds for good, `folder` among them; raises RefusedError.
+
+    It is killed with its parent. Over `channel` it hands the socket of its proxy to whoever serves that outside.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    machine = os.uname().machine
+    version = landlock.version(libc) if sys.platform == "linux" else 0
+    if not version or not seccomp.supports(machine):
+        raise RefusedError("this system has no Landlock, or its seccomp is not known")
+    try:
+        read_only = _take_namespaces(libc, confine, folder)
+        if not read_only and version < _COVERS_TRUNCATION:
+            raise RefusedError("its Landlock does not cover truncation (Linux 6.2 does), and namespaces are refused")
+        _settle_environment(confine, folder, _open_way_out(confine, channel))
+        _limit(confine)
+        privileges.give_up_privileges(libc)
+        privileges.end_with_parent(libc, parent)
+        rules = landlock.PathRules(libc, _allowance(confine))
+        rules.restrict(rules.build_ruleset(folder))
+        filter_ = build_program_filter(machine, network=bool(confine.hosts), metadata=read_only)
+        seccomp.Filter(libc, filter_).load(os.getpid())
+    except OSError as error:
+        raise RefusedError(f"{error.strerror or error}") from error
+
+
+def _take_namespaces(libc: ctypes.CDLL, confine: Confine, folder: str) -> bool:
+    """Return whether files elsewhere are read-only by their mounts; raises RefusedError where hosts need a network."""
+    try:
+        namespaces.enter_namespaces(libc, network=bool(confine.hosts))
+        if confine.hosts:
+            namespaces.bring_loopback_up()
+    except OSError as error:
+        if not confine.hosts:
+            return False
+        raise RefusedError(
+            f"`hosts` needs a network namespace, and this system refuses one ({error.strerror}): allow user "
+            "namespaces, or leave out `hosts` and with it the network"
+        ) from error
+    try:
+        namespaces.make_read_only(libc, writable=(*confine.writable, folder))
+    except OSError:
+        return False
+    return True
+
+
+def _open_way_out(confine: Confine, channel: socket.socket | None) -> str | None:
+    """Return the address of the proxy, which is told to serve it."""
+    if not confine.hosts or channel is None:
+        return None
+    with host_proxy.open_listener() as listener, channel:
+        host_proxy.send_listener(channel, listener)
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def _settle_environment(confine: Confine, folder: str, proxy: str | None) -> None:
+    """Point at its temporary folder, instead of a home that it cannot use, and at its proxy."""
+    environ = os.environ
+    environ.update(dict.fromkeys(_TEMPORARY, folder))
+    if not _is_open(confine, environ.get("HOME", "")):
+        environ["HOME"] = folder
+    for name in _PLACES:
+        if not _is_open(confine, environ.get(name, "")):
+            environ.pop(name, None)
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        for variable in (name, name.lower()):
+            environ.pop(variable, None)
+    if proxy is not None:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+            environ[name] = proxy
+        environ["NODE_USE_ENV_PROXY"] = "1"
+        if not any(host.startswith(_LOOPBACK) for host in confine.hosts):
+            environ["NO_PROXY"] = environ["no_proxy"] = "localhost,127.0.0.1,::1"
+
+
+def _is_open(confine: Confine, path: str) -> bool:
+    return bool(path) and _lies_within(os.path.realpath(path), (*confine.readable, *confine.writable))
+
+
+def _lies_within(path: str, places: Iterable[str]) -> bool:
+    return any(os.path.commonpath((place, path)) == place for place in places)
+
+
+def _limit(confine: Confine) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if confine.memory is not None:
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        most = confine.memory if hard == resource.RLIM_INFINITY else min(confine.memory, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def _allowance(confine: Confine) -> Allowance:
+    """Leave out what lies in a place that it may write: it could have led that name elsewhere, for its next start."""
+    outside = [path for path in confine.readable if not _lies_within(path, confine.writable)]
+    outermost = [path for path in confine.writable if not _lies_within(path, {*confine.writable} - {path})]
+    return Allowance(
+        readable=(*SYSTEM_FILES, *outside),
+        writable=(*_SINKS, *outermost),
+        memory=confine.memory or 0,
+        file_size=0,
+        open_files=0,
+        network=bool(confine.hosts),
+    )

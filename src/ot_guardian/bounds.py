@@ -1,0 +1,104 @@
+"""The bounds of a guardian's child, from the side of the guardian: its folder, its way out, its memory.
+
+Loaded only for a child that is confined; what the child itself gives up is in `ot_confinement.program`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from ot_confinement.confine import Confine, RefusedError
+from ot_guardian.folders import clear_folder
+from ot_guardian.ledger import Ledger
+from ot_guardian.processes import children_of, end_with_parent, let_go_of
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_COUNTED = (b"RssAnon:", b"RssShmem:", b"VmSwap:")  # what is not a file's
+_REFUSED = 126  # the exit status of a child that was not begun
+
+
+class Bounds:
+    """Made before the child is forked, so that both sides have it."""
+
+    interval = 0.25  # seconds between two looks at its memory
+
+    def __init__(self, confine: Confine) -> None:
+        self.memory = confine.memory
+        self._confine = confine
+        self._guardian = os.getpid()
+        self._folder = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"onetool-{os.urandom(8).hex()}")
+        os.mkdir(self._folder, 0o700)
+        self._proxy: int | None = None
+        self._channel: socket.socket | None = None
+        if confine.hosts:
+            self._start_proxy()
+
+    def _start_proxy(self) -> None:
+        theirs, ours = socket.socketpair()
+        self._proxy = os.fork()
+        if self._proxy:
+            theirs.close()
+            self._channel = ours
+            return
+        ours.close()
+        _become_proxy(theirs, self._confine.hosts)
+
+    # -- the child
+
+    def enter(self, ledger: Ledger) -> None:
+        """Confine the calling process, or end it if that is not possible."""
+        from ot_confinement.program import confine_program  # noqa: PLC0415 - the guardian needs nothing of it
+
+        try:
+            confine_program(self._confine, self._folder, parent=self._guardian, channel=self._channel)
+        except RefusedError as error:
+            ledger.explain(f"cannot be confined as its `confine` says: {error}")
+            os._exit(_REFUSED)
+
+    # -- the guardian
+
+    def let_go(self) -> None:
+        """Close what only the child needs."""
+        if self._channel is not None:
+            self._channel.close()
+
+    def excess(self) -> str:
+        """Say that all processes below this one together hold more memory than they may; empty while they do not."""
+        if self.memory is None or sum(map(_memory_of, self._processes())) <= self.memory:
+            return ""
+        return f"was ended, because its processes held more memory than the {self.memory >> 20}m of its `confine`"
+
+    def _processes(self) -> Iterator[int]:
+        found = [pid for pid in children_of(os.getpid()) if pid != self._proxy]
+        while found:
+            pid = found.pop()
+            yield pid
+            found += children_of(pid)
+
+    def clear(self) -> None:
+        """Remove its folder, whatever it has made of the rights in there; once all processes are gone."""
+        clear_folder(self._folder)
+
+
+def _become_proxy(channel: socket.socket, hosts: tuple[str, ...]) -> None:
+    from ot_confinement.host_proxy import serve_hosts  # noqa: PLC0415 - only where hosts are named
+
+    let_go_of(0, 1, 2)
+    end_with_parent()
+    try:
+        serve_hosts(channel, hosts)
+    finally:
+        os._exit(0)
+
+
+def _memory_of(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return 0  # it has ended
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(_COUNTED))
