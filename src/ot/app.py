@@ -30,6 +30,7 @@ from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.live_config import LiveConfig, LiveParts, reads_of, run_settings
 from ot.proxy import BuildConnection, ProxyHost, Servers, open_servers
 from ot.registry.built_in import BuiltInPacks
+from ot.registry.definitions import Touches
 from ot.registry.pack_module import module_reference
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
@@ -101,7 +102,8 @@ async def open_app(
         registry = load_registry(folders, isolates, threads)
         registry.trust_reads(reads_of(config))
         recorder = await stack.enter_async_context(open_recorder(loaded))
-        results = ResultStore(state_folder(loaded.home) / RESULTS_FOLDER, config.results, redactor=loaded.redactor)
+        results_folder = state_folder(loaded.home) / RESULTS_FOLDER
+        results = ResultStore(results_folder, config.results, redactor=loaded.redactor)
         executor = ToolExecutor(
             registry,
             config=config,
@@ -124,7 +126,9 @@ async def open_app(
         executor.lend(build_statistics(loaded, recorder, registry, own_definition))
         executor.lend(Finder(registry))
         executor.lend(Health(executor, supply, workers, servers, threads, settings=config.execution))
-        reader = ResultReader(results, config.results, apart=isolates.run)
+        reader = ResultReader(
+            results, config.results, apart=partial(isolates.run, touches=Touches(reads=(str(results_folder),)))
+        )
         executor.lend(reader)
         namespace = Namespace(registry, config.aliases, config.projects)
         runner = Runner(

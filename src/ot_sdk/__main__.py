@@ -1,4 +1,4 @@
-"""`python .../ot_sdk/__main__.py FILE`: the command that starts a worker."""
+"""`python .../ot_sdk/__main__.py FILE [CONFINE]`: the command that starts a worker, within its bounds if it has any."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 from ot_sdk.worker import main  # noqa: E402 - it lies on the path only now
 
-main(sys.argv[1])
+main(*sys.argv[1:3])

@@ -10,10 +10,10 @@ from ot_guardian import Ledger, divide, inherit_ledger
 from ot_sdk import protocol
 
 
-def main(file: str) -> None:
-    """Serve an extension, below a guardian that this process becomes."""
+def main(file: str, confine: str = "") -> None:
+    """Serve an extension, below a guardian that this process becomes; `confine` are its bounds, as text."""
     ledger = inherit_ledger()
-    guarded = divide(ledger)
+    guarded = divide(ledger, confine=confine)
     serve_file(file, ledger, guarded)
 
 

@@ -137,7 +137,7 @@ def busy(*, seconds: float) -> str:
     return f"was busy for {seconds:g} s"
 
 
-@isolated
+@isolated(writes=["{path}"])
 @idempotent
 def block(*, seconds: float, path: str | None = None) -> str:
     """Wait in a process of its own, which is killed when the call is cancelled.

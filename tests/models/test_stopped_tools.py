@@ -35,7 +35,8 @@ PACK = (
     "from pathlib import Path\nimport os\nimport time\nimport anyio\nfrom ot.isolate import isolated\n"
     'pack = "late"\n\n'
     f"async def task(*, begun: str, ended: str) -> None:{BODY.format(wait='await anyio.sleep(3600)')}\n"
-    f"@isolated\ndef helper(*, begun: str, ended: str) -> None:{BODY.format(wait='time.sleep(3600)')}\n"
+    "@isolated(writes=['{begun}', '{ended}'])\n"
+    f"def helper(*, begun: str, ended: str) -> None:{BODY.format(wait='time.sleep(3600)')}\n"
 )
 EXTENSION = (
     '"""The same in a worker."""\nfrom pathlib import Path\nimport os\nimport time\npack = "slow"\n\n'

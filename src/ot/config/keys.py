@@ -117,7 +117,8 @@ def _keys_of(
         if inner is None:
             yield Key(path, field, said.words if said else "", now, by)
         else:
-            yield from _keys_of(inner, path if field.annotation == inner else (*path, ANY), now, by)
+            many = typing.get_origin(field.annotation) in (dict, tuple)
+            yield from _keys_of(inner, (*path, ANY) if many else path, now, by)
 
 
 def inner_model(annotation: object) -> type[BaseModel] | None:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from annotated_types import Interval
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
+from ot.config.confine import ConfineSettings
 from ot.config.providers import ProviderName, ProviderSettings, with_provider_sections
 from ot.config.section import Bytes, Count, Dollars, FilePath, Identifier, Name, Pattern, Seconds, Section, Share, Url
 from ot.config.settings import (
@@ -103,6 +104,9 @@ class ServerSettings(Section):
     tools: ToolFilter = setting(ToolFilter.model_construct(), "which of its tools are offered")
     json_text: bool = setting(False, "`true` turns text in its answers that is JSON into a value")
     oauth: OAuthSettings = setting(OAuthSettings.model_construct(), "how to log in to it, for a `url`")
+    confine: ConfineSettings | None = setting(
+        None, "what its process may touch; `{}` leaves it its own files and a temporary folder, and no network"
+    )
 
     @model_validator(mode="after")
     def _one_way_to_reach_it(self) -> ServerSettings:
@@ -110,6 +114,8 @@ class ServerSettings(Section):
             raise mistake("neither command nor url is given", "add one of the two", kind=INCOMPLETE)
         if self.command is not None and self.url is not None:
             raise mistake("both command and url are given", "remove one of the two")
+        if self.url is not None and self.confine is not None:
+            raise mistake("confine belongs to a command, not to a url", "remove it")
         if self.url is not None and (self.args or self.env or self.cwd):
             raise mistake("args, env and cwd belong to a command, not to a url", "remove them, or use headers")
         if self.command is not None and self.headers:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, Co
 
 from ot.config.settings import DescribedFields
 from ot.config.values import (
+    check_host,
     check_identifier,
     check_name,
     check_pattern,
@@ -25,6 +26,7 @@ LONGEST = 30 * 24 * 3600
 Name = Annotated[str, AfterValidator(check_name)]
 Identifier = Annotated[str, AfterValidator(check_identifier)]
 Pattern = Annotated[str, AfterValidator(check_pattern)]
+HostName = Annotated[str, AfterValidator(check_host)]
 Url = Annotated[str, AfterValidator(check_url)]
 FilePath = Annotated[Path, BeforeValidator(read_path)]
 Seconds = Annotated[float, BeforeValidator(read_number), Interval(gt=0, le=LONGEST), AllowInfNan(False)]

@@ -123,3 +123,14 @@ def check_url(value: str) -> str:
     if not _URL.fullmatch(value):
         raise mistake("must be an address that begins with http:// or https://", 'write "https://..."')
     return value
+
+
+def check_host(value: str) -> str:
+    """A host of `confine`: a name, an address or a network, with a port or without."""
+    from ot_confinement.hosts import parse_host  # noqa: PLC0415 - start-up path: only where a host is named
+
+    try:
+        parse_host(value)
+    except ValueError:
+        raise mistake("must be a host", 'write "api.example.com", "*.example.com" or "192.168.1.7:8080"') from None
+    return value

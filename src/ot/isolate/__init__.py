@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
 
 from mcp_core.lazy_names import lazy_names
 
@@ -19,6 +19,28 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def isolated(function: Callable[P, T]) -> Callable[P, T]:
-    """Mark a tool that blocks: it is called in a helper process, and is the plain function everywhere else."""
-    return function
+@overload
+def isolated(function: Callable[P, T], /) -> Callable[P, T]: ...
+
+
+@overload
+def isolated(
+    *, reads: Sequence[str] = (), writes: Sequence[str] = (), hosts: Sequence[str] = ()
+) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+
+
+def isolated(
+    function: Callable[P, T] | None = None,
+    /,
+    *,
+    reads: Sequence[str] = (),
+    writes: Sequence[str] = (),
+    hosts: Sequence[str] = (),
+) -> Callable[P, T] | Callable[[Callable[P, T]], Callable[P, T]]:
+    """Mark a tool that blocks: it is called in a helper process, and is the plain function everywhere else.
+
+    The process is confined to what is declared here: paths, `"{project}"` for the project's folder, `"{name}"` for the
+    path, or paths, in an argument; and hosts as `confine.hosts` takes them. Without them it has neither other files
+    than those it is made of, nor a network. The declaration is read from the source, so it consists of constants.
+    """
+    return function if function is not None else lambda marked: marked

@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from ot.isolate.frames import Frame, FrameBuffer, FrameError, write_frame
 from ot.processes.guarded_process import GuardedProcess, start_guarded
+from ot_confinement.confine import Confine
 from ot_kernel import values
 
 _MAIN = str(Path(__file__).with_name("__main__.py"))
@@ -31,8 +32,10 @@ class HelperEndedError(Exception):
 class Helper:
     """A process that imports packs and calls their functions."""
 
-    def __init__(self, process: GuardedProcess) -> None:
+    def __init__(self, process: GuardedProcess, confine: Confine | None) -> None:
+        self.confine = confine
         self.idle_since = 0.0
+        self.explanation = ""  # of its guardian, once it has ended
         self.status: int | None = None  # of waitpid, once it has ended
         self.has_children = False  # its latest call left processes behind
         self._process = process
@@ -90,6 +93,7 @@ class Helper:
 
     def _on_end(self) -> None:
         self.status = self._process.ledger.status()
+        self.explanation = self._process.ledger.explanation()
         self._fail("it ended")
 
     def _fail(self, reason: str) -> None:
@@ -98,7 +102,9 @@ class Helper:
             self._answer.set_exception(HelperEndedError(reason, begun=begun))
 
 
-def start_helper(memory: int) -> Helper:
-    """Start a process that lives until it is killed or this one ends; raises OSError."""
+def start_helper(memory: int, confine: Confine | None) -> Helper:
+    """Start a process that lives, within its bounds, until it is killed or this one ends; raises OSError."""
+    bounds = confine.to_text() if confine is not None else ""
     # -P: the current folder must not decide what `import json` means in there.
-    return Helper(start_guarded([sys.executable, "-P", _MAIN, str(memory)], environ=os.environ, cwd=Path.cwd()))
+    command = [sys.executable, "-P", _MAIN, str(memory), bounds]
+    return Helper(start_guarded(command, environ=os.environ, cwd=Path.cwd()), confine)

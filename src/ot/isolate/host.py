@@ -15,9 +15,12 @@ from anyio.abc import TaskGroup
 from mcp_core.json_types import Json, JsonObject
 from ot.context import current_or_none
 from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
+from ot.isolate.confined_call import confine_call
 from ot.isolate.helper import Helper, HelperEndedError, start_helper
 from ot.logs import write_log
 from ot.owned_tasks import open_background_tasks
+from ot.registry.definitions import Touches
+from ot_confinement.confine import Confine
 
 
 class IsolateHost:
@@ -48,18 +51,23 @@ class IsolateHost:
             await helper.kill()
         return await self._stack.__aexit__(kind, error, traceback)
 
-    async def run(self, module: str, function: str, arguments: Mapping[str, object]) -> Json:
+    async def run(
+        self, module: str, function: str, arguments: Mapping[str, object], *, touches: Touches | None = None
+    ) -> Json:
         """Call a function in a helper process; `module` is a dotted name or the path of a file.
+
+        The process is confined to what the call touches; without `touches` it is not confined.
 
         No process that the call started is left when this returns; cancelled, the helper has ended too.
         Raises ToolError, ToolFailedError or ServiceUnavailableError without the name of the tool, which the executor
         knows.
         """
         request = {"module": module, "function": function, "arguments": arguments, "context": _context_for_child()}
+        confine = None if touches is None else confine_call(touches, module, arguments, memory=self._memory)
         async with self._places:
             while True:
-                idle = self._take(module)
-                helper = idle or start_helper(self._memory)
+                idle = self._take(module, confine)
+                helper = idle or start_helper(self._memory, confine)
                 try:
                     return _value_of(await self._call(helper, module, request))
                 except HelperEndedError as error:
@@ -91,13 +99,14 @@ class IsolateHost:
         """The processes that wait for their next call."""
         return [helper.pid for helpers in self._idle.values() for helper in helpers]
 
-    def _take(self, module: str) -> Helper | None:
+    def _take(self, module: str, confine: Confine | None) -> Helper | None:
+        """Take one that is confined like this; bounds can be narrowed and never changed."""
         helpers = self._idle.get(module, [])
-        while helpers:
-            helper = helpers.pop()
-            if helper.alive:
-                return helper
-        return None
+        helpers[:] = [helper for helper in helpers if helper.alive]
+        fitting = next((helper for helper in reversed(helpers) if helper.confine == confine), None)
+        if fitting is not None:
+            helpers.remove(fitting)
+        return fitting
 
     def _rest(self, module: str, helper: Helper) -> None:
         helper.idle_since = anyio.current_time()
@@ -131,7 +140,7 @@ class IsolateHost:
             reason=str(error),
             detail=helper.tail,
         )
-        message = "its helper process ended in the middle of the call"
+        message = f"its helper process {helper.explanation or 'ended in the middle of the call'}"
         return ToolFailedError("", "ChildProcessError", message, incident, status=helper.status, tail=helper.tail)
 
 

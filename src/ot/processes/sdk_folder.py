@@ -28,6 +28,11 @@ def sdk_folder(state: Path) -> Path:
     return folder
 
 
+def files_of_sdk(folder: Path) -> tuple[str, ...]:
+    """Return what a confined worker must be able to read of that folder: itself, and where its links lead."""
+    return (str(folder), *map(str, _PACKAGES))
+
+
 def _leads_to(package: Path, link: Path) -> bool:
     try:
         return link.samefile(package)

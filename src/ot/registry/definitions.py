@@ -22,6 +22,15 @@ class Cancellation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Touches:
+    """What an isolated tool declares that it reads, writes and connects to; see `ot.isolate.isolated`."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ToolDocs:
     """A tool's docstring, in its parts."""
 
@@ -52,6 +61,7 @@ class ToolDefinition:
     spellings: dict[str, str] = field(default_factory=dict)  # parameters as code writes them, to their own names
     declared: Effect = Effect.UNKNOWN  # by its pack's file, or by its server: of that one it is a hint
     known_to_read: bool = False  # the person says so
+    touches: Touches = Touches()  # an isolated tool
 
     @property
     def pack(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.util import decode_source
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.logs import write_log
 from ot.registry.annotations import AnnotationReader
-from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs
+from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs, Touches
 from ot.registry.docstrings import parse_docstring
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -119,7 +119,25 @@ class _PackReader:
             secrets=self._secrets,
             variadic=next((p.node.arg for p in parameters if p.kind == "*"), None),
             declared=self._effect(node),
+            touches=self._touches(node, {"project", *(parameter.node.arg for parameter in parameters)}),
         )
+
+    def _touches(self, node: FunctionNode, known: set[str]) -> Touches:
+        """The declaration in `@isolated(reads=...)`; one that cannot be read is a mistake, and not an empty one."""
+        calls = [call for call in node.decorator_list if isinstance(call, ast.Call) and _last_name(call) == "isolated"]
+        declared = {word.arg: self._texts(word.value) for call in calls for word in call.keywords}
+        places = [place for places in declared.values() for place in places or ()]
+        unknown = [place for place in places if place.startswith("{") and place[1:-1] not in known]
+        if None in declared.values() or unknown or not declared.keys() <= {field.name for field in fields(Touches)}:
+            reason = f"{node.name}: @isolated takes reads, writes and hosts, lists of constant texts"
+            raise PackLoadError(self._file, f"{reason}, and {{name}} for a parameter", node.lineno)
+        return Touches(**{str(name): places or () for name, places in declared.items()})
+
+    def _texts(self, value: ast.expr) -> tuple[str, ...] | None:
+        known, found = self.annotations.constant(value)
+        if not known or not isinstance(found, list | tuple) or not all(isinstance(text, str) for text in found):
+            return None
+        return tuple(found)
 
     def _effect(self, node: FunctionNode) -> Effect:
         """The strongest effect that its decorators declare; another decorator of the same name declares none."""
@@ -212,9 +230,13 @@ def _parameter_text(parameter: Parameter) -> str:
 
 def _cancellation(node: FunctionNode) -> Cancellation:
     """Return how a call of it ends: by its marks, then by `async`."""
-    marks = {ast.unparse(decorator).rpartition(".")[2] for decorator in node.decorator_list}
+    marks = {_last_name(decorator) for decorator in node.decorator_list}
     if "in_kernel" in marks:
         return Cancellation.KERNEL
     if "isolated" in marks:
         return Cancellation.ISOLATED
     return Cancellation.ASYNC if isinstance(node, ast.AsyncFunctionDef) else Cancellation.PLAIN
+
+
+def _last_name(decorator: ast.expr) -> str:
+    return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator).rpartition(".")[2]

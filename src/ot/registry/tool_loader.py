@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ot.errors import PackLoadError
-from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
+from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, Touches
 from ot.registry.from_source import read_pack
 from ot.registry.pack_module import PackModule
 from ot.registry.registry import ToolFunction, ToolRegistry
@@ -24,7 +24,9 @@ _AT_REST = frozenset({str, int, float, bool, type(None), dict, list})
 class Isolate(Protocol):
     """Carries out isolated tools: `ot.isolate.IsolateHost`."""
 
-    async def run(self, module: str, function: str, arguments: Arguments) -> ToolValue: ...
+    async def run(
+        self, module: str, function: str, arguments: Arguments, *, touches: Touches | None = None
+    ) -> ToolValue: ...
 
 
 class ToolLoader:
@@ -95,7 +97,13 @@ class ToolLoader:
     def _isolated(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
         if self._isolate is None:
             raise PackLoadError(module.file, f"{definition.name} is isolated, and this server has no helper processes")
-        return partial(self._isolate.run, module.reference, definition.tool)
+        return partial(self._call_isolated, self._isolate, module, definition)
+
+    @staticmethod
+    async def _call_isolated(
+        isolate: Isolate, module: PackModule, definition: ToolDefinition, arguments: dict[str, ToolValue]
+    ) -> ToolValue:
+        return await isolate.run(module.reference, definition.tool, arguments, touches=definition.touches)
 
 
 def _invoke(function: Callable[..., ToolValue], arguments: dict[str, ToolValue], variadic: str | None) -> ToolValue:

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ot.config.confine import ConfineSettings
 from ot.logs import LogSpan, write_log
+from ot.processes.own_files import files_of_python
 from ot.processes.plain_environment import plain_environment
 from ot.processes.run_program import Finished, run_program
-from ot.processes.sdk_folder import sdk_folder
+from ot.processes.sdk_folder import files_of_sdk, sdk_folder
+from ot.workers.confined_header import ConfineMistakeError, read_confine
 from ot.workers.environment_stamp import read_stamp, write_stamp
 from ot.workers.host import WorkerHost
 from ot.workers.pep723 import ScriptHeader, read_header
@@ -53,14 +56,25 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
     own = plain_environment(host.environ)
     if header is None:
         return Command((sys.executable, "-S", _main_of(sdk), str(file)), own)
+    settings = _confinement(file, header, host)
     python = await _interpreter(file, header, host, tell)
-    if launch == "uv-run":
+    if launch == "uv-run" and settings is None:
         words = guarded([*_uv(host), "run", "--offline", "--script", str(file)], share_ledger=True)
         return Command(tuple(words), uv_environment(host.environ) | {"PYTHONPATH": str(sdk)})
     programs = os.pathsep.join(filter(None, (str(python.parent), own.get("PATH"))))
-    return Command(
-        (str(python), _main_of(sdk), str(file)), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs}
-    )
+    words = [str(python), _main_of(sdk), str(file)]
+    if settings is not None:
+        files = (*files_of_python(python), *files_of_sdk(sdk), str(file.parent))
+        words.append(settings.build(files).to_text())
+    return Command(tuple(words), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs})
+
+
+def _confinement(file: Path, header: ScriptHeader, host: WorkerHost) -> ConfineSettings | None:
+    """Return what the header confines the extension to; raises PreparationError rather than let it go unconfined."""
+    try:
+        return read_confine(header, file, project=host.project)
+    except ConfineMistakeError as error:
+        raise PreparationError(str(error)) from error
 
 
 def _main_of(sdk: Path) -> str:

@@ -140,7 +140,8 @@ class Worker:
         told = self.failure is not None
         status = self._process.ledger.status()
         if self.usable:
-            self.failure = self.failure or f"its worker ended while it carried out {self._names()}"
+            explanation = self._process.ledger.explanation() or f"ended while it carried out {self._names()}"
+            self.failure = self.failure or f"its worker {explanation}"
             self.retire()
         if self.failure is not None:
             write_log(
@@ -334,6 +335,8 @@ def _not_loaded(extension: Extension, error: object, tail: str) -> StartFailedEr
 
 
 def _words_of_early_end(process: GuardedProcess) -> str:
+    if explanation := process.ledger.explanation():
+        return f"its process {explanation}"
     if process.exit_code == 0:
         return "it ended without serving; started by `uv run`, a file needs ot_sdk.serve() at its end"
     return f"its process ended before it was ready (exit status {process.exit_code})"

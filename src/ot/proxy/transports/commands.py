@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ot.config.models import ServerSettings
+from ot.processes.own_files import files_of_command
 from ot.processes.plain_environment import plain_environment
 from ot.proxy.definitions.identity import working_folder
 from ot_guardian import guarded
@@ -26,8 +27,12 @@ def build_command(settings: ServerSettings, *, environ: Mapping[str, str], proje
     """The command of a server that is a process."""
     assert settings.command is not None
     own = {**plain_environment(environ), **settings.env}
-    words = guarded([settings.command, *settings.args])
-    return ServerCommand(tuple(words), own, working_folder(settings, project))
+    folder = working_folder(settings, project)
+    confine = None
+    if settings.confine is not None:
+        files = files_of_command(settings.command, settings.args, path=own.get("PATH", ""), folder=folder)
+        confine = settings.confine.build(files)
+    return ServerCommand(tuple(guarded([settings.command, *settings.args], confine=confine)), own, folder)
 
 
 def find_mistake(settings: ServerSettings, *, environ: Mapping[str, str], project: Path) -> str:

@@ -45,6 +45,7 @@ class StdioTransport:
         self._command = command
         self._process: GuardedProcess | None = None
         self._status: int | None = None
+        self._explanation = ""  # of its guardian
         self.ended = anyio.Event()  # by itself
         self.stray = ""  # the last line that was no message
         self.lane: FastLane | None = None  # a shorter way for calls, once it is started
@@ -61,6 +62,7 @@ class StdioTransport:
 
         def end() -> None:
             self._status = process.ledger.status()
+            self._explanation = process.ledger.explanation()
             self.ended.set()
             reader.end()
             lane.end()
@@ -101,8 +103,8 @@ class StdioTransport:
     def describe_end(self) -> str:
         """Say how its process ended, as the rest of a sentence that begins "the server NAME"."""
         status = self._status
-        if status is None:
-            return "ended"
+        if self._explanation or status is None:
+            return self._explanation or "ended"
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             known = number in set(signal.Signals)
@@ -120,7 +122,7 @@ class StdioTransport:
         stray = "" if connected else self.describe_silence()
         when = "" if connected else " before it was ready"
         if self.ended.is_set():
-            return f"{self.describe_end()}{when}{stray}"
+            return self._explanation or f"{self.describe_end()}{when}{stray}"
         return f"did not answer as expected: {message}{stray}"
 
 

@@ -1,0 +1,97 @@
+"""The files that a program is made of: what it must be able to read in order to run at all.
+
+Beside the system's own (`ot_confinement.program.SYSTEM_FILES`): its file, the installation that belongs to, the
+interpreter that its first line names, and the folder of the script that it is given.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+_SCRIPT = re.compile(r".+\.(?:py|pyz|[cm]?js|ts|rb|pl|php|sh|lua|jar)")
+_LIBRARIES = ("bin", "lib", "lib32", "lib64", "libexec")
+_MODULES = "node_modules"
+_HOME_IN_CFG = re.compile(r"^home\s*=\s*(.+)$", re.MULTILINE)
+_DEPTH = 4  # interpreters of interpreters
+
+
+def files_of_command(command: str, args: Sequence[str], *, path: str, folder: Path) -> tuple[str, ...]:
+    """Return the files and folders of a command that starts in `folder` with this PATH; none if it is not found."""
+    program = shutil.which(str(folder / command)) if "/" in command else shutil.which(command, path=path)
+    found = [] if program is None else [*_files_of(Path(program), path, _DEPTH)]
+    script = next((folder / word for word in args if _SCRIPT.fullmatch(word) and (folder / word).is_file()), None)
+    if script is not None:
+        found += _files_of_script(script, folder)
+    return tuple(dict.fromkeys(map(str, found)))
+
+
+def files_of_python(python: Path) -> tuple[str, ...]:
+    """Return the files and folders of an interpreter, with the packages of its environment."""
+    return tuple(dict.fromkeys(map(str, _files_of(python, "", 1))))
+
+
+def files_of_this_python() -> tuple[str, ...]:
+    """Return the files and folders of the interpreter that runs this, with its packages."""
+    packages = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return tuple(dict.fromkeys((*files_of_python(Path(sys.executable)), *packages)))
+
+
+def _files_of(program: Path, path: str, depth: int) -> Iterator[Path]:
+    real = program.resolve()
+    yield real
+    if (program.parent.parent / "pyvenv.cfg").is_file():
+        yield from _environment(program.parent.parent)
+    yield from _installation(real)
+    interpreter = _interpreter(real, path) if depth else None
+    if interpreter is not None:
+        yield from _files_of(interpreter, path, depth - 1)
+
+
+def _files_of_script(script: Path, folder: Path) -> Iterator[Path]:
+    """Its folder, for what it imports from there; only itself where that folder is for other things."""
+    real = script.resolve()
+    yield real
+    home = Path.home().resolve()
+    if _MODULES in real.parts:
+        yield from _installation(real)
+    elif real.parent != folder.resolve() and real.parent not in (home, *home.parents):
+        yield real.parent
+
+
+def _environment(prefix: Path) -> Iterator[Path]:
+    """A Python environment, and the interpreter that it was made from."""
+    yield prefix
+    match = _HOME_IN_CFG.search((prefix / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace"))
+    if match is not None:
+        base = Path(match[1].strip()).resolve()
+        yield from (base.parent / name for name in _LIBRARIES)
+
+
+def _installation(file: Path) -> Iterator[Path]:
+    """The folder of packages that a file is installed in, or what lies beside its `bin`."""
+    if _MODULES in file.parts:
+        yield Path(*file.parts[: file.parts.index(_MODULES) + 1])
+    elif (file.parent.parent / "pyvenv.cfg").is_file():
+        yield from _environment(file.parent.parent)
+    elif file.parent.name == "bin":
+        yield from (file.parent.parent / name for name in _LIBRARIES)
+
+
+def _interpreter(file: Path, path: str) -> Path | None:
+    """The program that the first line of a script names."""
+    try:
+        with file.open("rb") as stream:
+            line = stream.read(2) == b"#!" and os.fsdecode(stream.readline(512))
+    except OSError:
+        return None
+    words = line.split() if line else []
+    if words and Path(words[0]).name == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    found = shutil.which(words[0], path=path) if words else None
+    return Path(found) if found else None

@@ -1,0 +1,147 @@
+"""Extensions whose header confines them: they work, they are held, and a header that cannot be read starts nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ot.errors import CallError, WorkerStartError
+from ot.workers.confined_header import ConfineMistakeError, read_confine
+from ot.workers.extension import Extension
+from ot.workers.pep723 import parse_header
+from ot.workers.pool import WorkerPool
+from tests.confine.pages import pages
+from tests.worker_pool import open_pool, write_extension
+
+pytestmark = pytest.mark.anyio
+
+SOURCE = """\
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["six"]
+# [tool.onetool]
+# confine = CONFINE
+# ///
+import os, socket, subprocess, tempfile, urllib.request
+
+import six
+import ot_sdk
+
+
+def read(*, path: str) -> str:
+    return open(path).read()
+
+
+def write(*, path: str) -> int:
+    return open(path, "w").write(six.text_type("bread"))
+
+
+def connect(*, port: int) -> int:
+    with socket.create_connection(("127.0.0.1", port), 5) as end:
+        return end.send(b"hello")
+
+
+def fetch(*, url: str) -> str:
+    os.environ["no_proxy"] = ""
+    with urllib.request.urlopen(url, timeout=20) as page:
+        return page.read().decode()
+
+
+def scratch() -> bool:
+    with tempfile.NamedTemporaryFile() as file:
+        return os.path.dirname(file.name) == os.environ["HOME"]
+
+
+def start() -> int:
+    return subprocess.run(["sh", "-c", "exit 3"]).returncode
+
+
+def hold(*, size: int) -> int:
+    return len(bytearray(size))
+"""
+
+
+async def outcome(pool: WorkerPool, extension: Extension, tool: str, **arguments: Any) -> str:
+    """What came of a call, or the error of it."""
+    try:
+        return repr(await pool.call(extension, tool, arguments))
+    except CallError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+async def test_a_confined_extension_works_and_is_held(tmp_path: Path) -> None:
+    tools, notes = tmp_path / "tools", tmp_path / "notes"
+    tools.mkdir()
+    notes.mkdir()
+    (notes / "today").write_text("milk")
+    (tmp_path / "secret").write_text("private")
+    with pages() as port, pages() as other:
+        confine = f'{{write = ["../notes"], hosts = ["127.0.0.1:{port}"], memory = "200m"}}'
+        extension = write_extension(tools, SOURCE.replace("CONFINE", confine))
+        async with open_pool(tmp_path) as pool:
+            said = [
+                await outcome(pool, extension, "read", path=str(notes / "today")),
+                await outcome(pool, extension, "write", path=str(notes / "today")),
+                await outcome(pool, extension, "scratch"),
+                await outcome(pool, extension, "start"),
+                await outcome(pool, extension, "fetch", url=f"http://127.0.0.1:{port}/a"),
+            ]
+            refused = [
+                await outcome(pool, extension, "read", path=str(tmp_path / "secret")),
+                await outcome(pool, extension, "write", path=str(tmp_path / "planted")),
+                await outcome(pool, extension, "connect", port=other),
+                await outcome(pool, extension, "fetch", url=f"http://127.0.0.1:{other}/"),
+                await outcome(pool, extension, "hold", size=400 << 20),
+            ]
+
+    assert said == ["'milk'", "5", "True", "3", f"'/a of 127.0.0.1:{port}'"]
+    assert [text for text in refused if "Error" not in text] == []
+    assert (notes / "today").read_text() == "bread"
+
+
+async def test_an_extension_with_empty_bounds_has_no_network(tmp_path: Path) -> None:
+    extension = write_extension(tmp_path, SOURCE.replace("CONFINE", "{}"))
+    with pages() as port:
+        async with open_pool(tmp_path) as pool:
+            assert await outcome(pool, extension, "scratch") == "True"
+            assert "Error" in await outcome(pool, extension, "connect", port=port)
+            assert "Error" in await outcome(pool, extension, "fetch", url=f"http://127.0.0.1:{port}/")
+
+
+@pytest.mark.parametrize(
+    ("confine", "reason"),
+    [
+        ('{hosts = ["http://example.com/"]}', "confine.hosts.0 in its header: must be a host"),
+        ("{network = true}", "confine.network in its header"),
+        ('"yes"', "confine in its header"),
+        ('{read = "/"}', "confine.read in its header"),
+    ],
+)
+async def test_bounds_that_cannot_be_read_start_nothing(tmp_path: Path, confine: str, reason: str) -> None:
+    extension = write_extension(tmp_path, SOURCE.replace("CONFINE", confine))
+    async with open_pool(tmp_path) as pool:
+        with pytest.raises(WorkerStartError) as caught:
+            await pool.call(extension, "scratch", {})
+
+    assert reason in str(caught.value)
+
+
+def test_paths_are_seen_from_the_file_and_the_project_has_a_name(tmp_path: Path) -> None:
+    header, _ = parse_header(SOURCE.replace("CONFINE", '{read = ["data", "{project}/docs", "~/x"], write = ["/abs"]}'))
+    assert header is not None
+
+    confine = read_confine(header, tmp_path / "tools" / "a.py", project=tmp_path / "project")
+
+    assert confine is not None
+    assert confine.read == (tmp_path / "tools" / "data", tmp_path / "project" / "docs", Path("~/x").expanduser())
+    assert confine.write == (Path("/abs"),)
+
+
+def test_another_key_beside_confine_is_a_mistake() -> None:
+    header, _ = parse_header("# /// script\n# [tool.onetool]\n# confined = {}\n# ///\n")
+    assert header is not None
+
+    with pytest.raises(ConfineMistakeError, match="key `confine`, and no other"):
+        read_confine(header, Path("/a.py"), project=Path("/"))
