@@ -10,7 +10,15 @@ if TYPE_CHECKING:
     from mcp_official.library import OfficialLibrary
     from mcp_official.messages import MAX_LINE
     from mcp_official.program import LOG_LEVELS, OK, USAGE, complain, serve_program
-    from mcp_official.questions import ask_within, build_request, can_ask, is_sessionless, read_response
+    from mcp_official.questions import (
+        ask_within,
+        build_request,
+        can_ask,
+        choose_within,
+        is_sessionless,
+        read_choice,
+        read_response,
+    )
     from mcp_official.server import DeclaredToolsServer, wait_for_signal
 else:  # Whoever asks a program for --help should not wait for the SDK.
     __getattr__ = lazy_names(__name__)

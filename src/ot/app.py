@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ot.ai import ToolLoop
 
 BUILT_IN_PACKS = "ot_tools"
+QUESTIONS_FOLDER = "questions"
 AFTER_START = 0.2  # seconds
 
 
@@ -112,6 +113,7 @@ async def open_app(
             redactor=loaded.redactor,
             recorder=recorder,
             results=results,
+            questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
         )
         host = WorkerHost(loaded.project, state_folder(loaded.home), environ, word=word_error)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 
+from ot.client_memory import ClientMemory
 from ot.front import Front
 
+
+class Choice(StrEnum):
+    """The ways in which a person can agree to a call."""
+
+    ONCE = "once"
+    RUN = "run"
+    CLIENT = "client"
+
+
+YES_OR_NO = (Choice.ONCE,)
+CHOICE_WORDS = {
+    Choice.ONCE: "Yes, this once",
+    Choice.RUN: "Yes, and every further call of the same tools in this run",
+    Choice.CLIENT: "Yes, and every further call of the same tools until this client disconnects",
+}
+"""How the choices are put to a person; to none of them is to say no."""
+
 Progress = Callable[[float, float | None, str], Awaitable[None]]
-Ask = Callable[[str], Awaitable[bool]]
+Ask = Callable[[str, Sequence[Choice]], Awaitable[Choice | None]]
+"""Puts a question with these choices to a person; None is a no."""
 
 
 class Notes:
@@ -38,8 +58,11 @@ class Caller:
     hold: Callable[[], AbstractContextManager[None]] | None = None  # lets the caller's own clock stand still meanwhile
     front: Front | None = None  # the client, as proxied servers may turn to it
     notes: Notes | None = None  # takes lines that belong below the answer
+    memory: ClientMemory = field(default_factory=ClientMemory)  # of the client, over all its runs
+    run_memory: ClientMemory | None = None  # of the run that this call is part of
     client: str = ""  # the name of the program in whose context the answer ends; none at a command line
     run: int = 0  # the number under which the run that this call is part of is recorded
 
 
 NOBODY = Caller()
+"""Callers that do not say who they are."""

@@ -40,6 +40,7 @@ class Door(Protocol):
     async def call_within(self, context: CallContext, name: str, arguments: Arguments) -> ToolValue: ...
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None: ...
     async def ask_within(self, context: CallContext, question: str) -> bool: ...
+    async def admit_within(self, context: CallContext, names: tuple[str, ...], arguments: Arguments) -> None: ...
     def hold_within(self, context: CallContext) -> AbstractContextManager[None]: ...
 
 
@@ -109,6 +110,10 @@ class CallContext:
     async def ask(self, question: str) -> bool:
         """Ask a person yes or no; raises ConsentError where nobody can be asked."""
         return await self._door.ask_within(self, question)
+
+    async def admit(self, names: tuple[str, ...], arguments: Arguments) -> None:
+        """Take what this call is about to get through the policy, under all of its names; raises CallError."""
+        await self._door.admit_within(self, names, arguments)
 
     def remaining(self) -> float:
         """Seconds that are left of this call's time."""

@@ -19,6 +19,7 @@ OneToolError
 │   ├── UnknownProjectError
 │   ├── ToolArgumentError
 │   ├── ToolDeniedError
+│   ├── FlowDeniedError
 │   ├── ConsentError
 │   ├── ToolTimeoutError
 │   ├── ToolStoppedError
@@ -206,11 +207,19 @@ class ToolDeniedError(CallError, names=("rule",)):
     rule: str
 
 
+class FlowDeniedError(CallError, names=("read",)):
+    """`policy.flows` keeps what another tool gave from this one."""
+
+    tool: str
+    read: str
+
+
 class ConsentError(CallError):
     """A person must agree first, and did not or could not be asked."""
 
     tool: str
     reason: str
+    rule: str  # why somebody is asked at all
 
 
 class ToolTimeoutError(CallError):

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("asking")  # the tests share a server of ea
 
 LEGACY, MODERN, AUTO = "legacy", "2026-07-28", "auto"
 CONFIG = 'policy: {ask: ["demo.foo"]}\n'
-YES = ElicitResult(action="accept", content={"agree": True})
+YES = ElicitResult(action="accept", content={"answer": "once"})
 NO = ElicitResult(action="decline")
 
 # Prints a new number in each process that runs it: the same number twice is the same kernel.
@@ -172,15 +172,27 @@ async def test_several_questions_of_one_run_are_asked_in_turn(seat: Seat, mode: 
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
-async def test_questions_of_calls_at_once_are_all_asked(seat: Seat, mode: str) -> None:
+async def test_every_call_of_those_at_once_stands_in_a_question(seat: Seat, mode: str) -> None:
     person = Person(YES)
     command = "ot.parallel(*[lambda n=n: demo.foo(text=str(n)) for n in range(3)])"
 
     client = await seat(person, mode=mode)
     result = await client.call_tool("run", {"command": command})
 
-    assert len(set(person.questions)) == len(person.questions) == 3
+    asked = "\n".join(person.questions)
+    assert [asked.count(f'text = "{n}"') for n in range(3)] == [1, 1, 1]
     assert not result.is_error
+
+
+@pytest.mark.parametrize("mode", [LEGACY, MODERN])
+@pytest.mark.parametrize(("word", "asked"), [("once", 4), ("run", 2), ("client", 1)])
+async def test_a_person_chooses_how_far_a_yes_goes(tmp_path: Path, mode: str, word: str, asked: int) -> None:
+    person = Person(ElicitResult(action="accept", content={"answer": word}))
+    async with connect(tmp_path, person, mode=mode) as client:
+        for _ in range(2):
+            await client.call_tool("run", {"command": "demo.foo(text='a'), demo.foo(text='b')"})
+
+    assert len(person.questions) == asked
 
 
 async def test_the_same_kernel_goes_on_and_nothing_is_done_twice(seat: Seat) -> None:

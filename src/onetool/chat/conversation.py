@@ -7,7 +7,7 @@ event loop live on another one, and everything that happens there comes here thr
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -17,7 +17,8 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from ot.ai import Event, ToolLoop
 from ot.app import open_app, open_assistant
-from ot.caller import Caller
+from ot.caller import Caller, Choice
+from ot.client_memory import ClientMemory
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings
 from ot.kernel.zygote_process import ZygoteProcess
@@ -33,7 +34,8 @@ class Question:
     """A tool may not be called before a person agrees; `answer` must be called, from any thread."""
 
     text: str
-    answer: Callable[[bool], None]
+    choices: Sequence[Choice]
+    answer: Callable[[Choice | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def _wait_for_end(happenings: SimpleQueue[Event | Question | _End]) -> None:
         except KeyboardInterrupt:
             continue
         if isinstance(item, Question):
-            item.answer(False)
+            item.answer(None)
         elif isinstance(item, _End):
             return
 
@@ -112,20 +114,20 @@ class _Desk:
         self._happenings = SimpleQueue()
         return self._happenings
 
-    async def ask(self, text: str) -> bool:
+    async def ask(self, text: str, choices: Sequence[Choice]) -> Choice | None:
         """Ask the person, from the engine's thread."""
         async with self._one_at_a_time:
             loop = asyncio.get_running_loop()
-            future: asyncio.Future[bool] = loop.create_future()
+            future: asyncio.Future[Choice | None] = loop.create_future()
 
-            def settle(agreed: bool) -> None:  # noqa: FBT001 - the callback of one question
+            def settle(choice: Choice | None) -> None:
                 if not future.done():
-                    future.set_result(agreed)
+                    future.set_result(choice)
 
-            def answer(agreed: bool) -> None:  # noqa: FBT001
-                loop.call_soon_threadsafe(settle, agreed)
+            def answer(choice: Choice | None) -> None:
+                loop.call_soon_threadsafe(settle, choice)
 
-            self._happenings.put(Question(text, answer))
+            self._happenings.put(Question(text, choices, answer))
             return await future
 
 
@@ -135,7 +137,7 @@ def open_conversation(
 ) -> Iterator[Conversation]:
     """Start the engine and the client; with `may_ask`, questions come among the events."""
     desk = _Desk()
-    caller = Caller(ask=desk.ask if may_ask else None, client=CLIENT)
+    caller = Caller(ask=desk.ask if may_ask else None, memory=ClientMemory(), client=CLIENT)
     with (
         start_blocking_portal("asyncio") as portal,
         portal.wrap_async_context_manager(_open(loaded, settings, launched, caller)) as client,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,13 +21,14 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from onetool.chat.clean_text import clean
 from onetool.chat.commands import Leaving
+from ot.caller import CHOICE_WORDS, Choice
 
 HISTORY = "chat_history"
 MOST_KEPT = 1000  # lines
 _PROMPT = FormattedText([("bold ansicyan", "› ")])
 _MORE = FormattedText([("ansicyan", "… ")])
 _PLAIN, _PLAIN_MORE = "> ", "  "
-_CONFIRM = "Allow it? [y/N] "
+_KEYS = {"y": Choice.ONCE, "r": Choice.RUN, "c": Choice.CLIENT}
 _GOES_ON = "\\"
 
 
@@ -64,13 +65,17 @@ class Prompt:
                 return text
             interrupted = False
 
-    def confirm(self, question: str) -> bool:
-        """Ask yes or no; anything but a plain yes is no."""
+    def choose(self, question: str, choices: Sequence[Choice]) -> Choice | None:
+        """Put a question with choices; anything but the key of one is no."""
+        keys = {key: choice for key, choice in _KEYS.items() if choice in choices}
         self._say(clean(question))
+        if len(keys) > 1:
+            self._say("\n".join(f"  {key}  {CHOICE_WORDS[choice]}" for key, choice in keys.items()))
         try:
-            return self._answers.prompt(_CONFIRM).strip().lower() in ("y", "yes")
+            answer = self._answers.prompt(f"Allow it? [{'/'.join(keys)}/N] ").strip().lower()
         except EOFError:
-            return False
+            return None
+        return keys.get("y" if answer == "yes" else answer)
 
     def _read(self) -> str:
         prompt, more = (_PROMPT, _MORE) if self._at_terminal else (_PLAIN, _PLAIN_MORE)

@@ -121,7 +121,7 @@ def _show(conversation: Conversation, text: str, display: Display, prompt: Promp
                 display.tick()
             elif isinstance(happening, Question):
                 display.pause()
-                happening.answer(prompt is not None and prompt.confirm(happening.text))
+                happening.answer(prompt.choose(happening.text, happening.choices) if prompt is not None else None)
             else:
                 display.show(happening)
     display.end()

@@ -12,6 +12,7 @@ from onetool.cli.printing import say
 from onetool.cli.start import load
 from ot.app import proxy_host
 from ot.config.loader import LoadedConfig
+from ot.execution.idle_rules import find_idle_rules
 from ot.execution.wording import word_error
 from ot.introspect import find_alias_problems
 from ot.proxy import Acceptance, find_mistake
@@ -65,6 +66,7 @@ def _find_changed_servers(loaded: LoadedConfig) -> Iterator[str]:
 
 def _find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
     config = loaded.config
+    yield from find_idle_rules(config.policy, registry, config.servers)
     for name, project in config.projects.items():
         if not project.path.is_dir():
             yield f"projects.{name}: {project.path} is not a folder"

@@ -27,7 +27,9 @@ from mcp_types import (
 from pydantic import Field
 
 from mcp_core import ToolArguments
-from mcp_official import ask_within, build_request, can_ask, is_sessionless, read_response
+from mcp_official import can_ask, is_sessionless
+from onetool.asking import asking_between, asking_within
+from onetool.clients import Clients
 from onetool.front import ClientFront, LogLevels, SuspendedFront, can_be_asked
 from onetool.late_app import LateApp
 from onetool.suspended_runs import RunClient, SuspendedRuns, UnknownRunError, Waiting
@@ -54,6 +56,7 @@ class Service:
     app: LateApp
     suspended: SuspendedRuns
     log_levels: LogLevels = field(default_factory=LogLevels)
+    clients: Clients = field(default_factory=Clients)
 
 
 @ToolArguments.declare
@@ -71,25 +74,23 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
         if ctx.request_state is not None or ctx.input_responses is not None:
             return await _resume(service, ctx, progress)
         if can_be_asked(ctx.client_capabilities):
-            work = partial(_work_in_turns, service.app, args.command, ctx)
+            work = partial(_work_in_turns, service, args.command, ctx)
             return _render(await service.suspended.start(work, progress=progress))
-    ask = partial(ask_within, ctx) if can_ask(ctx) else None
+    ask = asking_within(ctx) if can_ask(ctx) else None
     front = ClientFront(ctx, service.log_levels)
-    caller = Caller(progress=progress, ask=ask, front=front, client=_name_client(ctx))
+    memory = service.clients.memory_of(ctx)
+    caller = Caller(progress=progress, ask=ask, front=front, memory=memory, client=_name_client(ctx))
     app = await service.app.get()
     return render_result(await app.runner.run(args.command, caller=caller))
 
 
-async def _work_in_turns(app: LateApp, command: str, ctx: Context[Service], client: RunClient) -> Answer:
+async def _work_in_turns(service: Service, command: str, ctx: Context[Service], client: RunClient) -> Answer:
     """The same for a client that is asked between two of its requests."""
-
-    async def ask(question: str) -> bool:
-        return read_response(await client.ask(build_request(question)))
-
-    may_ask = ask if can_ask(ctx) else None
+    ask = asking_between(client.ask) if can_ask(ctx) else None
     front = SuspendedFront(ctx, client.ask)
-    caller = Caller(progress=client.progress, ask=may_ask, front=front, client=_name_client(ctx))
-    return await (await app.get()).runner.run(command, caller=caller)
+    memory = service.clients.memory_of(ctx)
+    caller = Caller(progress=client.progress, ask=ask, front=front, memory=memory, client=_name_client(ctx))
+    return await (await service.app.get()).runner.run(command, caller=caller)
 
 
 def _name_client(ctx: Context[Service]) -> str:

@@ -15,7 +15,20 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 
 from ot.config.confine import ConfineSettings
 from ot.config.providers import ProviderName, ProviderSettings, with_provider_sections
-from ot.config.section import Bytes, Count, Dollars, FilePath, Identifier, Name, Pattern, Seconds, Section, Share, Url
+from ot.config.section import (
+    Bytes,
+    Count,
+    Dollars,
+    FilePath,
+    Identifier,
+    Name,
+    Pattern,
+    Seconds,
+    Section,
+    Share,
+    Url,
+    with_key,
+)
 from ot.config.settings import (
     AT_ONCE,
     BELOW,
@@ -168,11 +181,35 @@ class StatsSettings(Section):
     )
 
 
+@with_key("from", tuple[Pattern, ...], "patterns of `pack.tool`: what they give is guarded")
+class FlowSettings(Section):
+    """One way that what was read may not take by itself."""
+
+    to: tuple[Pattern, ...] = setting(REQUIRED, "patterns of `pack.tool`: where it may not flow by itself")
+    action: Annotated[Literal["ask", "deny"], BeforeValidator(read_word)] = setting(
+        "ask", "whether a person is asked before such a call, or it is denied"
+    )
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The value of `from`, a word that Python has taken."""
+        origins: tuple[str, ...] = self.__dict__["from"]
+        return origins
+
+
 class PolicySettings(Section):
-    """Tools that are never called, and tools for which a person is asked: shell patterns over `pack.tool`."""
+    """What is never called, what a person is asked about, and what may not flow: shell patterns over `pack.tool`."""
 
     deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool`: never called")
     ask: tuple[Pattern, ...] = setting((), "patterns of `pack.tool`: a person is asked before each call")
+    allow: tuple[Pattern, ...] = setting(
+        (), "patterns of `pack.tool`: called without a question, where the tool itself would ask one", layers=PERSON
+    )
+    flows: tuple[FlowSettings, ...] = setting(
+        (),
+        "what a client has read decides what it may send",
+        example=({"from": ["mail.*"], "to": ["web.*"], "action": "ask"},),
+    )
 
 
 class SecuritySettings(Section):

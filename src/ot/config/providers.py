@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, create_model
+from pydantic import AfterValidator, BeforeValidator
 
-from ot.config.section import Name, Section
-from ot.config.settings import REQUIRED, describe, setting
+from ot.config.section import Name, Section, with_key
+from ot.config.settings import REQUIRED, setting
 from ot.config.values import mistake, read_word
 
 PROVIDERS_PACKAGE = "ot.ai.providers"
@@ -59,15 +59,10 @@ def find_providers() -> Mapping[str, Provider]:
 
 def with_provider_sections(settings: type[S]) -> type[S]:
     """Add a section for each provider to the keys of a class of settings."""
-    sections: dict[str, Any] = {
-        one.name: (one.settings, one.settings.model_construct()) for one in find_providers().values()
-    }
-    made = create_model(
-        settings.__name__, __base__=settings, __module__=settings.__module__, __doc__=settings.__doc__, **sections
-    )
     for one in find_providers().values():
-        describe(made, one.name, (one.settings.__doc__ or "").rstrip("."))
-    return made
+        words = (one.settings.__doc__ or "").rstrip(".")
+        settings = with_key(one.name, one.settings, words, one.settings.model_construct())(settings)
+    return settings
 
 
 def check_provider(name: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 from annotated_types import Interval
-from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict, create_model, model_validator
 
-from ot.config.settings import DescribedFields
+from ot.config.settings import REQUIRED, DescribedFields, describe
 from ot.config.values import (
     check_host,
     check_identifier,
@@ -36,6 +37,9 @@ Share = Annotated[float, BeforeValidator(read_number), Interval(gt=0, lt=1), All
 Dollars = Annotated[float, BeforeValidator(read_number), Interval(ge=0, le=1_000_000), AllowInfNan(False)]
 
 
+S = TypeVar("S", bound="Section")
+
+
 class Section(BaseModel, metaclass=DescribedFields):
     """A mapping of the file with a closed set of keys."""
 
@@ -53,3 +57,17 @@ class Section(BaseModel, metaclass=DescribedFields):
             return value
         takes_none = {key for key in value if key not in cls.model_fields or cls.model_fields[key].default is None}
         return {key: item for key, item in value.items() if item is not None or key in takes_none}
+
+
+def with_key(name: str, kind: Any, words: str, default: object = REQUIRED) -> Callable[[type[S]], type[S]]:
+    """Add a key to a class of settings that its body cannot name: a word of Python, or one that is known only now."""
+
+    def add(settings: type[S]) -> type[S]:
+        keys: dict[str, Any] = {name: (kind, default)}
+        made = create_model(
+            settings.__name__, __base__=settings, __module__=settings.__module__, __doc__=settings.__doc__, **keys
+        )
+        describe(made, name, words)
+        return made
+
+    return add

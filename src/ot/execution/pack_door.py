@@ -12,7 +12,9 @@ from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.context import CallContext, Part
 from ot.errors import ToolError
-from ot.execution.policy import Consent, held
+from ot.execution.consent import held
+from ot.execution.policy import Policy, refuse_denied
+from ot.execution.rules import build_guard
 from ot.redaction import Redactor
 from ot.registry.registry import ToolRegistry
 from ot.values import Arguments, ToolValue
@@ -32,6 +34,7 @@ class PackDoor:
         secrets: Secrets,
         project: Path,
         redactor: Redactor,
+        policy: Policy,
         call: CallInside,
     ) -> None:
         self.registry = registry
@@ -39,7 +42,7 @@ class PackDoor:
         self.project = project
         self._secrets = secrets
         self._redactor = redactor
-        self._consent = Consent(redactor)
+        self._policy = policy
         self._call = call
         self._parts: dict[type, object] = {}
 
@@ -86,7 +89,17 @@ class PackDoor:
 
     async def ask_within(self, context: CallContext, question: str) -> bool:
         """Ask the person in front of the caller, without secrets."""
-        return await self._consent.ask(question, context.caller, context.tool, self.hold_within(context))
+        guard = build_guard(self.registry.get(context.tool).all_names, self.settings.policy)
+        with self.hold_within(context):
+            return await self._policy.ask(question, guard, context.caller)
+
+    async def admit_within(self, context: CallContext, names: tuple[str, ...], arguments: Arguments) -> None:
+        """Take something that is no tool, but that a tool is asked to get, through the policy."""
+        guard = build_guard(names, self.settings.policy)
+        refuse_denied(guard)
+        if not guard.simple:
+            with self.hold_within(context):
+                await self._policy.admit(guard, arguments, context.caller)
 
     def hold_within(self, context: CallContext) -> AbstractContextManager[None]:
         """Stop the clock of a call, of the calls around it and of the run."""

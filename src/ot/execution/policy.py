@@ -1,43 +1,66 @@
-"""Policy: the tools that the configuration denies, and those that a person must agree to."""
+"""Policy: what the configuration denies, what a person must agree to, and what may not flow to another tool."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
-from ot.caller import Caller
-from ot.errors import ConsentError, ToolDeniedError
-from ot.execution.call import Call
-from ot.log_text import brief
+from ot.caller import YES_OR_NO, Caller
+from ot.client_memory import ClientMemory
+from ot.errors import FlowDeniedError, ToolDeniedError
+from ot.execution.consent import Consent, Subject
+from ot.execution.rules import Guard, first_rule
 from ot.redaction import Redactor
 from ot.values import Arguments
 
-
-def refuse_denied(call: Call) -> None:
-    """Raise ToolDeniedError for a tool that `policy.deny` names."""
-    if call.tool.denied_by is not None:
-        raise ToolDeniedError(call.name, call.tool.denied_by)
+OWN_QUESTION = "the tool asks by itself; policy.allow can answer for it"
 
 
-class Consent:
-    """Asks the person in front of a caller; no secret stands in a question."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
-
-    async def obtain(self, call: Call, arguments: Arguments) -> None:
-        """Raise ConsentError unless the person agrees to a call."""
-        question = f"Allow {call.name} with {brief(arguments, self._redactor.text)}?"
-        if not await self.ask(question, call.caller, call.name, held(call.caller)):
-            raise ConsentError(call.name, "the answer was no")
-
-    async def ask(self, question: str, caller: Caller, tool: str, clock: AbstractContextManager[None]) -> bool:
-        """Ask yes or no while `clock` is held; raises ConsentError where nobody can be asked."""
-        if caller.ask is None:
-            raise ConsentError(tool, "nobody can be asked here")
-        with clock:
-            return await caller.ask(self._redactor.text(question))
+def refuse_denied(guard: Guard) -> None:
+    """Raise ToolDeniedError for what `policy.deny` names."""
+    if guard.denied_by is not None:
+        raise ToolDeniedError(guard.names[0], guard.denied_by)
 
 
-def held(caller: Caller) -> AbstractContextManager[None]:
-    """Let a caller's clock stand still."""
-    return nullcontext() if caller.hold is None else caller.hold()
+class Policy:
+    """Lets calls pass, or not.
+
+    `folder` takes arguments that are too long for a question while it is open.
+    """
+
+    def __init__(self, redactor: Redactor, folder: Path | None = None) -> None:
+        self._consent = Consent(redactor, folder)
+
+    async def admit(self, guard: Guard, arguments: Arguments, caller: Caller) -> str:
+        """Let a call begin whose arguments are known to be good, and return what has allowed it.
+
+        Raises FlowDeniedError or ConsentError.
+        """
+        reasons = [] if guard.asked_by is None else [f"policy.ask names {guard.asked_by}"]
+        reasons += _closed_flows(guard, caller.memory)
+        allowed_by = ""
+        if reasons:
+            subject = Subject(guard.names[0], "; ".join(reasons), arguments)
+            allowed_by = await self._consent.obtain(subject, caller)
+        if guard.guarded:
+            caller.memory.read.update(guard.names)
+        return allowed_by
+
+    async def ask(self, question: str, guard: Guard, caller: Caller) -> bool:
+        """Ask for a tool that does so by itself, unless `policy.allow` has answered; raises ConsentError."""
+        if guard.allowed_by is not None:
+            return True
+        subject = Subject(guard.names[0], OWN_QUESTION, {})
+        return await self._consent.ask(question, YES_OR_NO, caller, subject) is not None
+
+
+def _closed_flows(guard: Guard, memory: ClientMemory) -> list[str]:
+    """Return the reasons to ask before something flows here; raises FlowDeniedError."""
+    reasons = []
+    for flow in guard.flows:
+        read = next((name for name in sorted(memory.read) if first_rule((name,), flow.origins)), None)
+        if read is None:
+            continue
+        if flow.action == "deny":
+            raise FlowDeniedError(guard.names[0], read)
+        reasons.append(f"{read} was called before, and policy.flows guards what it gave")
+    return reasons

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from ot.config.models import Config
 from ot.effects import Effect
+from ot.execution.rules import Guard, build_guard
 from ot.execution.validation import ArgumentCheck
 from ot.registry.definitions import ToolDefinition
 from ot.registry.registry import RegisteredTool, ToolFunction, ToolRegistry
@@ -24,8 +24,7 @@ class PreparedTool:
     check: ArgumentCheck
     limit: float  # seconds
     effect: Effect
-    denied_by: str | None  # the rule of `policy.deny`
-    asked_by: str | None  # the rule of `policy.ask`
+    guard: Guard
 
 
 class Preparation:
@@ -46,7 +45,6 @@ class Preparation:
 
     def _prepare(self, registered: RegisteredTool) -> PreparedTool:
         definition = registered.definition
-        policy = self._config.policy
         pack = self._config.packs.get(definition.pack)
         own_limit = (pack and pack.timeout) or definition.timeout or DEFAULT_LIMIT
         return PreparedTool(
@@ -56,13 +54,5 @@ class Preparation:
             ArgumentCheck(definition),
             own_limit,
             definition.effect,
-            first_rule(definition, policy.deny),
-            first_rule(definition, policy.ask),
+            build_guard(definition.all_names, self._config.policy),
         )
-
-
-def first_rule(definition: ToolDefinition, rules: tuple[str, ...]) -> str | None:
-    """Return the first rule that names a tool, by any of its names."""
-    own_name = f"{definition.pack}.{definition.original}" if definition.original else None
-    names = [name for name in (definition.name, definition.moved_from, own_name) if name]
-    return next((rule for rule in rules if any(fnmatchcase(name, rule) for name in names)), None)

@@ -3,7 +3,7 @@
 find         `prepared`     the tool, and what the configuration says of it
 deny         `policy`       tools that nobody may call here
 arguments    `validation`   bound to names, and checked against the schema
-ask          `policy`       a person, where the configuration wants that
+flows, ask   `policy`       what the client has read, and a person, where the configuration wants that
 call         `invocation`   the function in its context, within its time
 redaction    `outgoing`     values and errors leave without secrets
 record       `records`      one line of the log, one note for the statistics
@@ -13,12 +13,12 @@ Each step is a part of its own; `pack_door` is what a tool may use while it is c
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ot.caller import NOBODY, Caller, Notes
+from ot.client_memory import ClientMemory
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.errors import CallError, OneToolError, ResultNotKeptError
@@ -26,7 +26,7 @@ from ot.execution.call import Call, Delivery
 from ot.execution.invocation import invoke, refuse_endless
 from ot.execution.outgoing import Outgoing
 from ot.execution.pack_door import PackDoor
-from ot.execution.policy import Consent, refuse_denied
+from ot.execution.policy import Policy, refuse_denied
 from ot.execution.prepared import Preparation
 from ot.execution.records import CallRecord, record_unknown
 from ot.execution.wording import word_error
@@ -63,7 +63,7 @@ class ToolExecutor:
         redactor: Redactor | None = None,
         recorder: Recorder | None = None,
         results: ResultStore | None = None,
-        clock: Callable[[], float] = time.perf_counter,
+        questions: Path | None = None,
     ) -> None:
         self.registry = registry
         self.settings = config
@@ -71,12 +71,18 @@ class ToolExecutor:
         self.redactor = redactor or Redactor(secrets.known_values())
         self.recorder = recorder
         self._results = results
-        self._clock = clock
+        self._nobody = ClientMemory()
         self._preparation = Preparation(registry, config)
-        self._consent = Consent(self.redactor)
+        self._policy = Policy(self.redactor, questions)
         self._outgoing = Outgoing(self.redactor)
         self._door = PackDoor(
-            registry, config=config, secrets=secrets, project=project, redactor=self.redactor, call=self._call_inside
+            registry,
+            config=config,
+            secrets=secrets,
+            project=project,
+            redactor=self.redactor,
+            policy=self._policy,
+            call=self._call_inside,
         )
         self.lend = self._door.lend
 
@@ -109,7 +115,7 @@ class ToolExecutor:
         except CallError as error:
             return ToolAnswer(word_error(error), ok=False)
         rendered = render(value, limit=self.settings.results.inline_limit)
-        text = await self._word_long(value, rendered.text) if rendered.cut else rendered.text
+        text = await self._word_long(value, rendered.text, caller) if rendered.cut else rendered.text
         return ToolAnswer(notes.below(text), attachments=rendered.attachments)
 
     def redact(self, error: OneToolError) -> None:
@@ -121,6 +127,10 @@ class ToolExecutor:
         self.settings = config
         self._preparation = Preparation(self.registry, config)
         self._door.apply(config, secrets)
+
+    def known(self, caller: Caller) -> Caller:
+        """Return a caller with a memory of its own; those who do not say who they are count as one client."""
+        return replace(caller, memory=self._nobody) if caller.memory is NOBODY.memory else caller
 
     # -- the way of a call
 
@@ -136,6 +146,7 @@ class ToolExecutor:
         depth: int,
         sent: bytes,
     ) -> Call:
+        caller = self.known(caller)
         try:
             tool = self._preparation.of(name)
         except CallError as error:
@@ -144,7 +155,7 @@ class ToolExecutor:
         return Call(tool.definition.name, tool, arguments, positional, caller, depth, sent)
 
     async def _pass(self, call: Call, delivery: Delivery | None) -> ToolValue:
-        with CallRecord(call, self.recorder, self._clock) as record:
+        with CallRecord(call, self.recorder) as record:
             try:
                 value = await self._carry_out(call)
                 value, packed = await aside_if_large(value, self._outgoing.make_ready, value, delivery)
@@ -157,20 +168,23 @@ class ToolExecutor:
             return value
 
     async def _carry_out(self, call: Call) -> ToolValue:
-        refuse_denied(call)
+        guard = call.tool.guard
+        refuse_denied(guard)
         refuse_endless(call)
         given = (call.positional, call.arguments) if call.positional else call.arguments
         bound = await aside_if_large(given, call.tool.check.bind, call.positional, call.arguments)
-        if call.tool.asked_by is not None:
-            await self._consent.obtain(call, bound)
+        if not guard.simple:
+            await self._policy.admit(guard, bound, call.caller)
         return await invoke(call, bound, self._door)
 
-    async def _word_long(self, value: ToolValue, beginning: str) -> str:
+    async def _word_long(self, value: ToolValue, beginning: str, caller: Caller) -> str:
         """Say where a value is kept that is too long to show, or show its beginning where it cannot be."""
         reason = ""
         if self._results is not None:
             try:
-                return word_stored(await self._results.keep_value(value), value)
+                return word_stored(
+                    await self._results.keep_value(value, read_before=self.known(caller).memory.read), value
+                )
             except (ResultNotKeptError, UnsupportedValueError) as error:
                 reason = f"; the rest could not be kept: {error}"
         return f"{beginning}\n(cut after {self.settings.results.inline_limit} characters{reason})"

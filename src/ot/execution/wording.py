@@ -211,8 +211,12 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ToolDeniedError: lambda error: (
         f"{error.tool} is not allowed here: the configuration denies {error.rule!r} (policy.deny)."
     ),
+    errors.FlowDeniedError: lambda error: (
+        f"{error.tool} was not called: {error.read} was called before, and the configuration keeps what that gave "
+        "from flowing here (policy.flows), in this run and in later ones of this client."
+    ),
     errors.ConsentError: lambda error: (
-        f"{error.tool} was not called: a person must agree first, and {error.reason} (policy.ask)."
+        f"{error.tool} was not called: a person must agree first, and {error.reason} ({error.rule})."
     ),
     errors.ToolTimeoutError: _word_timeout,
     errors.ToolStoppedError: _word_stopped,
@@ -287,6 +291,7 @@ _KINDS: dict[type, str] = {
     errors.UnknownProjectError: "AttributeError",
     errors.ToolArgumentError: "TypeError",
     errors.ToolDeniedError: "PermissionError",
+    errors.FlowDeniedError: "PermissionError",
     errors.ConsentError: "PermissionError",
     errors.ToolTimeoutError: "TimeoutError",
     errors.ServiceUnavailableError: "ConnectionError",

@@ -67,6 +67,9 @@ class ChildDoor:
     async def ask_within(self, context: CallContext, question: str) -> bool:
         raise ToolError("an isolated tool cannot ask a person")
 
+    async def admit_within(self, context: CallContext, names: tuple[str, ...], arguments: Mapping[str, Json]) -> None:
+        raise ToolError(f"an isolated tool cannot get {names[0]}: it may only use what it was given")
+
     def hold_within(self, context: CallContext) -> AbstractContextManager[None]:
         """There is no clock in here: the server counts the time of the call."""
         return nullcontext()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from mcp_core.json_types import Json, JsonObject
 from ot.errors import ToolError
 from ot.proxy.calls.content import read_result
-from ot.proxy.resources import ask_all
+from ot.proxy.resources import admit, ask_all
 from ot.proxy.servers import Servers
 
 
@@ -33,6 +33,7 @@ async def fill_prompt(servers: Servers, name: str, arguments: Mapping[str, Json]
             raise ToolError(f"no server has a prompt {name!r}. Prompts: {', '.join(known) or 'none'}.{silent}")
         chosen = having
     texts = {key: value if isinstance(value, str) else str(value) for key, value in arguments.items()}
+    await admit(servers, chosen[0], f"prompt:{name}", texts)
     filled = await chosen[0].ask(lambda connection: connection.prompt(name, texts))
     return [
         {"role": message.get("role"), "content": read_result({"content": [message.get("content")]})}

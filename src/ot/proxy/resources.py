@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 
 from mcp_core.json_types import JsonObject
-from ot.errors import CallError, ServerUnavailableError, ToolError
+from ot.context import current_or_none
+from ot.errors import CallError, ServerUnavailableError, ToolDeniedError, ToolError
 from ot.logs import write_log
 from ot.proxy.calls.content import read_result
 from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers
+from ot.values import Arguments
 from ot_kernel.values import Image, Resource
 
 if TYPE_CHECKING:
@@ -59,11 +61,23 @@ async def read_resource(servers: Servers, uri: str, server: str = "") -> object:
         failures = [f"{name}: {reason}" for name, reason in asked.failures.items()]
     for each in chosen:
         try:
+            await admit(servers, each, f"resource:{uri}", {"uri": uri})
             return _value_of(await each.ask(lambda connection: connection.read(uri)))
+        except ToolDeniedError:
+            if len(chosen) == 1:
+                raise
+            failures.append(f"{each.name}: the configuration denies it")
         except ToolError as error:
             failures.append(f"{each.name}: {error.message}")
     reasons = "; ".join(failures) or "no server offers resources"
     raise ToolError(f"the resource {uri!r} cannot be read ({reasons}). ot.resources() lists what there is")
+
+
+async def admit(servers: Servers, server: ProxiedServer, what: str, arguments: Arguments) -> None:
+    """Take a resource or prompt through the policy, under every name of its server; raises CallError."""
+    context = current_or_none()
+    if context is not None:
+        await context.admit(tuple(f"{name}.{what}" for name in servers.names_of(server)), arguments)
 
 
 async def ask_all(

@@ -20,7 +20,7 @@ from ot.proxy.host import ProxyHost
 from ot.proxy.packs import BuiltPack, build_pack
 from ot.proxy.server import ProxiedServer
 from ot.proxy.status import ServerStatus
-from ot.registry.definitions import PackDefinition
+from ot.registry.definitions import PROXY, PackDefinition
 from ot.registry.identifiers import identifier
 from ot.registry.names import is_of_python, rename_pack
 from ot.registry.places import OfferedPack, PackPlaces
@@ -100,6 +100,11 @@ class Servers:
         known = ", ".join(server.name for server in enabled) or "none"
         raise ToolError(f"there is no server {name!r}. Servers: {known}")
 
+    def names_of(self, server: ProxiedServer) -> tuple[str, ...]:
+        """Return every name that a rule can mean a server by: as code and as the configuration know it."""
+        wanted = identifier(server.name, fallback="server")
+        return tuple(dict.fromkeys((self.pack_name(server.name) or wanted, wanted, server.name)))
+
     def _build(self, name: str, settings: ServerSettings) -> ProxiedServer:
         return ProxiedServer(name, settings, host=self._host, tasks=self._tasks, changed=self._on_changed)
 
@@ -125,7 +130,7 @@ class Servers:
                 continue
             pack = self._packs.get(server.name)
             if pack is None:
-                pack = self._packs[server.name] = PackDefinition(wanted, "", f"proxy:{server.name}")
+                pack = self._packs[server.name] = PackDefinition(wanted, "", f"{PROXY}{server.name}")
             layer.append(OfferedPack(pack, partial(self._register, server, wanted)))
         self._places.offer("servers", [layer])
         self._registry.explain_absent("servers", absent)

@@ -9,6 +9,9 @@ from pathlib import Path
 from mcp_core.json_types import JsonObject
 from ot.effects import Effect
 
+PROXY = "proxy:"
+"""Begins the source of a tool that another server offers; the server's configured name follows."""
+
 
 class Cancellation(StrEnum):
     """The fate of a call that is cancelled."""
@@ -70,6 +73,15 @@ class ToolDefinition:
     @property
     def tool(self) -> str:
         return self.name.partition(".")[2]
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Every name that a rule can mean it by: each name of its pack with each name of the tool, its own first."""
+        moved_pack, _, moved_tool = (self.moved_from or self.name).partition(".")
+        server = self.source.removeprefix(PROXY) if self.source.startswith(PROXY) else self.pack
+        packs = dict.fromkeys((self.pack, moved_pack, server))
+        tools = dict.fromkeys((self.tool, moved_tool, self.original or self.tool))
+        return tuple(f"{pack}.{tool}" for pack in packs for tool in tools)
 
     @property
     def effect(self) -> Effect:

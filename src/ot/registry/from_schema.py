@@ -13,7 +13,7 @@ from pathlib import Path
 from mcp_core.json_types import Json
 from ot.effects import Effect
 from ot.errors import PackLoadError
-from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs
+from ot.registry.definitions import PROXY, Cancellation, PackDefinition, ToolDefinition, ToolDocs
 from ot.registry.docstrings import parse_docstring
 from ot.registry.identifiers import assign_identifiers
 from ot.registry.schema_parameters import Parameter, Parameters, read_parameters
@@ -44,7 +44,7 @@ def define_pack(
     Which tool gets which identifier depends on all their names, so all tools are defined together.
     """
     notes = problems if problems is not None else []
-    source = f"proxy:{server}"
+    source = f"{PROXY}{server}"
     usable = _usable(tools, source, notes)
     identifiers = assign_identifiers(usable, fallback="tool")
     defined: dict[str, ToolDefinition] = {}

@@ -11,10 +11,12 @@ import anyio.to_thread
 
 from mcp_core.json_types import JsonObject
 from ot.config.models import ResultSettings
+from ot.context import current_or_none
 from ot.errors import ArgumentValueError, ExpiredResultError, ToolError, ToolFailedError
 from ot.logs import LogSpan
 from ot.results.page import Query
 from ot.results.store import ResultStore
+from ot.results.stored_file import StoredFile
 from ot.results.stored_value import StoredValue
 from ot.values import Arguments, ToolValue
 
@@ -56,10 +58,28 @@ class ResultReader:
 
     async def load(self, handle: str) -> StoredValue:
         """The value that is stored, still in its file."""
-        return StoredValue(await self._store.find(handle))
+        return StoredValue(await self._find(handle))
+
+    async def _find(self, handle: str) -> Path:
+        """Find the file; whoever reads it has read what its writer had read before."""
+        file, read_before = await anyio.to_thread.run_sync(self._find_now, handle)
+        context = current_or_none()
+        if context is not None:
+            context.caller.memory.read.update(read_before)
+        return file
+
+    def _find_now(self, handle: str) -> tuple[Path, frozenset[str]]:
+        file = self._store.find_now(handle)
+        try:
+            with StoredFile(file) as stored:
+                return file, stored.read_before()
+        except FileNotFoundError:
+            raise ExpiredResultError(handle) from None  # in this very moment
+        except (OSError, ValueError) as error:
+            raise ToolError(f"the stored result cannot be read: {error}") from error
 
     async def _read(self, handle: str, query: Query) -> JsonObject:
-        file = await self._store.find(handle)
+        file = await self._find(handle)
         try:
             page = await anyio.to_thread.run_sync(_read_light_page, file, query)
             if page is not None:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
@@ -65,23 +64,24 @@ class ResultStore:
         """From now on keep results like this; what is kept already expires when it was meant to."""
         self._settings = settings
 
-    async def keep_value(self, value: ToolValue) -> Stored:
-        """Keep a value of the vocabulary. Raises ResultNotKeptError, or UnsupportedValueError."""
-        return await anyio.to_thread.run_sync(self._keep_value_now, value)
+    async def keep_value(self, value: ToolValue, *, read_before: Iterable[str] = ()) -> Stored:
+        """Keep a value of the vocabulary; `read_before` are guarded tools whose values may be in it.
 
-    async def keep_file(self, opened: Callable[[], int], kind: str, *, what: str) -> Stored:
+        Raises ResultNotKeptError, or UnsupportedValueError.
+        """
+        return await anyio.to_thread.run_sync(self._keep_value_now, value, frozenset(read_before))
+
+    async def keep_file(
+        self, opened: Callable[[], int], kind: str, *, what: str, read_before: Iterable[str] = ()
+    ) -> Stored:
         """Keep what a descriptor holds, which is opened and closed here; nothing in it is believed.
 
         `kind` is the stored form that it is said to have. Raises ResultNotKeptError, and what `opened` raises.
         """
-        return await anyio.to_thread.run_sync(partial(self._keep_file_now, opened, kind, what))
-
-    async def find(self, handle: str) -> Path:
-        """The file of a result that is there. Raises UnknownResultError or ExpiredResultError."""
-        return await anyio.to_thread.run_sync(self.find_now, handle)
+        return await anyio.to_thread.run_sync(self._keep_file_now, opened, kind, what, frozenset(read_before))
 
     def find_now(self, handle: str) -> Path:
-        """Do the same as `find`; blocking."""
+        """The file of a result that is there. Raises UnknownResultError or ExpiredResultError."""
         if not _HANDLE.fullmatch(handle):
             raise UnknownResultError(handle)
         file = self._folder / f"{handle}{RESULT}"
@@ -98,35 +98,35 @@ class ResultStore:
 
     # -- keeping
 
-    def _keep_value_now(self, value: ToolValue) -> Stored:
+    def _keep_value_now(self, value: ToolValue, read_before: frozenset[str]) -> Stored:
         encoded = encode(value, where="the result")
-        return self._write(write_form(encoded), kind_of(encoded), type(value).__name__)
+        return self._write(write_form(encoded), kind_of(encoded), type(value).__name__, read_before)
 
-    def _keep_file_now(self, opened: Callable[[], int], kind: str, what: str) -> Stored:
+    def _keep_file_now(self, opened: Callable[[], int], kind: str, what: str, read_before: frozenset[str]) -> Stored:
         descriptor = opened()
         try:
-            return self._write(_read_pieces(descriptor), kind, what)
+            return self._write(_read_pieces(descriptor), kind, what, read_before)
         finally:
             os.close(descriptor)
 
-    def _write(self, pieces: Iterable[bytes], kind: str, what: str) -> Stored:
+    def _write(self, pieces: Iterable[bytes], kind: str, what: str, read_before: frozenset[str]) -> Stored:
         with LogSpan("results.keep", kind=kind, what=what) as span:
             try:
                 for folder in (self._folder.parent, self._folder):
                     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                stored = self._write_file(pieces, kind, what)
+                stored = self._write_file(pieces, kind, what, read_before)
             except OSError as error:
                 raise ResultNotKeptError(error.strerror or str(error)) from error
             span.add(handle=stored.handle, size=stored.facts.size, lines=stored.facts.lines)
         self._sweep(keep=stored.handle)
         return stored
 
-    def _write_file(self, pieces: Iterable[bytes], kind: str, what: str) -> Stored:
+    def _write_file(self, pieces: Iterable[bytes], kind: str, what: str, read_before: frozenset[str]) -> Stored:
         handle, descriptor = self._begin()
         beside = self._folder / f"{handle}{UNFINISHED}"
         try:
             try:
-                facts = self._fill(descriptor, pieces, kind, what)
+                facts = self._fill(descriptor, pieces, kind, what, read_before)
             finally:
                 os.close(descriptor)
             beside.rename(self._folder / f"{handle}{RESULT}")
@@ -137,13 +137,16 @@ class ResultStore:
             os.fsync(folder)
         return Stored(handle, facts)
 
-    def _fill(self, descriptor: int, pieces: Iterable[bytes], kind: str, what: str) -> Facts:
+    def _fill(
+        self, descriptor: int, pieces: Iterable[bytes], kind: str, what: str, read_before: frozenset[str]
+    ) -> Facts:
         writer = ContentWriter(descriptor)
         for piece in mask(pieces, self.redactor.known):
             self._check_size(writer.size + len(piece))
             writer.write(piece)
         now = self._clock()
-        return writer.finish(kind, what, created=now, expires=now + self._settings.keep_for)
+        expires = now + self._settings.keep_for
+        return writer.finish(kind, what, created=now, expires=expires, read_before=read_before)
 
     def _begin(self) -> tuple[str, int]:
         """A handle that nobody has, and its unfinished file: whoever has made that one owns the handle."""

@@ -38,6 +38,7 @@ class Facts:
     created: float
     expires: float
     partial: bool = False  # its content ends with half a line
+    read_before: int = 0  # bytes at the end of the file: the guarded tools that its writer had called
 
     @property
     def lines(self) -> int:
@@ -73,11 +74,15 @@ class ContentWriter:
         self.size += len(data)
         self._last = data[-1:] or self._last
 
-    def finish(self, kind: str, what: str, *, created: float, expires: float) -> Facts:
+    def finish(
+        self, kind: str, what: str, *, created: float, expires: float, read_before: frozenset[str] = frozenset()
+    ) -> Facts:
         """Write index and header through to the disk; the file's own time says when it expires."""
         name = _ODD.sub("?", what)[:_LONGEST_NAME]  # code may give a record any name; the header has room for this
-        facts = Facts(kind, name, self.size, self.breaks, created, expires, partial=self._last != b"\n")
-        _write_all(self._descriptor, self._counts.tobytes())
+        tail = json.dumps(sorted(read_before)).encode() if read_before else b""
+        partial = self._last != b"\n"
+        facts = Facts(kind, name, self.size, self.breaks, created, expires, partial, read_before=len(tail))
+        _write_all(self._descriptor, self._counts.tobytes() + tail)
         header = json.dumps(asdict(facts)).encode("ascii").ljust(HEADER - 1) + b"\n"
         os.pwrite(self._descriptor, header, 0)
         os.utime(self._descriptor, (created, expires))
@@ -122,6 +127,14 @@ class StoredFile:
 
     def read_all(self) -> bytes:
         return self.read(0, self.facts.size)
+
+    def read_before(self) -> frozenset[str]:
+        """The guarded tools that its writer had called: whoever reads this has read what they gave."""
+        length = self.facts.read_before
+        if not length:
+            return frozenset()
+        tail = os.pread(self._descriptor, length, os.fstat(self._descriptor).st_size - length)
+        return frozenset(map(str, json.loads(tail)))
 
     def lines_from(self, first: int) -> Iterator[tuple[int, int]]:
         """Yield start and size, without the break, of the content's lines, from line `first` (0 is the first) on."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import anyio
 
-from ot.caller import Ask, Caller
+from ot.caller import Ask, Caller, Choice
 from ot.errors import (
     AliasCycleError,
     CallError,
@@ -93,9 +93,9 @@ class RunInProgress:
         if ask is None:
             return None
 
-        async def ask_with_clock_held(question: str) -> bool:
+        async def ask_with_clock_held(question: str, choices: Sequence[Choice]) -> Choice | None:
             with self._clock.held():
-                return await ask(question)
+                return await ask(question, choices)
 
         return ask_with_clock_held
 

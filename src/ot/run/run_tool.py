@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mcp_core.json_types import JsonObject
-from ot.caller import Caller
+from ot.caller import Ask, Caller, Choice
 from ot.config.values import RUN_TOOL
-from ot.context import current
+from ot.context import CallContext, current
 from ot.errors import ToolError
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
 from ot.registry.registry import ToolRegistry
@@ -28,6 +30,14 @@ _PARAMETERS = {
 _DAY = 24 * 3600.0  # seconds; a run has a clock of its own, which stands still while a person is asked
 
 
+def _while_held(context: CallContext, ask: Ask) -> Ask:
+    async def ask_with_clock_held(question: str, choices: Sequence[Choice]) -> Choice | None:
+        with context.held():
+            return await ask(question, choices)
+
+    return ask_with_clock_held
+
+
 def register_run(registry: ToolRegistry, runner: Runner) -> None:
     pack, _, tool = RUN_TOOL.partition(".")
     definition = ToolDefinition(
@@ -44,8 +54,8 @@ def register_run(registry: ToolRegistry, runner: Runner) -> None:
         outer = context.caller
         if context.depth or outer.remaining is not None:
             raise ToolError(NO_RUN_IN_A_RUN)
-        ask = context.ask if outer.ask is not None else None
-        caller = Caller(progress=outer.progress, ask=ask, front=outer.front, client=outer.client)
+        ask = _while_held(context, outer.ask) if outer.ask is not None else None
+        caller = Caller(progress=outer.progress, ask=ask, front=outer.front, memory=outer.memory, client=outer.client)
         answer = await runner.run(arguments["command"], caller=caller)
         if answer.is_error:
             raise ToolError(answer.text)

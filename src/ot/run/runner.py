@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import anyio.to_thread
 
 from ot.caller import NOBODY, Caller, Notes
+from ot.client_memory import ClientMemory
 from ot.errors import OneToolError
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
@@ -66,13 +67,14 @@ class Runner:
         """Run one command and word its outcome; only cancellation is raised."""
         record = RunRecord(self._executor.recorder, command, caller.client)
         settings, notes = self._settings, Notes()
+        caller = replace(self._executor.known(caller), run=record.number, notes=notes, run_memory=ClientMemory())
         with LogSpan("run.command", size=len(command)) as span, record:
             try:
-                outcome = await self._execute(command, replace(caller, run=record.number, notes=notes), settings)
+                outcome = await self._execute(command, caller, settings)
             except OneToolError as error:
                 outcome = Failure(error)
             span.add(outcome=type(outcome).__name__)
-            answer = await self._answer(outcome, settings.inline_limit)
+            answer = await self._answer(outcome, caller, settings.inline_limit)
             answer = replace(answer, text=notes.below(answer.text))
             record.end(answer.text, error=error_kind(outcome), attachments=len(answer.attachments))
         return answer
@@ -90,13 +92,14 @@ class Runner:
                 caller=caller,
             )
             request = self._namespace.request(expanded.code, expanded.values, limit=settings.inline_limit)
-            return await self._keeping.keep(await run.complete(request), kernel, limit=settings.inline_limit)
+            outcome, read = await run.complete(request), caller.memory.read
+            return await self._keeping.keep(outcome, kernel, limit=settings.inline_limit, read_before=read)
 
-    async def _answer(self, outcome: Outcome, limit: int) -> Answer:
+    async def _answer(self, outcome: Outcome, caller: Caller, limit: int) -> Answer:
         """Word an outcome; a value that turns out to be too long for an answer is kept first."""
         answer = render_answer(outcome, inline_limit=limit, registry=self._registry)
         if answer.cut and isinstance(outcome, Value) and outcome.total is None:
-            kept = await self._keeping.keep_value(outcome)
+            kept = await self._keeping.keep_value(outcome, read_before=caller.memory.read)
             answer = render_answer(kept, inline_limit=limit, registry=self._registry)
         return answer
 

@@ -54,7 +54,7 @@ def test_every_key_says_when_it_takes_effect_and_who_may_set_it(key: Key) -> Non
 def test_a_rule_to_tighten_fits_the_values_of_its_key(key: Key) -> None:
     rule = key.layers.rule if key.layers else None
     fitting = {
-        "union": key.is_list,
+        "union": key.is_list or key.path[:2] == ("policy", "flows"),  # whose entries are united whole
         "intersection": key.is_list,
         "below": key.is_list and key.is_path,
         "smaller": isinstance(key.default, int | float) or key.default is None,

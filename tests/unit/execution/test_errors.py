@@ -26,6 +26,7 @@ NAMES = frozenset(
         "pack",
         "package",
         "part",
+        "read",
         "projects",
         "provider",
         "rule",

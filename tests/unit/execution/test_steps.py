@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.caller import NOBODY, Caller
+from ot.caller import NOBODY, Caller, Choice
 from ot.config.models import Config
 from ot.context import current, current_or_none
 from ot.effects import Effect
@@ -26,11 +26,13 @@ from ot.errors import (
     ToolTimeoutError,
 )
 from ot.execution.call import Call
+from ot.execution.consent import Consent, Subject, held
 from ot.execution.invocation import MAX_DEPTH, invoke, refuse_endless, time_limit
 from ot.execution.outgoing import Outgoing
-from ot.execution.policy import Consent, held, refuse_denied
-from ot.execution.prepared import DEFAULT_LIMIT, Preparation, PreparedTool, first_rule
+from ot.execution.policy import refuse_denied
+from ot.execution.prepared import DEFAULT_LIMIT, Preparation, PreparedTool
 from ot.execution.records import SLOW, CallRecord, record_unknown
+from ot.execution.rules import Guard, first_rule
 from ot.large_values import FileValue
 from ot.redaction import Redactor
 from ot.registry.registry import ToolFunction, ToolRegistry
@@ -90,8 +92,8 @@ def test_the_packs_own_time_counts_before_the_tools(timeout: float | None, packs
 def test_what_policy_says_of_a_tool_is_found_out_beforehand() -> None:
     tool = prepare(config={"policy": {"deny": ["y.*", "x.t*"], "ask": ["x.*"]}}, declared=Effect.READS)
 
-    assert (tool.denied_by, tool.asked_by, tool.effect) == ("x.t*", "x.*", Effect.READS)
-    assert (prepare().denied_by, prepare().asked_by, prepare().effect) == (None, None, Effect.UNKNOWN)
+    assert (tool.guard.denied_by, tool.guard.asked_by, tool.effect) == ("x.t*", "x.*", Effect.READS)
+    assert (prepare().guard, prepare().effect) == (Guard(("x.tool",), None, None, None, False, ()), Effect.UNKNOWN)
 
 
 # -- deny
@@ -114,15 +116,15 @@ def test_what_policy_says_of_a_tool_is_found_out_beforehand() -> None:
 def test_a_rule_names_a_tool_by_any_of_its_names(rules: tuple[str, ...], found: str | None) -> None:
     definition = define("new.get_env", moved_from="old.get_env", original="get-env")
 
-    assert first_rule(definition, rules) == found
+    assert first_rule(definition.all_names, rules) == found
 
 
 def test_a_denied_call_is_refused_with_the_rule() -> None:
     with pytest.raises(ToolDeniedError) as raised:
-        refuse_denied(call_of(prepare(config={"policy": {"deny": ["x.*"]}})))
+        refuse_denied(prepare(config={"policy": {"deny": ["x.*"]}}).guard)
 
     assert (raised.value.tool, raised.value.rule) == ("x.tool", "x.*")
-    refuse_denied(call_of())
+    refuse_denied(prepare().guard)
 
 
 # -- ask
@@ -137,10 +139,10 @@ class Person:
         self.holding = 0
         self.held_while_asked: list[int] = []
 
-    async def ask(self, question: str) -> bool:
+    async def ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
         self.questions.append(question)
         self.held_while_asked.append(self.holding)
-        return self.agrees
+        return Choice.ONCE if self.agrees else None
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -153,11 +155,11 @@ class Person:
 
 async def test_a_person_is_asked_without_secrets_while_no_clock_runs() -> None:
     person = Person(agrees=True)
-    call = call_of(caller=Caller(ask=person.ask, hold=person.hold))
+    subject = Subject("x.tool", "policy.ask names x.*", {"key": SECRET})
 
-    await Consent(Redactor([SECRET])).obtain(call, {"key": SECRET})
+    await Consent(Redactor([SECRET])).obtain(subject, Caller(ask=person.ask, hold=person.hold))
 
-    assert person.questions == ["Allow x.tool with {'key': '***'}?"]
+    assert person.questions == ['Allow this call?\n\nx.tool\n  key = "***"\n  (asked because policy.ask names x.*)']
     assert (person.held_while_asked, person.holding) == ([1], 0)
 
 
@@ -168,7 +170,7 @@ async def test_without_agreement_there_is_an_error_with_the_reason() -> None:
         (NOBODY, "nobody can be asked here"),
     ):
         with pytest.raises(ConsentError) as raised:
-            await consent.obtain(call_of(caller=caller), {})
+            await consent.obtain(Subject("x.tool", "policy.ask names x.*", {}), caller)
         assert (raised.value.tool, raised.value.reason) == ("x.tool", reason)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import anyio
 import httpx2
 import pytest
 
-from ot.caller import Caller
+from ot.caller import YES_OR_NO, Caller, Choice
 from ot.context import current, current_or_none
 from ot.errors import (
     CallError,
@@ -185,9 +186,9 @@ async def test_a_denied_tool_stays_denied_under_another_name() -> None:
 async def test_a_person_is_asked_once_the_arguments_are_right() -> None:
     questions: list[str] = []
 
-    async def agree(question: str) -> bool:
+    async def agree(question: str, choices: Sequence[Choice]) -> Choice:
         questions.append(question)
-        return True
+        return Choice.ONCE
 
     async with open_executor(config={"policy": {"ask": ["demo.upper"]}}, secrets={"KEY": SECRET}) as opened:
         caller = Caller(ask=agree)
@@ -197,11 +198,13 @@ async def test_a_person_is_asked_once_the_arguments_are_right() -> None:
 
         assert await opened.executor.call("demo.upper", {"text": f"x {SECRET}"}, caller=caller) == "X S3CR3T-VALUE"
 
-    assert questions == ["Allow demo.upper with {'text': 'x ***'}?"]
+    assert questions == [
+        'Allow this call?\n\ndemo.upper\n  text = "x ***"\n  (asked because policy.ask names demo.upper)'
+    ]
 
 
-async def refuse(question: str) -> bool:
-    return False
+async def refuse(question: str, choices: Sequence[Choice]) -> None:
+    return None
 
 
 @pytest.mark.parametrize(
@@ -348,8 +351,8 @@ async def test_progress_reaches_the_caller_without_secrets_also_from_a_nested_ca
 async def test_a_tool_may_ask_a_person_where_there_is_one(tmp_path: Path) -> None:
     write_pack(tmp_path, PACK)
 
-    async def agree(question: str) -> bool:
-        return question == "Really?"
+    async def agree(question: str, choices: Sequence[Choice]) -> Choice | None:
+        return Choice.ONCE if (question, choices) == ("Really?", YES_OR_NO) else None
 
     async with open_executor(tmp_path) as opened:
         assert await opened.executor.call("sample.ask", {}, caller=Caller(ask=agree)) is True

@@ -104,8 +104,15 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "shell.run is not allowed here: the configuration denies 'shell.*' (policy.deny).",
     ),
     (
-        errors.ConsentError("file.delete", "nobody can be asked here"),
-        "file.delete was not called: a person must agree first, and nobody can be asked here (policy.ask).",
+        errors.FlowDeniedError("web.post", "mail.read"),
+        (
+            "web.post was not called: mail.read was called before, and the configuration keeps what that gave from "
+            "flowing here (policy.flows), in this run and in later ones of this client."
+        ),
+    ),
+    (
+        errors.ConsentError("file.delete", "nobody can be asked here", "policy.ask names file.*"),
+        "file.delete was not called: a person must agree first, and nobody can be asked here (policy.ask names file.*).",
     ),
     (errors.ToolTimeoutError("a.b", 30.0), "a.b took longer than 30 s. It was stopped."),
     (

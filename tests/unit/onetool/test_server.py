@@ -50,9 +50,9 @@ async def test_every_server_of_a_process_has_the_tool(app: LateApp, mode: str) -
 @pytest.mark.parametrize(
     ("answer", "succeeds"),
     [
-        (ElicitResult(action="accept", content={"agree": True}), True),
-        (ElicitResult(action="accept", content={"agree": False}), False),
-        (ElicitResult(action="accept", content={"agree": "perhaps"}), False),
+        (ElicitResult(action="accept", content={"answer": "once"}), True),
+        (ElicitResult(action="accept", content={"answer": "no"}), False),
+        (ElicitResult(action="accept", content={"answer": "perhaps"}), False),
         (ElicitResult(action="decline"), False),
         (ElicitResult(action="cancel"), False),
     ],

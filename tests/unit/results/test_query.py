@@ -26,7 +26,7 @@ def ask(tmp_path: Path) -> Ask:
 
     async def ask(value: Any, **query: Any) -> dict[str, Any]:
         store = open_store(tmp_path)
-        file = await store.find((await store.keep_value(value)).handle)
+        file = store.find_now((await store.keep_value(value)).handle)
         return pages_of(file, Query(**query))
 
     return ask
@@ -167,7 +167,7 @@ async def test_whatever_a_run_left_as_its_result_is_a_page_or_a_sentence(tmp_pat
     stored = await store.keep_file(lambda: os.open(lie, os.O_RDONLY), "value", what="list")
 
     try:
-        said = read_page(str(await store.find(stored.handle)), asdict(Query(**query)))["lines"]
+        said = read_page(str(store.find_now(stored.handle)), asdict(Query(**query)))["lines"]
     except ToolError as error:
         said = error.message
     assert said == [] or said
@@ -179,4 +179,4 @@ async def test_what_was_printed_may_be_any_bytes(tmp_path: Path) -> None:
     printed.write_bytes(b"fine\n\xff\xfe\n" + "é".encode())
     stored = await store.keep_file(lambda: os.open(printed, os.O_RDONLY), "text", what="printed")
 
-    assert pages_of(await store.find(stored.handle), Query())["lines"] == ["fine", "��", "é"]
+    assert pages_of(store.find_now(stored.handle), Query())["lines"] == ["fine", "��", "é"]

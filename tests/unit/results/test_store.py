@@ -25,7 +25,7 @@ MEGABYTE = 1024**2
 
 
 async def read(store: ResultStore, handle: str) -> Any:
-    return StoredValue(await store.find(handle)).read()
+    return StoredValue(store.find_now(handle)).read()
 
 
 @pytest.mark.parametrize("value", ["text\n", ["a", 1], {"a": [1]}, (1, 2), b"\x00", 1 << 100, {1: {2}}], ids=repr)
@@ -56,9 +56,9 @@ async def test_a_result_expires_and_is_told_apart_from_one_that_never_was(tmp_pa
     clock.now += 2
     for _ in range(2):
         with pytest.raises(ExpiredResultError):
-            await store.find(handle)
+            store.find_now(handle)
     with pytest.raises(UnknownResultError):
-        await store.find("abcdefghjk")
+        store.find_now("abcdefghjk")
     assert files_of(tmp_path, ".result") == []
 
 
@@ -73,7 +73,7 @@ async def test_each_result_expires_when_it_was_meant_to_whatever_other_servers_a
 
     assert await read(brief, long_lived) == "long"
     with pytest.raises(ExpiredResultError):
-        await brief.find(short_lived)
+        brief.find_now(short_lived)
 
 
 async def test_where_there_is_too_much_the_oldest_go_first(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ async def test_where_there_is_too_much_the_oldest_go_first(tmp_path: Path) -> No
     kept = [handle for handle in handles if f"{handle}.result" in files_of(tmp_path)]
     assert kept == handles[-3:]
     with pytest.raises(ExpiredResultError):
-        await store.find(handles[0])
+        store.find_now(handles[0])
 
 
 async def test_what_is_too_large_is_refused_and_leaves_nothing(tmp_path: Path) -> None:

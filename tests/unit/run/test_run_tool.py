@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from ot.app import open_app
-from ot.caller import Caller
+from ot.caller import Caller, Choice
 from ot.config.loader import load_config
 from ot.run.run_tool import DESCRIPTION
 from tests.demo_pack import give_demo, with_demo
@@ -42,16 +43,17 @@ async def test_a_person_is_asked_for_calls_inside_the_run(tmp_path: Path) -> Non
     (tmp_path / ".onetool/onetool.yaml").write_text(with_demo("policy: {ask: [demo.upper]}"))
     questions: list[str] = []
 
-    async def agree(question: str) -> bool:
+    async def agree(question: str, choices: Sequence[Choice]) -> Choice:
         questions.append(question)
-        return True
+        return Choice.ONCE
 
     async with open_app(load_config(environ={}, cwd=tmp_path, home=tmp_path), offer_run=True) as app:
         command = {"command": "demo.upper(text='x')"}
         asked = await app.executor.answer("onetool.run", command, caller=Caller(ask=agree))
         nobody = await app.executor.answer("onetool.run", command)
 
-    assert (asked.text, questions) == ("X", ["Allow demo.upper with {'text': 'x'}?"])
+    assert (asked.text, len(questions)) == ("X", 1)
+    assert 'demo.upper\n  text = "x"' in questions[0]
     assert "nobody can be asked here" in nobody.text
 
 

@@ -1,0 +1,15 @@
+"""What is remembered of a run or of a client: what it has read, and what a person has agreed to."""
+
+from __future__ import annotations
+
+IDLE = 3600.0  # seconds after which a client without a connection is forgotten
+
+
+class ClientMemory:
+    """Remembers for as long as a run, or the client that starts runs, lasts."""
+
+    __slots__ = ("__weakref__", "agreed", "read")
+
+    def __init__(self) -> None:
+        self.agreed: set[tuple[str, str]] = set()  # a tool, and the reason for which a person was asked about it
+        self.read: set[str] = set()  # names of tools, if a flow rule guards what they give

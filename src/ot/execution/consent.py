@@ -1,0 +1,176 @@
+"""Consent: a person is shown calls with all of their arguments, and agrees or not.
+
+Calls of a run that wait at the same time are one question that lists them, and one question is open at a time.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import anyio
+
+from mcp_core.atomic_write import write_private
+from ot.caller import Caller, Choice
+from ot.client_memory import ClientMemory
+from ot.errors import ConsentError
+from ot.execution.shown_arguments import show_arguments
+from ot.large_values import aside
+from ot.redaction import Redactor
+from ot.values import Arguments
+
+GATHERING = 0.05  # seconds in which calls that begin together come together into one question
+
+_NO = "the answer was no"
+
+
+class Subject(NamedTuple):
+    """A call to ask about."""
+
+    tool: str
+    reason: str
+    arguments: Arguments
+
+    @property
+    def agreement(self) -> tuple[str, str]:
+        """What is remembered if a person agrees to more than this call."""
+        return self.tool, self.reason
+
+
+class _Question:
+    """Calls that are put to a person together."""
+
+    def __init__(self) -> None:
+        self.subjects: list[Subject] = []
+        self.settled = anyio.Event()
+        self.choice: Choice | None = None
+        self.failure: ConsentError | None = None
+        self.abandoned = False  # by the call that asked for all of them: another one must ask
+
+
+class _Desk:
+    """The questions of one run."""
+
+    def __init__(self) -> None:
+        self.lock = anyio.Lock()
+        self.gathering: _Question | None = None
+
+
+class Consent:
+    """Asks the person in front of a caller; no secret stands in a question."""
+
+    def __init__(self, redactor: Redactor, folder: Path | None = None) -> None:
+        self._redactor = redactor
+        self._folder = folder
+        self._desks: WeakKeyDictionary[ClientMemory, _Desk] = WeakKeyDictionary()
+
+    async def obtain(self, subject: Subject, caller: Caller) -> str:
+        """Return how a person agreed to a call, now or before; raises ConsentError."""
+        desk = self._desks.setdefault(caller.run_memory or caller.memory, _Desk())
+        with held(caller):
+            while True:
+                given = _agreed(subject, caller)
+                if given is None:
+                    question = await self._put(subject, desk, caller)
+                    if question.abandoned:
+                        continue
+                    if question.failure is not None:
+                        raise ConsentError(subject.tool, question.failure.reason, subject.reason)
+                    if question.choice is None:
+                        raise ConsentError(subject.tool, _NO, subject.reason)
+                    given = question.choice
+                return f"consent: {given.value}"
+
+    async def ask(self, question: str, choices: Sequence[Choice], caller: Caller, subject: Subject) -> Choice | None:
+        """Put a question; raises ConsentError where nobody can be asked."""
+        if caller.ask is None:
+            raise ConsentError(subject.tool, "nobody can be asked here", subject.reason)
+        return await caller.ask(self._redactor.text(question), choices)
+
+    async def _put(self, subject: Subject, desk: _Desk, caller: Caller) -> _Question:
+        """Add a call to the question that is being gathered; the first call of a question asks it for all."""
+        question = desk.gathering
+        if question is not None:
+            question.subjects.append(subject)
+            await question.settled.wait()
+            return question
+        question = desk.gathering = _Question()
+        question.subjects.append(subject)
+        try:
+            async with desk.lock:
+                await anyio.sleep(GATHERING)
+                desk.gathering = None
+                await self._settle(question, caller)
+        except ConsentError as error:
+            question.failure = error
+        except BaseException:
+            question.abandoned = True
+            raise
+        finally:
+            if desk.gathering is question:
+                desk.gathering = None
+            question.settled.set()
+        return question
+
+    async def _settle(self, question: _Question, caller: Caller) -> None:
+        open_ones = [each for each in question.subjects if _agreed(each, caller) is None]
+        if not open_ones:  # the question before this one was answered for all of them
+            question.choice = Choice.ONCE
+            return
+        choices = tuple(Choice) if caller.run_memory is not None else (Choice.ONCE, Choice.CLIENT)
+        async with self._worded(open_ones) as text:
+            question.choice = await self.ask(text, choices, caller, open_ones[0])
+        agreed = {each.agreement for each in open_ones}
+        if question.choice is Choice.CLIENT:
+            caller.memory.agreed |= agreed
+        elif question.choice is Choice.RUN and caller.run_memory is not None:
+            caller.run_memory.agreed |= agreed
+
+    @asynccontextmanager
+    async def _worded(self, subjects: Sequence[Subject]) -> AsyncIterator[str]:
+        """Word a question; what is too long for it lies in files while it is open."""
+        files: list[Path] = []
+        parts = [await self._word(subject, files) for subject in subjects]
+        head = "Allow this call?" if len(parts) == 1 else f"Allow these {len(parts)} calls?"
+        try:
+            yield "\n\n".join([head, *parts])
+        finally:
+            for file in files:
+                with suppress(OSError):
+                    file.unlink()
+
+    async def _word(self, subject: Subject, files: list[Path]) -> str:
+        shown = await aside(lambda: show_arguments(self._redactor.value(subject.arguments)))
+        lines = [subject.tool, *(f"  {line}" for line in shown.text.splitlines())]
+        if shown.whole:
+            lines.append(f"  {await anyio.to_thread.run_sync(self._put_aside, shown.whole, files)}")
+        return "\n".join([*lines, f"  (asked because {subject.reason})"])
+
+    def _put_aside(self, whole: str, files: list[Path]) -> str:
+        if self._folder is None:
+            return "(the rest can be shown nowhere here)"
+        file = self._folder / f"{secrets.token_hex(8)}.txt"
+        try:
+            write_private(file, self._redactor.text(whole))
+        except OSError as error:
+            return f"(the rest cannot be shown: {error.strerror})"
+        files.append(file)
+        return f"(all of it: {file})"
+
+
+def held(caller: Caller) -> AbstractContextManager[None]:
+    """Let a caller's clock stand still."""
+    return nullcontext() if caller.hold is None else caller.hold()
+
+
+def _agreed(subject: Subject, caller: Caller) -> Choice | None:
+    """Return how a person agreed to such calls before."""
+    if subject.agreement in caller.memory.agreed:
+        return Choice.CLIENT
+    if caller.run_memory is not None and subject.agreement in caller.run_memory.agreed:
+        return Choice.RUN
+    return None
