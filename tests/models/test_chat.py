@@ -158,7 +158,7 @@ def test_a_person_is_asked_where_policy_wants_it(chat: Chat, server: ScriptedSer
 
     with chat(config="policy: {ask: [demo.*]}") as terminal:
         terminal.type("go\n")
-        terminal.wait_for(lambda text: "Allow it? [y/c/N]" in text)
+        terminal.wait_for(lambda text: "Allow it? [y/r/c/N]" in text)
         terminal.type(f"{key}\n")
         text = terminal.wait_for_prompt(2)
 
@@ -176,7 +176,7 @@ def test_a_question_to_a_person_is_not_written_into_the_answer(tmp_path: Path, s
     with in_terminal(command, cwd=tmp_path, env=environment(tmp_path)) as terminal:
         terminal.wait_for(lambda text: text.endswith("\n>"))
         terminal.type("go\n")
-        terminal.wait_for(lambda text: "Allow it? [y/c/N]" in text)
+        terminal.wait_for(lambda text: "Allow it? [y/r/c/N]" in text)
         terminal.type("y\n")
         terminal.wait_for(lambda text: text.endswith("\n>"))
 
@@ -188,13 +188,13 @@ def test_ctrl_c_at_a_question_ends_its_line_and_the_answer(chat: Chat, server: S
 
     with chat(config="policy: {ask: [demo.*]}", preloaded=False) as terminal:
         terminal.type("go\n")
-        terminal.wait_for(lambda text: "Allow it? [y/c/N]" in text)
+        terminal.wait_for(lambda text: "Allow it? [y/r/c/N]" in text)
         terminal.type("perhaps")
         terminal.wait_for(lambda text: "perhaps" in text)
         terminal.type("\x03")
         text = terminal.wait_for_prompt(2)
 
-    assert re.search(r"^Allow it\? \[y/c/N\] perhaps(\^C)?$", text, re.MULTILINE)
+    assert re.search(r"^Allow it\? \[y/r/c/N\] perhaps(\^C)?$", text, re.MULTILINE)
     assert "Stopped." in text
 
 
