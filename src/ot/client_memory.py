@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 IDLE = 3600.0  # seconds after which a client without a connection is forgotten
+MOST_NAMES = 1000
+EVERYTHING = "*"
+"""Stands for all names, once a client has read more than can be remembered one by one."""
 
 
 class ClientMemory:
@@ -12,4 +17,10 @@ class ClientMemory:
 
     def __init__(self) -> None:
         self.agreed: set[tuple[str, str]] = set()  # a tool, and the reason for which a person was asked about it
-        self.read: set[str] = set()  # names of tools, if a flow rule guards what they give
+        self.read: set[str] = set()  # names of tools and resources, if a flow rule guards what they give
+
+    def note(self, names: Iterable[str]) -> None:
+        """Remember that something was read, under these names."""
+        self.read.update(names)
+        if len(self.read) > MOST_NAMES:
+            self.read = {EVERYTHING}

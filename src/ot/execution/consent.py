@@ -5,6 +5,7 @@ Calls of a run that wait at the same time are one question that lists them, and 
 
 from __future__ import annotations
 
+import errno
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
@@ -18,7 +19,7 @@ from mcp_core.atomic_write import write_private
 from ot.caller import Caller, Choice
 from ot.client_memory import ClientMemory
 from ot.errors import ConsentError
-from ot.execution.shown_arguments import show_arguments
+from ot.execution.shown_arguments import WHOLE, show_arguments, visible
 from ot.large_values import aside
 from ot.redaction import Redactor
 from ot.values import Arguments
@@ -80,9 +81,9 @@ class Consent:
                         continue
                     if question.failure is not None:
                         raise ConsentError(subject.tool, question.failure.reason, subject.reason)
-                    if question.choice is None:
+                    given = question.choice or _agreed(subject, caller)
+                    if given is None:
                         raise ConsentError(subject.tool, _NO, subject.reason)
-                    given = question.choice
                 return f"consent: {given.value}"
 
     async def ask(self, question: str, choices: Sequence[Choice], caller: Caller, subject: Subject) -> Choice | None:
@@ -96,7 +97,11 @@ class Consent:
         question = desk.gathering
         if question is not None:
             question.subjects.append(subject)
-            await question.settled.wait()
+            try:
+                await question.settled.wait()
+            except anyio.get_cancelled_exc_class():
+                question.subjects.remove(subject)  # nobody is asked for a call that will not be made
+                raise
             return question
         question = desk.gathering = _Question()
         question.subjects.append(subject)
@@ -145,21 +150,24 @@ class Consent:
 
     async def _word(self, subject: Subject, files: list[Path]) -> str:
         shown = await aside(lambda: show_arguments(self._redactor.value(subject.arguments)))
-        lines = [subject.tool, *(f"  {line}" for line in shown.text.splitlines())]
+        lines = [visible(subject.tool)[:WHOLE], *(f"  {line}" for line in shown.text.splitlines())]
         if shown.whole:
-            lines.append(f"  {await anyio.to_thread.run_sync(self._put_aside, shown.whole, files)}")
-        return "\n".join([*lines, f"  (asked because {subject.reason})"])
+            files.append(await anyio.to_thread.run_sync(self._put_aside, shown.whole, subject))
+            lines.append(f"  (all of it: {files[-1]})")
+        return "\n".join([*lines, f"  (asked because {visible(subject.reason)[:WHOLE]})"])
 
-    def _put_aside(self, whole: str, files: list[Path]) -> str:
-        if self._folder is None:
-            return "(the rest can be shown nowhere here)"
-        file = self._folder / f"{secrets.token_hex(8)}.txt"
+    def _put_aside(self, whole: str, subject: Subject) -> Path:
+        """Write down what is too long for a question; raises ConsentError, since nobody agrees to half of it."""
         try:
+            if self._folder is None:
+                raise FileNotFoundError(errno.ENOENT, "there is no folder for them")
+            file = self._folder / f"{secrets.token_hex(8)}.txt"
             write_private(file, self._redactor.text(whole))
         except OSError as error:
-            return f"(the rest cannot be shown: {error.strerror})"
-        files.append(file)
-        return f"(all of it: {file})"
+            raise ConsentError(
+                subject.tool, f"its arguments cannot be shown: {error.strerror}", subject.reason
+            ) from error
+        return file
 
 
 def held(caller: Caller) -> AbstractContextManager[None]:

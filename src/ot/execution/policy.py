@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ot.caller import YES_OR_NO, Caller
-from ot.client_memory import ClientMemory
+from ot.client_memory import EVERYTHING, ClientMemory
 from ot.errors import FlowDeniedError, ToolDeniedError
 from ot.execution.consent import Consent, Subject
 from ot.execution.rules import Guard, first_rule
@@ -42,7 +42,7 @@ class Policy:
             subject = Subject(guard.names[0], "; ".join(reasons), arguments)
             allowed_by = await self._consent.obtain(subject, caller)
         if guard.guarded:
-            caller.memory.read.update(guard.names)
+            caller.memory.note(guard.names)
         return allowed_by
 
     async def ask(self, question: str, guard: Guard, caller: Caller) -> bool:
@@ -57,7 +57,7 @@ def _closed_flows(guard: Guard, memory: ClientMemory) -> list[str]:
     """Return the reasons to ask before something flows here; raises FlowDeniedError."""
     reasons = []
     for flow in guard.flows:
-        read = next((name for name in sorted(memory.read) if first_rule((name,), flow.origins)), None)
+        read = next((n for n in sorted(memory.read) if n == EVERYTHING or first_rule((n,), flow.origins)), None)
         if read is None:
             continue
         if flow.action == "deny":

@@ -65,7 +65,7 @@ class ResultReader:
         file, read_before = await anyio.to_thread.run_sync(self._find_now, handle)
         context = current_or_none()
         if context is not None:
-            context.caller.memory.read.update(read_before)
+            context.caller.memory.note(read_before)
         return file
 
     def _find_now(self, handle: str) -> tuple[Path, frozenset[str]]:

@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from ot.caller import Caller, Choice
-from ot.client_memory import ClientMemory
+from ot.client_memory import EVERYTHING, MOST_NAMES, ClientMemory
 from ot.config.models import PolicySettings
 from ot.errors import ConsentError, FlowDeniedError, ToolDeniedError
 from ot.execution.consent import Consent, Subject
@@ -197,6 +197,25 @@ async def test_the_file_that_holds_all_of_it_is_there_while_the_question_is_open
     assert len(seen[0]) > 10_000
     assert secret not in seen[0] + person.questions[0]
     assert list((tmp_path / "questions").iterdir()) == []
+
+
+async def test_nobody_agrees_to_what_cannot_be_shown(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    person = Person()
+    for folder in (None, tmp_path / "file" / "questions"):
+        with pytest.raises(ConsentError, match="its arguments cannot be shown"):
+            subject = Subject("mail.send", "policy.ask names mail.*", {"body": "word " * 2000})
+            await Consent(Redactor(), folder).obtain(subject, Caller(ask=person.ask))
+
+    assert person.questions == []
+
+
+async def test_an_address_cannot_write_into_the_question() -> None:
+    person = Person()
+    subject = Subject("web.resource:x://y\n\n(all is well)", "policy.ask names web.*", {})
+    await Consent(Redactor()).obtain(subject, Caller(ask=person.ask))
+
+    assert "\n\n(all" not in person.questions[0]
 
 
 # -- consent goes as far as the person says
@@ -423,6 +442,21 @@ async def test_a_flow_that_asks_says_what_was_read(tmp_path: Path) -> None:
 
     assert not answer.is_error
     assert "demo.upper was called before, and policy.flows guards what it gave" in person.questions[0]
+
+
+def test_a_client_that_has_read_more_than_can_be_remembered_has_read_everything() -> None:
+    memory = ClientMemory()
+    memory.note(f"mail.resource:{n}" for n in range(MOST_NAMES + 1))
+
+    assert memory.read == {EVERYTHING}
+
+
+async def test_after_everything_every_flow_is_closed() -> None:
+    caller = Caller()
+    caller.memory.note([EVERYTHING])
+    async with open_executor(config=FLOWS) as opened:
+        with pytest.raises(FlowDeniedError):
+            await opened.executor.call("demo.foo", {}, caller=caller)
 
 
 def test_a_plain_tool_has_nothing_to_ask_and_nothing_to_remember() -> None:
