@@ -139,9 +139,9 @@ class Consent:
     async def _worded(self, subjects: Sequence[Subject]) -> AsyncIterator[str]:
         """Word a question; what is too long for it lies in files while it is open."""
         files: list[Path] = []
-        parts = [await self._word(subject, files) for subject in subjects]
-        head = "Allow this call?" if len(parts) == 1 else f"Allow these {len(parts)} calls?"
+        head = "Allow this call?" if len(subjects) == 1 else f"Allow these {len(subjects)} calls?"
         try:
+            parts = [await self._word(subject, files) for subject in subjects]
             yield "\n\n".join([head, *parts])
         finally:
             for file in files:

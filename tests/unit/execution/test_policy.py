@@ -203,8 +203,8 @@ async def test_nobody_agrees_to_what_cannot_be_shown(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     person = Person()
     for folder in (None, tmp_path / "file" / "questions"):
+        subject = Subject("mail.send", "policy.ask names mail.*", {"body": "word " * 2000})
         with pytest.raises(ConsentError, match="its arguments cannot be shown"):
-            subject = Subject("mail.send", "policy.ask names mail.*", {"body": "word " * 2000})
             await Consent(Redactor(), folder).obtain(subject, Caller(ask=person.ask))
 
     assert person.questions == []
