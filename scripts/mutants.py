@@ -34,6 +34,7 @@ LONGEST = 180  # seconds for the tests of one mutant; one that runs longer has b
 
 _STEPS = ["tests/unit/execution/test_steps.py", "tests/unit/execution/test_tool_executor.py"]
 _ARGUMENTS = ["tests/unit/execution/test_validation.py", "tests/unit/execution/test_checkable.py"]
+_POLICY = ["tests/unit/execution/test_policy.py"]
 _FENCES = ["tests/unit/run/test_fence_processor.py", "tests/unit/run/test_prefixes.py"]
 
 # Each file with the tests that must notice a change to it, the quickest first. A new central file is one line here.
@@ -45,8 +46,10 @@ TESTED_BY = {
     "src/ot/execution/outgoing.py": _STEPS,
     "src/ot/execution/records.py": _STEPS,
     "src/ot/execution/failing.py": [*_STEPS, "tests/unit/execution/test_errors.py"],
-    "src/ot/execution/policy.py": _STEPS,
-    "src/ot/execution/rules.py": _STEPS,
+    "src/ot/execution/policy.py": [*_STEPS, *_POLICY],
+    "src/ot/execution/rules.py": [*_STEPS, *_POLICY],
+    "src/ot/execution/consent.py": _POLICY,
+    "src/ot/execution/shown_arguments.py": _POLICY,
     "src/ot/execution/validation.py": _ARGUMENTS,
     "src/ot/execution/checkable.py": _ARGUMENTS,
     "src/ot/execution/fitting.py": _ARGUMENTS,
