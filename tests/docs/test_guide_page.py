@@ -65,7 +65,7 @@ async def test_the_guide_of_the_page_is_whole(server: GuideServer) -> None:
 
 
 async def test_the_template_gives_what_the_page_says(server: GuideServer) -> None:
-    [arguments] = re.findall(r"^`render_template` with `(.*)` gives$", PAGE, re.MULTILINE)
+    [arguments] = re.findall(r"^`render_template` with `(.*)` returns$", PAGE, re.MULTILINE)
     [expected] = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
     assert (await call(server, "render_template", json.loads(arguments)))["text"] == expected
