@@ -1,4 +1,4 @@
-# Everything lives in .venv. Each target prepares what it needs; `make setup` alone does only that.
+# Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
 .PHONY: help setup compiled system run test coverage mutants check bench format docs lock clean
 
@@ -9,25 +9,25 @@ CONFORMANCE := tests/conformance/node_modules/.ready
 REFERENCE := tests/reference_servers/.venv/.ready
 MODELS := tests/models/.venv/.ready
 ZWAVE := tests/zwave/node_modules/.ready
-# One more than the two cores that this should run on: tests wait for servers and kernels of their own.
+# One more than the two cores that this should run on: tests spend time waiting for servers and kernels.
 WORKERS ?= 3
 
-# Test files are rewritten by pytest and kept as bytecode, which is half of what finding the tests costs each worker.
+# pytest rewrites test files; keeping the bytecode halves the time each worker takes to collect the tests.
 KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=
 
-# Folders or files, where not everything should run: make coverage TESTS=tests/unit/run
+# Folders or files, to run only part of the tests: make coverage TESTS=tests/unit/run
 TESTS ?=
 
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-setup: $(READY)  ## prepare .venv
+setup: $(READY)  ## set up .venv
 
 $(READY): requirements-dev.txt pyproject.toml scripts/setup
 	@PYTHON=$(PYTHON) scripts/setup
 	@touch $@
 
-# Tests start hundreds of processes, and each would compile what it imports where bytecode is not written by itself.
+# Tests start hundreds of processes; without bytecode on disk, each would compile what it imports.
 compiled: setup
 	@$(BIN)/python -m compileall -q src
 
@@ -52,34 +52,34 @@ run: setup  ## show a short session with the real server
 test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
-coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests, and show the branches that none takes
+coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests, and list the branches that none takes
 	@rm -f .coverage .coverage.*
 	@$(KEEP_BYTECODE) $(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup $(TESTS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
-mutants: setup  ## change central code, and list what no test notices (20 minutes)
+mutants: setup  ## change the most important code, and list the changes no test notices (20 minutes)
 	@$(BIN)/python -m scripts.mutants $(MUTANTS)
 
-check: setup  ## format, lint, types and layers
+check: setup  ## check formatting, lint, types and layers
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup $(REFERENCE)  ## measure, each figure beside its target
+bench: setup $(REFERENCE)  ## run the benchmarks, each figure next to its target
 	@$(BIN)/python -m bench
 
-format: setup  ## rewrite the files as the checks want them
+format: setup  ## reformat the files as `make check` wants them
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
 
-docs: setup  ## write the tables that are derived from the source
+docs: setup  ## regenerate the tables derived from the source
 	@$(BIN)/python -m scripts.docs_tables
 
-lock: setup  ## resolve the dependencies anew
+lock: setup  ## update the pinned dependencies
 	scripts/lock
 
-clean:  ## remove everything that make prepared
+clean:  ## remove everything that make set up
 	rm -rf .venv tests/conformance/node_modules tests/zwave/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
 		tests/reference_servers/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.*

@@ -41,7 +41,7 @@ async def upper(*, text: str) -> str:
 
 @reads
 def foo(*, text: str = "foo") -> str:
-    """Answer with a text, "foo" unless another is given.
+    """Return a text, "foo" by default.
 
     Args:
         text: What to answer.
@@ -57,7 +57,7 @@ def foo(*, text: str = "foo") -> str:
 
 @reads
 async def bar(*, text: str = "bar") -> str:
-    """Answer with a text, "bar" unless another is given.
+    """Return a text, "bar" by default.
 
     Args:
         text: What to answer.
@@ -73,7 +73,7 @@ async def bar(*, text: str = "bar") -> str:
 
 @reads
 async def echo(*, value: Any) -> Any:
-    """Give a value back as it came.
+    """Return a value unchanged.
 
     Args:
         value: Any value that can cross between code and tools.
@@ -105,7 +105,7 @@ async def numbers(*, count: int) -> list[int]:
 
 @reads
 async def sleep(*, seconds: float) -> str:
-    """Wait, and stop at once when cancelled.
+    """Wait; stops at once when cancelled.
 
     Args:
         seconds: How long.
@@ -122,7 +122,7 @@ async def sleep(*, seconds: float) -> str:
 
 @reads
 def busy(*, seconds: float) -> str:
-    """Wait without being able to stop: what a plain tool on a thread does.
+    """Wait on a thread, like any plain tool: it cannot be stopped.
 
     Args:
         seconds: How long.
@@ -140,11 +140,11 @@ def busy(*, seconds: float) -> str:
 @isolated(writes=["{path}"])
 @idempotent
 def block(*, seconds: float, path: str | None = None) -> str:
-    """Wait in a process of its own, which is killed when the call is cancelled.
+    """Wait in a separate process, which is killed when the call is cancelled.
 
     Args:
         seconds: How long.
-        path: A file that is written when the time is over; none by default.
+        path: A file to write when the time is up; none by default.
 
     Returns:
         A sentence that says how long it was.
@@ -160,7 +160,7 @@ def block(*, seconds: float, path: str | None = None) -> str:
 
 @reads
 async def fail(*, message: str, kind: str = "ValueError") -> str:
-    """Fail, to see how a failure looks.
+    """Fail, to show what a failure looks like.
 
     Args:
         message: What the error says.

@@ -59,8 +59,8 @@ async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
     """List the available tools.
 
     Args:
-        pattern: Only tools whose name contains this, in upper or lower case.
-        info: "list" for names alone, "min" with descriptions, "full" for signature, arguments and example too.
+        pattern: Only tools whose name contains this, ignoring case.
+        info: "list" for names only, "min" with descriptions, "full" with signature, arguments and example.
 
     Returns:
         The tools by name.
@@ -79,8 +79,8 @@ async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
     """List the available packs.
 
     Args:
-        pattern: Only packs whose name contains this, in upper or lower case.
-        info: "list" for names alone, "min" with source and number of tools, "full" for instructions and tools too.
+        pattern: Only packs whose name contains this, ignoring case.
+        info: "list" for names only, "min" with source and number of tools, "full" with instructions and tools.
 
     Returns:
         The packs by name.
@@ -99,8 +99,8 @@ async def aliases(*, pattern: str = "", info: Literal["list", "min", "full"] = "
     """List the aliases: short names for tools.
 
     Args:
-        pattern: Only aliases whose name or target contains this, in upper or lower case.
-        info: "list" for names alone, "min" for "name -> target", "full" for both apart.
+        pattern: Only aliases whose name or target contains this, ignoring case.
+        info: "list" for names only, "min" for "name -> target", "full" for name and target as separate fields.
 
     Returns:
         The aliases by name.
@@ -113,14 +113,14 @@ async def aliases(*, pattern: str = "", info: Literal["list", "min", "full"] = "
 
 @reads
 async def snippets(*, pattern: str = "", info: Literal["list", "min", "full"] = "min") -> list[str] | str:
-    """List the snippets: code templates that are started as $name key=value.
+    """List the snippets: code templates that run as $name key=value.
 
     Args:
-        pattern: Only snippets whose name or description contains this, in upper or lower case.
-        info: "list" for names alone, "min" with descriptions, "full" for a text with parameters, body and example.
+        pattern: Only snippets whose name or description contains this, ignoring case.
+        info: "list" for names only, "min" with descriptions, "full" for text with parameters, body and example.
 
     Returns:
-        The snippets by name; in full, a text.
+        The snippets by name; with "full", text.
 
     Example:
         ot.snippets(info="list")
@@ -131,15 +131,15 @@ async def snippets(*, pattern: str = "", info: Literal["list", "min", "full"] = 
 
 @reads
 async def help(*, query: str | list[str] = "", info: Literal["list", "min", "full"] = "min") -> str:
-    """Find the tool for a need, or explain one tool, pack, $snippet or alias.
+    """Find the right tool, or explain one tool, pack, $snippet or alias.
 
     Args:
-        query: A name, or what you want to do, in plain words; a list asks several things at once; nothing gives an
-            overview.
-        info: "list" for names alone, "min" with descriptions, "full" for all that is known.
+        query: A name, or what you want to do, in plain words; a list asks several things at once; without a query you
+        get an overview.
+        info: "list" for names only, "min" with descriptions, "full" for everything.
 
     Returns:
-        A text of bounded length, however much there is.
+        Text of limited length, however much there is.
 
     Example:
         ot.help(query=["read a pdf", "send a mail"])
@@ -165,9 +165,9 @@ async def health() -> dict[str, Any]:
     """Report what works, what does not, and why.
 
     Returns:
-        Versions, how many packs and tools there are, pack files that could not be read, names that two packs wanted,
-        how runs are confined, the state of every server and worker, tools whose definition nobody has accepted, and
-        the number of calls that still run though cancelled.
+        Versions, numbers of packs and tools, pack files that could not be read, names that two packs claim, how runs
+        are confined, the state of every server and worker, tools whose definition has not been accepted, and the
+        number of calls that still run after being cancelled.
 
     Example:
         ot.health()["problems"]
@@ -185,7 +185,7 @@ async def resources(*, server: str = "") -> list[dict[str, Any]]:
         server: Only those of this server.
 
     Returns:
-        Server, address, name and kind of each resource; a pattern of addresses is under uri_template. A server that
+        Server, address, name and kind of each resource; an address template is under uri_template. A server that
         could not be asked is listed with its error.
 
     Example:
@@ -199,11 +199,11 @@ async def read(*, uri: str, server: str = "") -> Any:
     """Read a resource of an MCP server.
 
     Args:
-        uri: The address of the resource, as ot.resources() lists it or as a pattern of addresses allows.
-        server: The server that has it, if the address does not tell.
+        uri: The address of the resource, as ot.resources() lists it, or filled in from an address template.
+        server: The server that has it, if the address alone is not enough.
 
     Returns:
-        Its text, an image, or its bytes; a list where it has several parts.
+        Its text, an image, or its bytes; a list if it has several parts.
 
     Example:
         ot.read(uri="demo://resource/static/document/features.md")
@@ -217,11 +217,11 @@ async def prompts(*, name: str = "", arguments: dict[str, Any] | None = None, se
 
     Args:
         name: The prompt to fill in; without it, all prompts are listed with their arguments.
-        arguments: What to fill it in with.
+        arguments: The values to fill it in with.
         server: Only that server's prompts.
 
     Returns:
-        Server, name, description and arguments of each prompt; or role and content of each message of the one named.
+        Server, name, description and arguments of each prompt; or role and content of each message of the named one.
 
     Example:
         ot.prompts(name="args-prompt", arguments={"city": "Bern"})
@@ -239,11 +239,11 @@ async def stats(*, period: str = "all", tool: str = "", output: str = "") -> dic
     Args:
         period: "day", "week", "month" or "all".
         tool: Only this tool, such as "proj.path", or only this pack.
-        output: A file ending in .html, relative to the project, for a report in the browser.
+        output: An .html file, relative to the project, to write a report for the browser to.
 
     Returns:
-        Calls and their success, estimated tokens of context and milliseconds saved (negative where it cost more),
-        what these are made of, each tool's figures, clients, models, and the path of the report if one was written.
+        Calls and their success rate, estimated tokens and milliseconds saved (negative where it cost more), the
+        breakdown, figures for each tool, clients, models, and the path of the report if one was written.
 
     Example:
         ot.stats(period="week", output="stats.html")
@@ -262,22 +262,22 @@ async def result(
     path: str = "",
     column: int = 1,
 ) -> dict[str, Any]:
-    """Read a stored result page by page: an answer that was too long to show gave its handle.
+    """Read a stored result page by page, by the handle given in an answer that was too long to show.
 
-    Text has its own lines; of a list or mapping every item is a line. A page holds about as much as an answer can show:
-    `has_more` tells whether to go on. `ot.load` gives the whole value to code.
+    Text keeps its own lines; a list or mapping has one line per item. A page holds about as much as an answer can show:
+    `has_more` says whether there is more. `ot.load` returns the whole value to code.
 
     Args:
         handle: The handle from the answer, such as "k7w2m9x4qd".
-        offset: The first line wanted, counted from 1; with search, the first of the matching lines.
-        limit: How many lines at most.
+        offset: The first line to return, counted from 1; with search, counted among the matching lines.
+        limit: The most lines to return.
         search: Only lines that match this regular expression.
-        fuzzy: Search for lines that are similar instead, the most similar first.
-        path: Only a part of a structure (or of text that is JSON): "items[*].id", "rows[-1]", 'meta["a key"]'.
-        column: Where in its lines to begin, for lines so long that they are cut.
+        fuzzy: Search for similar lines instead, most similar first.
+        path: Only part of a structure (or of JSON text): "items[*].id", "rows[-1]", 'meta["a key"]'.
+        column: The column to start from, for lines so long that they are cut.
 
     Returns:
-        lines, total_lines, returned, offset and has_more; with search also matches and the lines' numbers.
+        lines, total_lines, returned, offset and has_more; with search also matches and numbers (line numbers).
 
     Example:
         ot.result(handle="k7w2m9x4qd", search="error|warning", limit=20)
@@ -296,7 +296,7 @@ async def result(
 
 @reads
 async def load(*, handle: str) -> Any:
-    """Give the whole value of a stored result back to code.
+    """Return the whole value of a stored result to code.
 
     Args:
         handle: The handle from the answer, such as "k7w2m9x4qd".
@@ -312,10 +312,10 @@ async def load(*, handle: str) -> Any:
 
 @reads
 async def config() -> dict[str, Any]:
-    """Show the aliases, snippets and servers that are configured.
+    """Show the configured aliases, snippets and servers.
 
     Returns:
-        aliases with the tools they stand for, snippets with their descriptions, and the names of the servers.
+        Aliases with the tools they stand for, snippets with their descriptions, and the names of the servers.
 
     Example:
         ot.config()["aliases"]
@@ -329,11 +329,11 @@ async def config() -> dict[str, Any]:
 
 
 async def notify(*, topic: str, message: str) -> str:
-    """Leave a message: it is appended to the file that is configured for its topic.
+    """Leave a message: it is appended to the file configured for its topic.
 
     Args:
         topic: The subject, such as "notes" or "build:failed"; `topics` in the configuration names its file.
-        message: The text, of any number of lines.
+        message: The text; it may have several lines.
 
     Returns:
         Where it was written, or "SKIP: no matching topic".
@@ -350,12 +350,12 @@ async def notify(*, topic: str, message: str) -> str:
 
 @idempotent
 async def reload() -> str:
-    """Read the configuration from disk again, and with it packs, extensions and servers that have changed.
+    """Read the configuration from disk again, with any packs, extensions and servers that have changed.
 
-    Runs and calls that are under way go on. If the configuration is wrong, the previous one stays in force.
+    Runs and calls in progress continue. If the configuration has a mistake, the previous one stays in force.
 
     Returns:
-        "OK: Configuration reloaded", and below it what takes effect only at the next start.
+        "OK: Configuration reloaded", followed by what takes effect only at the next start.
 
     Example:
         ot.reload()

@@ -1,4 +1,4 @@
-"""The projects of the configuration, as paths: `proj.onetool / "src"`."""
+"""The configured projects, as paths: `proj.onetool / "src"`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ pack = "proj"
 
 @reads
 async def path(*, name: str) -> ProjectPath:
-    """Find where a project lies, by its name in the configuration.
+    """Find a project's folder by its name in the configuration.
 
     Args:
         name: The project's name under `projects`.
 
     Returns:
-        Its path, which can be joined with `/` and handed to any tool.
+        Its path, which can be joined with `/` and passed to any tool.
 
     Example:
         proj.path(name="onetool") / "src"
@@ -33,10 +33,10 @@ async def path(*, name: str) -> ProjectPath:
 
 @reads
 async def list() -> dict[str, ProjectPath]:
-    """List the projects of the configuration.
+    """List the configured projects.
 
     Returns:
-        Every project's name with its path.
+        Each project's name with its path.
 
     Example:
         for name, path in proj.list().items(): print(name, path)

@@ -17,12 +17,12 @@ pack = "scaffold"
 
 
 async def extension(*, name: str) -> dict[str, str]:
-    """Write a working extension and its test into the project's .onetool/tools; never over anything.
+    """Write a working extension and its test into the project's .onetool/tools; existing files are never overwritten.
 
-    From the next run on the pack can be called. Edit its file: a change is seen without a restart.
+    The pack can be called from the next run on. Changes to its file take effect without a restart.
 
     Args:
-        name: The new pack's name, which stands before the dot in code: letters, digits and underscores.
+        name: The new pack's name, which comes before the dot in code: letters, digits and underscores.
 
     Returns:
         The file of the pack, the file of its test, and a call to try.

@@ -56,7 +56,7 @@ def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[Jso
 @requires_consent("REMOVE_CATEGORY", effect="deletes a folder of the guide's folder")
 @on_disk
 def remove_category(args: RemoveCategoryArgs, ctx: Context[Guide]) -> Result[None]:
-    """Remove a category of this project's guidance, with its documents only if that is asked for."""
+    """Remove a category of this project's guidance; its documents too, but only if asked."""
     count = guide_of(ctx).categories.remove(args.category, with_documents=args.with_documents)
     return Result.ok(message=f"Removed the category {args.category} and {count} of its documents.")
 

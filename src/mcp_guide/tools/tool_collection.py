@@ -19,7 +19,7 @@ class ListCollectionsArgs(ToolArguments):
 class SetCollectionArgs(ToolArguments):
     collection: str = Field(description="Name, such as onboarding")
     description: str = Field(max_length=1000, description="One sentence: what it is for")
-    categories: list[str] = Field(min_length=1, max_length=100, description="Names of categories that exist")
+    categories: list[str] = Field(min_length=1, max_length=100, description="Names of existing categories")
 
 
 class RemoveCollectionArgs(ToolArguments):
@@ -36,7 +36,7 @@ def list_collections(args: ListCollectionsArgs, ctx: Context[Guide]) -> Result[l
 @requires_consent("SET_COLLECTION", effect="rewrites the list of collections in the guide's folder")
 @on_disk
 def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[JsonObject]:
-    """Create a collection of categories, or replace the one of this name."""
+    """Create a collection of categories, or replace the one with this name."""
     collection = guide_of(ctx).collections.set(
         args.collection, description=args.description, categories=args.categories
     )
@@ -46,7 +46,7 @@ def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[JsonO
 @requires_consent("REMOVE_COLLECTION", effect="rewrites the list of collections in the guide's folder")
 @on_disk
 def remove_collection(args: RemoveCollectionArgs, ctx: Context[Guide]) -> Result[None]:
-    """Forget a collection; its categories and their documents stay."""
+    """Remove a collection; its categories and their documents stay."""
     guide_of(ctx).collections.remove(args.collection)
     return Result.ok(message=f"Removed the collection {args.collection}.")
 

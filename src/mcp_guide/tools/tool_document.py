@@ -20,13 +20,13 @@ READ_LIMIT = 100_000  # characters in one answer
 
 
 class ListDocumentsArgs(Wish):
-    limit: int = Field(default=50, ge=1, le=500, description="At most so many, the best first")
+    limit: int = Field(default=50, ge=1, le=500, description="The most documents to list, best first")
 
 
 class ReadDocumentsArgs(Wish):
     documents: list[str] = Field(default=[], max_length=50, description="Names, each written category/name")
-    limit: int = Field(default=5, ge=1, le=50, description="At most so many of those that are not named")
-    start: int = Field(default=0, ge=0, description="Begin at this character, for the rest of a long document")
+    limit: int = Field(default=5, ge=1, le=50, description="The most documents to read, besides those named")
+    start: int = Field(default=0, ge=0, description="The character to start from, to read the rest of a long document")
 
 
 class CreateDocumentArgs(ToolArguments):
@@ -51,7 +51,7 @@ def list_documents(args: ListDocumentsArgs, ctx: Context[Guide]) -> Result[JsonO
 @ToolArguments.declare
 @on_disk
 def read_documents(args: ReadDocumentsArgs, ctx: Context[Guide]) -> Result[JsonObject]:
-    """Read documents of this project's guidance: those that are named, or the first that fit."""
+    """Read documents of this project's guidance: those named, or the best matches."""
     return _read(guide_of(ctx), args)
 
 

@@ -85,12 +85,12 @@ def _build_table_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "onetool",
         usage="onetool [--config PATH] COMMAND ...",
-        description="One MCP tool, run(command): Python against every tool you own.",
+        description="One MCP tool, run(command): Python that can call every tool you have.",
         epilog="commands:\n" + "\n".join(f"  {name:<{width}}  {about}" for name, about in COMMANDS.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version")
-    parser.add_argument("--config", type=Path, metavar="PATH", help="read only this file")
+    parser.add_argument("--config", type=Path, metavar="PATH", help="read only this configuration file")
     parser.add_argument("command", nargs="?", choices=list(COMMANDS), metavar="COMMAND", help=argparse.SUPPRESS)
     return parser
 
@@ -104,7 +104,7 @@ def _build_command_parser(command: str, *, epilog: str | None) -> argparse.Argum
         type=Path,
         metavar="PATH",
         default=argparse.SUPPRESS,
-        help="read only this file",
+        help="read only this configuration file",
     )
     return parser
 

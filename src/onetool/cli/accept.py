@@ -18,7 +18,7 @@ EPILOG = "Tools seen for the first time are accepted automatically; this is for 
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_server_argument(parser)
-    parser.add_argument("--yes", action="store_true", help="accept without a question")
+    parser.add_argument("--yes", action="store_true", help="accept without asking")
 
 
 def main(options: Namespace) -> int:

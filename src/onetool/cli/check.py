@@ -46,12 +46,12 @@ def _find_pack_problems(registry: ToolRegistry) -> Iterator[str]:
 
 
 def _is_mistake(collision: NameCollision) -> bool:
-    """True if it costs somebody a pack that they did not mean to lose."""
+    """True if someone loses a pack unintentionally."""
     return collision.reachable_as is None and not collision.intended
 
 
 def word_collision(collision: NameCollision) -> str:
-    """A sentence about a name that two packs want."""
+    """A sentence about a name that two packs claim."""
     fate = "is not loaded" if collision.reachable_as is None else f"is reached as {collision.reachable_as}"
     return f"pack {collision.name}: the name belongs to {collision.kept_by}; {collision.other} {fate}"
 

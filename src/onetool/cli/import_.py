@@ -21,22 +21,22 @@ from ot.config.paths import CONFIG_FILE, FOLDER, SECRETS_FILE, Places, find_plac
 from ot.execution.wording import word_error
 
 EPILOG = (
-    "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf and Zed. What "
-    "is there already stays as it is; files that are changed are copied first. Exit status: 0, 1 where a file "
-    "could not be read or nothing was written that should have been, 2 for usage or configuration."
+    "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf and Zed. "
+    "Servers you already have stay as they are; a file is copied before it is changed. Exit status: 0; 1 if a file "
+    "could not be read or a change was not written; 2 for a usage or configuration error."
 )
 _WIDTH = 70
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     clients = ", ".join(CLIENTS)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="take only these servers")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="import only these servers")
     parser.add_argument("--from", action="append", choices=list(CLIENTS), metavar="CLIENT", dest="sources",
                         help=f"read only the files of this client: {clients}")  # fmt: skip
-    parser.add_argument("--global", action="store_true", dest="everywhere", help="write ~/.onetool, for all projects")
+    parser.add_argument("--global", action="store_true", dest="everywhere", help="write to ~/.onetool for all projects")
     parser.add_argument("--connect", choices=list(CLIENTS), metavar="CLIENT",
-                        help="instead, write OneTool into the configuration of this client")  # fmt: skip
-    parser.add_argument("--project", action="store_true", help="with --connect: the project's file, not your own")
+                        help="add OneTool to this client's configuration instead")  # fmt: skip
+    parser.add_argument("--project", action="store_true", help="with --connect: write the project's file, not your own")
     parser.add_argument("--yes", action="store_true", help="with --connect: write without asking")
     parser.add_argument("--dry-run", action="store_true", help="show everything and write nothing")
 

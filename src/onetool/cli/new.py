@@ -18,7 +18,7 @@ EPILOG = "Writes .onetool/tools/NAME in the project; never overwrites a file."
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("what", choices=["pack"], metavar="pack", help="the word pack")
+    parser.add_argument("what", choices=["pack"], metavar="pack", help="what to write: a pack")
     parser.add_argument("name", metavar="NAME", help="the pack's name, which comes before the dot in code")
 
 

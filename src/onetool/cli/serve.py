@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at this local address")
-    parser.add_argument("--no-token", action="store_true", help="with --http, for tests: accept every local program")
+    parser.add_argument("--no-token", action="store_true", help="with --http, for tests: require no token")
 
 
 def main(options: Namespace) -> int:
@@ -66,7 +66,7 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
 
 
 def _open_app(loaded: LoadedConfig, launched: ZygoteProcess) -> AbstractAsyncContextManager[App]:
-    """Load the engine, which nobody waits for before the client is greeted."""
+    """Load the engine, which is not needed before the client is greeted."""
     from onetool.server import own_definition
     from ot.app import open_app
 

@@ -50,8 +50,8 @@ from ot.config.values import INCOMPLETE, check_server_name, check_target, mistak
 class ProjectSettings(Section):
     """A directory with a name; a bare path stands for `{path: ...}`."""
 
-    path: FilePath = setting(REQUIRED, "the folder that `proj.<name>` stands for; `<name>: <folder>` is short for it")
-    attrs: dict[str, object] = setting({}, "values of your own, kept with the project", example={"language": "en"})
+    path: FilePath = setting(REQUIRED, "the folder that `proj.<name>` stands for; short form: `<name>: <folder>`")
+    attrs: dict[str, object] = setting({}, "your own values, kept with the project", example={"language": "en"})
 
     @model_validator(mode="before")
     @classmethod
@@ -63,7 +63,7 @@ class SnippetParameter(Section):
     """One `key=value` of a snippet; without `default` it must be given."""
 
     description: str = setting("", "what the parameter is for")
-    default: object | None = setting(None, "its value when it is not given; without one it must be given")
+    default: object | None = setting(None, "its value if none is given; without a default, one must be")
 
     @property
     def required(self) -> bool:
@@ -72,38 +72,38 @@ class SnippetParameter(Section):
 
 
 class SnippetSettings(Section):
-    """A template of code, started as `$name key=value`."""
+    """A code template, run as `$name key=value`."""
 
     description: str = setting("", "what the snippet is for")
     params: dict[Identifier, SnippetParameter] = setting({}, "the parameters that `body` uses")
-    body: str = setting(REQUIRED, "Python with Jinja2 outputs; `$<name> key=value` runs it")
+    body: str = setting(REQUIRED, "Python with Jinja2 expressions; `$<name> key=value` runs it")
 
 
 class ToolFilter(Section):
     """The tools of a server that are offered: shell patterns over its own tool names."""
 
-    allow: tuple[Pattern, ...] = setting(("*",), "patterns: the tools that are offered", layers=INTERSECTION)
-    deny: tuple[Pattern, ...] = setting((), "patterns: the tools that are not, even if allowed", layers=UNION)
+    allow: tuple[Pattern, ...] = setting(("*",), "patterns of the tools that are offered", layers=INTERSECTION)
+    deny: tuple[Pattern, ...] = setting((), "patterns of the tools that are not offered, even if allowed", layers=UNION)
 
 
 class OAuthSettings(Section):
-    """The client that OneTool is to the authorization server of a url; without it, OneTool registers itself."""
+    """OneTool's identity at the authorization server of a url; without it, OneTool registers itself."""
 
-    client_id: Name | None = setting(None, "the client that OneTool logs in as; without it OneTool registers itself")
+    client_id: Name | None = setting(None, "the client that OneTool logs in as; if not set, OneTool registers itself")
     client_secret: str | None = setting(Field(default=None, repr=False), "the password of that client")
     client_metadata_url: Url | None = setting(
         None, "the address of a document that describes the client, for servers that accept one"
     )
-    scope: str | None = setting(None, "the permissions to ask for, where the server does not name any")
+    scope: str | None = setting(None, "the permissions to ask for, if the server names none")
     port: Annotated[Count, Interval(ge=1, le=65535)] | None = setting(
-        None, "the port on this machine to which a login returns; without it a free one is chosen"
+        None, "the local port that a login returns to; if not set, a free one is chosen"
     )
 
 
 class ServerSettings(Section):
     """Another MCP server: started by `command`, or reached at `url`. What may hold a secret is not in its repr."""
 
-    command: Name | None = setting(None, "the program that starts the server; either this or `url`")
+    command: Name | None = setting(None, "the program that starts the server; set either this or `url`")
     args: tuple[str, ...] = setting(Field(default=(), repr=False), "its arguments")
     env: dict[str, str] = setting(Field(default={}, repr=False), "variables added to its environment")
     cwd: FilePath | None = setting(None, "the folder it starts in")
@@ -112,10 +112,10 @@ class ServerSettings(Section):
     enabled: bool = setting(True, "`false` leaves the server out", layers=STAYS_OFF)
     timeout: Seconds | None = setting(None, "seconds that a call to it may take", layers=SMALLER)
     start_timeout: Seconds = setting(
-        60, "seconds until it must be ready; no other time limit runs meanwhile", layers=SMALLER
+        60, "seconds until it must be ready; this time does not count towards other limits", layers=SMALLER
     )
     tools: ToolFilter = setting(ToolFilter.model_construct(), "which of its tools are offered")
-    json_text: bool = setting(False, "`true` turns text in its answers that is JSON into a value")
+    json_text: bool = setting(False, "`true` turns JSON text in its answers into values")
     oauth: OAuthSettings = setting(OAuthSettings.model_construct(), "how to log in to it, for a `url`")
     confine: ConfineSettings | None = setting(
         None, "what its process may touch; `{}` leaves it its own files and a temporary folder, and no network"
@@ -142,13 +142,13 @@ class ExecutionSettings(Section):
     """The limits and the confinement of a run."""
 
     timeout: Seconds = setting(120, "seconds that a run may take", when=AT_ONCE, layers=SMALLER)
-    memory: Bytes = setting(1024**3, "memory of a run", when=NEXT_START, layers=SMALLER)
+    memory: Bytes = setting(1024**3, "memory that a run may use", when=NEXT_START, layers=SMALLER)
     sandbox: Annotated[Literal["strict", "standard", "off"], BeforeValidator(read_word)] = setting(
         "standard", "how strictly a run is confined", when=NEXT_START, layers=STRICTER
     )
-    warm: Annotated[Count, Interval(ge=0, le=64)] = setting(4, "kernels held ready", when=AT_ONCE, layers=SMALLER)
+    warm: Annotated[Count, Interval(ge=0, le=64)] = setting(4, "kernels kept ready", when=AT_ONCE, layers=SMALLER)
     readable: tuple[FilePath, ...] = setting((), "more folders that a run may read", when=NEXT_START, layers=BELOW)
-    writable: tuple[FilePath, ...] = setting((), "more folders that a run may write", when=NEXT_START, layers=BELOW)
+    writable: tuple[FilePath, ...] = setting((), "more folders that a run may write to", when=NEXT_START, layers=BELOW)
 
 
 class WorkerSettings(Section):
@@ -163,21 +163,21 @@ class WorkerSettings(Section):
 
 
 class ResultSettings(Section):
-    """The length of an answer (characters), and how long (seconds) and how much (bytes) of longer ones is kept."""
+    """The length of an answer (characters), and for how long (seconds) and how much (bytes) longer ones are kept."""
 
     inline_limit: Annotated[Count, Interval(ge=1, le=10_000_000)] = setting(
-        20_000, "characters of an answer; what is longer is stored ([ot.md](ot.md))"
+        20_000, "characters in an answer; longer results are stored ([ot.md](ot.md))"
     )
     keep_for: Seconds = setting(3600, "seconds that a stored result is kept")
-    max_size: Bytes = setting(500 * 1024**2, "size of all stored results together; the oldest go first")
+    max_size: Bytes = setting(500 * 1024**2, "size of all stored results together; the oldest are deleted first")
 
 
 class StatsSettings(Section):
-    """Counting of calls and of what they cost; `keep_days` is how long it is remembered."""
+    """Counts of calls and their cost, kept for `keep_days`."""
 
     enabled: bool = setting(True, "whether runs and calls are counted ([ot.md](ot.md#statistics))")
     keep_days: Annotated[Count, Interval(ge=1, le=3650)] = setting(
-        365, "days for which they are remembered; at most a million calls are"
+        365, "days to keep the counts; at most a million calls are kept"
     )
 
 
@@ -200,8 +200,8 @@ class FlowSettings(Section):
 class PolicySettings(Section):
     """What is never called, what a person is asked about, and what may not flow: shell patterns over `pack.tool`."""
 
-    deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool`: never called")
-    ask: tuple[Pattern, ...] = setting((), "patterns of `pack.tool`: a person is asked before each call")
+    deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` that are never called")
+    ask: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` for which a person is asked before each call")
     allow: tuple[Pattern, ...] = setting(
         (), "patterns of `pack.tool`: called without a question, where the tool itself would ask one", layers=PERSON
     )
@@ -226,11 +226,11 @@ class TopicSettings(Section):
     """The file that receives what is published under a topic; `pattern` is a shell pattern."""
 
     pattern: Pattern = setting(REQUIRED, "the topics that go to `file`")
-    file: FilePath = setting(REQUIRED, "the file that receives their messages")
+    file: FilePath = setting(REQUIRED, "the file that their messages are appended to")
 
 
 class PromptSettings(Section):
-    """Texts of the person that are shown with a pack."""
+    """The person's own texts, shown with a pack."""
 
     packs: dict[str, str] = setting(
         {}, "advice to the model for each pack, shown with it", example={"github": "Search before you create an issue."}
@@ -238,16 +238,16 @@ class PromptSettings(Section):
 
 
 class PackSettings(Section):
-    """One pack: the time of its calls, the tools that only read, and whatever keys the pack itself reads."""
+    """One pack: its time limit, its tools that only read, and any keys that the pack itself reads."""
 
     model_config = ConfigDict(extra="allow")
 
     enabled: bool | None = setting(
-        None, "whether the pack is there; unless you say so, every pack is but `demo`", layers=STAYS_OFF
+        None, "whether the pack is available; by default all are, except `demo`", layers=STAYS_OFF
     )
     timeout: Seconds | None = setting(None, "seconds that a call to the pack may take", layers=SMALLER)
     reads: tuple[Pattern, ...] = setting(
-        (), "patterns of its tools that change nothing, by your word: a call that was lost is made again"
+        (), "patterns of its tools that change nothing, so that a lost call may be repeated"
     )
 
     @property
@@ -266,48 +266,48 @@ class LogSettings(Section):
     level: Annotated[Literal["trace", "debug", "info", "warning", "error"], BeforeValidator(read_word)] = setting(
         "info", "the least important entries that are logged"
     )
-    file: FilePath | None = setting(None, "a file for the log; without one it goes to stderr")
+    file: FilePath | None = setting(None, "the file to log to; if not set, the log goes to stderr")
 
 
 class PriceSettings(Section):
-    """The price of a model in US dollars for a million tokens; without prices for its cache, that cost is unknown."""
+    """The price of a model in US dollars per million tokens; without cache prices, that cost is unknown."""
 
-    input: Dollars = setting(REQUIRED, "US dollars for a million tokens, for models whose name fits the pattern")
+    input: Dollars = setting(REQUIRED, "US dollars per million tokens, for models whose name matches the pattern")
     output: Dollars = setting(REQUIRED, "the same for what the model writes")
     cache_read: Dollars | None = setting(None, "the same for tokens read from the provider's cache")
     cache_write: Dollars | None = setting(None, "the same for tokens written to it")
 
 
 class MemorySettings(Section):
-    """The length of a conversation that the model is shown; the oldest part goes first."""
+    """The part of a conversation that the model is shown; the oldest is dropped first."""
 
     messages: Annotated[Count, Interval(ge=2, le=100_000)] = setting(
-        400, "messages of a conversation that the model is shown; the oldest go first"
+        400, "messages of a conversation shown to the model; the oldest are dropped first"
     )
     characters: Annotated[Count, Interval(ge=1000, le=100_000_000)] = setting(
-        400_000, "characters of a conversation that the model is shown"
+        400_000, "characters of a conversation shown to the model"
     )
 
 
 @with_provider_sections
 class AiSettings(Section):
-    """The assistant: who answers, with which tools, and within which bounds."""
+    """The assistant: who answers, with which tools, and within which limits."""
 
     provider: ProviderName = setting("anthropic", "who answers in `onetool chat` ([assistant.md](assistant.md))")
     failover: ProviderName | None = setting(None, "who answers when the provider does not")
     tools: Annotated[tuple[Pattern, ...], BeforeValidator(read_offer)] = setting(
         ("onetool.run",),
-        "what the model is offered: `run`, the one tool that runs code, or patterns of `pack.tool`",
+        "the tools offered to the model: `run`, which runs code, or patterns of `pack.tool`",
     )
-    system: str = setting("", "what the model is told before every conversation; if empty, OneTool's own words")
-    max_tokens: Annotated[Count, Interval(ge=1, le=1_000_000)] = setting(8192, "tokens of one turn of the model")
+    system: str = setting("", "instructions to the model before every conversation; if empty, OneTool's own")
+    max_tokens: Annotated[Count, Interval(ge=1, le=1_000_000)] = setting(8192, "tokens in one turn of the model")
     max_rounds: Annotated[Count, Interval(ge=1, le=1000)] = setting(40, "rounds of tool calls in one answer")
-    max_parallel: Annotated[Count, Interval(ge=1, le=64)] = setting(8, "calls of one round that are made at once")
+    max_parallel: Annotated[Count, Interval(ge=1, le=64)] = setting(8, "calls in one round that are made at once")
     retries: Annotated[Count, Interval(ge=0, le=20)] = setting(
         4, "how often an overloaded or broken provider is asked again"
     )
-    timeout: Seconds = setting(300, "seconds in which the provider must send something")
-    memory: MemorySettings = setting(MemorySettings.model_construct(), "how much of a conversation is shown")
+    timeout: Seconds = setting(300, "seconds within which the provider must send something")
+    memory: MemorySettings = setting(MemorySettings.model_construct(), "how much of a conversation the model sees")
     prices: dict[Pattern, PriceSettings] = setting(
         {}, "what models cost, by patterns of their names", example={"llama*": {"input": 0, "output": 0}}
     )
@@ -319,14 +319,14 @@ class AiSettings(Section):
 
 
 class VadSettings(Section):
-    """Detection of speech: probabilities and seconds."""
+    """Speech detection: probabilities and seconds."""
 
     threshold: Share = setting(0.5, "probability at which speech begins")
     release: Share = setting(0.35, "probability below which it ends")
-    min_speech: Seconds = setting(0.25, "seconds of speech that count")
+    min_speech: Seconds = setting(0.25, "seconds of speech needed for an utterance")
     min_silence: Seconds = setting(0.7, "seconds of silence that end an utterance")
     padding: Seconds = setting(0.4, "seconds kept around an utterance")
-    max_length: Annotated[Seconds, Interval(ge=1, le=300)] = setting(15, "seconds of the longest utterance")
+    max_length: Annotated[Seconds, Interval(ge=1, le=300)] = setting(15, "seconds that an utterance may last")
 
     @model_validator(mode="after")
     def _ends_below_where_it_begins(self) -> VadSettings:
@@ -341,24 +341,24 @@ class VoiceSettings(Section):
     engine: Annotated[Literal["moonshine", "faster-whisper", "grammar"], BeforeValidator(read_word)] = setting(
         "moonshine", "what turns speech into words"
     )
-    whisper_model: Name = setting("base.en", "the model of faster-whisper, where that is the engine")
-    second_opinion: bool = setting(True, "whether a grammar of commands listens too ([assistant.md](assistant.md))")
+    whisper_model: Name = setting("base.en", "the faster-whisper model, if that is the engine")
+    second_opinion: bool = setting(True, "whether a command grammar listens too ([assistant.md](assistant.md))")
     names: tuple[Name, ...] = setting((), "names of devices and rooms that the grammar knows")
-    names_from: tuple[Name, ...] = setting(("zwave.devices",), "tools that tell it more of them")
+    names_from: tuple[Name, ...] = setting(("zwave.devices",), "tools that supply more names")
     wake_word: Annotated[Name, BeforeValidator(read_word)] | None = setting(
-        None, "answer only after it: `alexa`, `hey_jarvis`, `hey_mycroft`, `hey_rhasspy` or `okay_nabu`"
+        None, "answer only after this word: `alexa`, `hey_jarvis`, `hey_mycroft`, `hey_rhasspy` or `okay_nabu`"
     )
     wake_threshold: Share = setting(0.5, "how certain the wake word must be")
-    wake_window: Seconds = setting(8, "seconds after the wake word in which speech must begin")
+    wake_window: Seconds = setting(8, "seconds after the wake word within which speech must begin")
     speaker: Annotated[Literal["espeak", "off"], BeforeValidator(read_word)] = setting(
         "espeak", "what speaks the answers"
     )
-    voice: Name = setting("en-us", "the voice of espeak-ng (`espeak-ng --voices`)")
-    speed: Annotated[Count, Interval(ge=80, le=450)] = setting(165, "words a minute")
+    voice: Name = setting("en-us", "the espeak-ng voice (`espeak-ng --voices` lists them)")
+    speed: Annotated[Count, Interval(ge=80, le=450)] = setting(165, "words per minute")
     barge_in: bool = setting(True, "whether speech stops an answer")
-    queue: Annotated[Count, Interval(ge=1, le=100)] = setting(3, "utterances that may wait; the oldest gives way")
-    recognition_timeout: Seconds = setting(20, "seconds that recognition of an utterance may take")
-    microphone: Name | None = setting(None, "name or number of the device; else the system's default")
+    queue: Annotated[Count, Interval(ge=1, le=100)] = setting(3, "utterances that may wait; the oldest is dropped")
+    recognition_timeout: Seconds = setting(20, "seconds that recognising an utterance may take")
+    microphone: Name | None = setting(None, "name or number of the microphone; if not set, the system's default")
     vad: VadSettings = setting(VadSettings.model_construct(), "what counts as speech")
 
 
@@ -381,7 +381,7 @@ class Config(Section):
     )
     snippets: dict[Identifier, SnippetSettings] = setting(
         {},
-        "named templates of code",
+        "named code templates",
         when=AT_ONCE,
         layers=PROJECT,
         example={
@@ -394,7 +394,7 @@ class Config(Section):
     )
     servers: dict[Annotated[str, AfterValidator(check_server_name)], ServerSettings] = setting(
         {},
-        "other MCP servers, each offered as a pack of its name; `onetool import` takes over those of other clients",
+        "other MCP servers, each offered as a pack of that name; `onetool import` imports those of other clients",
         when=AT_ONCE,
         layers=PROJECT,
         example={
@@ -405,7 +405,7 @@ class Config(Section):
     execution: ExecutionSettings = setting(ExecutionSettings.model_construct(), "the limits and confinement of a run")
     workers: WorkerSettings = setting(WorkerSettings.model_construct(), "the processes of extensions", when=AT_ONCE)
     results: ResultSettings = setting(
-        ResultSettings.model_construct(), "answers that are too long to be shown", when=AT_ONCE, layers=PERSON
+        ResultSettings.model_construct(), "answers that are too long to show", when=AT_ONCE, layers=PERSON
     )
     stats: StatsSettings = setting(
         StatsSettings.model_construct(), "counts of calls and of what they cost", when=NEXT_START, layers=PERSON
@@ -424,10 +424,10 @@ class Config(Section):
         example=[{"pattern": "notes*", "file": "notes.yaml"}],
     )
     prompts: PromptSettings = setting(
-        PromptSettings.model_construct(), "texts of yours for the model", when=AT_ONCE, layers=PROJECT
+        PromptSettings.model_construct(), "your own texts for the model", when=AT_ONCE, layers=PROJECT
     )
     packs: dict[Name, PackSettings] = setting(
-        {}, "settings of single packs", when=AT_ONCE, layers=PERSON, example={"github": {"timeout": 20}}
+        {}, "settings of individual packs", when=AT_ONCE, layers=PERSON, example={"github": {"timeout": 20}}
     )
     log: LogSettings = setting(
         LogSettings.model_construct(), "what is logged, and where", when=NEXT_START, layers=PERSON

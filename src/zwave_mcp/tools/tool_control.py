@@ -26,7 +26,7 @@ class DimArgs(ToolArguments):
     device: Device
     level: Annotated[int, NoBoolean] = Field(ge=0, le=100, description="Percent: 0 is off, 100 is full")
     seconds: Annotated[float | None, NoBoolean] = Field(
-        default=None, ge=0, le=7200, description="How long the change should take; as the device likes where left out"
+        default=None, ge=0, le=7200, description="How long the change should take; if left out, the device decides"
     )
     endpoint: Endpoint
 
@@ -36,7 +36,7 @@ class SetTemperatureArgs(ToolArguments):
     temperature: Annotated[float, NoBoolean] = Field(description="In the thermostat's own unit, or in `unit`")
     unit: Unit | None = Field(default=None, description="C or F, if it is not the thermostat's own")
     setpoint: str | None = Field(
-        default=None, max_length=100, description="Heating, Cooling, …; that of its mode where left out"
+        default=None, max_length=100, description="Heating, Cooling, …; if left out, that of its current mode"
     )
     endpoint: Endpoint
 
@@ -52,7 +52,7 @@ class SetModeArgs(ToolArguments):
 async def switch(args: SwitchArgs, ctx: Context[House]) -> Result[JsonObject]:
     """Switch a Z-Wave device on or off; succeeds only after the device itself reports it.
 
-    A dimmer that is switched on goes to the level it had last.
+    A dimmer that is switched on returns to its last level.
     """
     house = house_of(ctx)
     node = await house.find(args.device)
@@ -64,7 +64,7 @@ async def switch(args: SwitchArgs, ctx: Context[House]) -> Result[JsonObject]:
 @ToolArguments.declare
 @answered
 async def dim(args: DimArgs, ctx: Context[House]) -> Result[JsonObject]:
-    """Set the level of a Z-Wave dimmer, or the position of a shade, in percent; succeeds only after it reports it."""
+    """Set the level of a Z-Wave dimmer or shade in percent; succeeds only after the device reports it."""
     house = house_of(ctx)
     node = await house.find(args.device)
     command = build_dim(node, percent=args.level, seconds=args.seconds, endpoint=args.endpoint)
@@ -76,7 +76,7 @@ async def dim(args: DimArgs, ctx: Context[House]) -> Result[JsonObject]:
 @ToolArguments.declare
 @answered
 async def set_temperature(args: SetTemperatureArgs, ctx: Context[House]) -> Result[JsonObject]:
-    """Set the temperature that a Z-Wave thermostat aims at; succeeds only after it reports it."""
+    """Set the target temperature of a Z-Wave thermostat; succeeds only after the device reports it."""
     house = house_of(ctx)
     node = await house.find(args.device)
     command = build_temperature(
@@ -91,7 +91,7 @@ async def set_temperature(args: SetTemperatureArgs, ctx: Context[House]) -> Resu
 @ToolArguments.declare
 @answered
 async def set_mode(args: SetModeArgs, ctx: Context[House]) -> Result[JsonObject]:
-    """Set the mode of a Z-Wave thermostat by name; succeeds only after it reports it."""
+    """Set the mode of a Z-Wave thermostat by name; succeeds only after the device reports it."""
     house = house_of(ctx)
     node = await house.find(args.device)
     command = build_mode(node, mode=args.mode, endpoint=args.endpoint)

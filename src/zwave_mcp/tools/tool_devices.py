@@ -25,18 +25,18 @@ _NEWS_WITHIN = 1.0  # seconds
 
 
 class DevicesArgs(ToolArguments):
-    search: str = Field(default="", max_length=200, description="Only devices with these words in name or place")
+    search: str = Field(default="", max_length=200, description="Only devices with these words in their name or place")
     ability: str = Field(default="", max_length=50, description="Only devices that are a switch, dimmer, lock, …")
 
 
 class DeviceArgs(ToolArguments):
     device: Device
-    everything: bool = Field(default=False, description="Also the configuration and the inventory of the device")
+    everything: bool = Field(default=False, description="Include the device's configuration and inventory")
 
 
 class SensorsArgs(ToolArguments):
     device: Annotated[str | int | None, NoBoolean] = Field(
-        default=None, description=f"{WHICH_DEVICE}; all devices where left out"
+        default=None, description=f"{WHICH_DEVICE}; if left out, all devices"
     )
 
 
@@ -53,7 +53,7 @@ class OneDeviceArgs(ToolArguments):
 @ToolArguments.declare
 @answered
 async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[JsonObject]]:
-    """List the Z-Wave devices of the house: name, place, what each can do, and whether it is on, dimmed or locked."""
+    """List the Z-Wave devices in the house: name, place, what each can do, and whether it is on, dimmed or locked."""
     house = house_of(ctx)
     await house.network.require_connection()
     words, ability = set(fold(args.search).split()), fold(args.ability)
@@ -85,8 +85,7 @@ async def device(args: DeviceArgs, ctx: Context[House]) -> Result[JsonObject]:
 async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[JsonObject]]:
     """Read the Z-Wave sensors: each value with its unit and the time it was last really updated.
 
-    That time is null where nobody knows it; it is never the time of asking. A device that sleeps tells its values when
-    it wakes up.
+    That time is null if unknown; it is never the time of the request. A sleeping device reports when it wakes up.
     """
     house = house_of(ctx)
     await house.network.require_connection()
@@ -111,7 +110,7 @@ async def health(args: NoArgs, ctx: Context[House]) -> Result[JsonObject]:
 @ToolArguments.declare
 @answered
 async def refresh(args: OneDeviceArgs, ctx: Context[House]) -> Result[JsonObject]:
-    """Ask a Z-Wave device for all its values again, over the radio; slow, so use it only if they look wrong."""
+    """Ask a Z-Wave device for all its values again, by radio; this is slow, so use it only if they look wrong."""
     house = house_of(ctx)
     node = await house.find(args.device)
     check_reachable(node)
@@ -122,7 +121,7 @@ async def refresh(args: OneDeviceArgs, ctx: Context[House]) -> Result[JsonObject
 @ToolArguments.declare
 @answered
 async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[JsonObject]:
-    """Ask whether a Z-Wave device answers; a dead one that does is alive again."""
+    """Check whether a Z-Wave device answers; a dead device that does counts as alive again."""
     house = house_of(ctx)
     node = await house.find(args.device)
     if node.status is Status.ASLEEP:

@@ -10,8 +10,8 @@ from ot.config.settings import setting
 class AnthropicSettings(ProviderSettings):
     """Claude; its key is the secret ANTHROPIC_API_KEY."""
 
-    model: Name = setting("claude-sonnet-5-5", "the model of Anthropic")
-    base_url: Url | None = setting(None, "another address of its API")
+    model: Name = setting("claude-sonnet-5-5", "the Anthropic model")
+    base_url: Url | None = setting(None, "another address for its API")
 
 
 PROVIDER = Provider(

@@ -15,9 +15,9 @@ class OllamaSettings(ProviderSettings):
     """Ollama, on this machine or another."""
 
     model: Name = setting("llama3.2", "the model that Ollama serves")
-    host: Name | None = setting(None, "where Ollama is; else `OLLAMA_HOST`, else this machine")
+    host: Name | None = setting(None, "where Ollama runs; if not set, `OLLAMA_HOST`, else this machine")
     context: Annotated[Count, Interval(ge=256, le=10_000_000)] | None = setting(
-        None, "tokens of its context; else what Ollama decides"
+        None, "tokens in its context; if not set, Ollama decides"
     )
 
 
