@@ -55,7 +55,7 @@ def explain(
 
 
 def _find_place(detail: ErrorDetails, arguments: object) -> Place:
-    """Find where in the arguments it is; pydantic's location also names the branches of a union, which nobody sent."""
+    """Find where in the arguments it is; pydantic's location also names branches of unions, which were not sent."""
     place: list[str | int] = []
     at = arguments
     for step in detail["loc"]:

@@ -33,13 +33,13 @@ def write_file(file: Path, data: bytes, *, replace: bool = True, mode: int | Non
 
 
 def write_private(file: Path, text: str, *, replace: bool = True) -> None:
-    """Write a file that only its owner may read, in a folder of the same kind, which is made if there is none."""
+    """Write a file that only its owner may read, in a folder that only its owner may open, made if need be."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_file(file, text.encode(), replace=replace, mode=0o600)
 
 
 def write_in_folder(folder: int, name: str, data: bytes, *, replace: bool, mode: int | None = None) -> None:
-    """Write `data` beside, in a folder that is already open, then give it its name; a link of that name is replaced.
+    """Write `data` to a temporary file in an open folder, then rename it; a link with that name is replaced.
 
     Without a `mode`, a file that is replaced keeps its permissions. Raises FileExistsError where the name is taken and
     `replace` is false.
@@ -58,7 +58,7 @@ def write_in_folder(folder: int, name: str, data: bytes, *, replace: bool, mode:
 
 
 def remove_unfinished(folder: int, *, older_than: float = 0.0) -> None:
-    """Remove what writers that crashed have left, if it is older than so many seconds."""
+    """Remove what crashed writers left, if it is older than so many seconds."""
     for name in filter(is_unfinished, os.listdir(folder)):
         with suppress(FileNotFoundError):
             if time.time() - os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime >= older_than:

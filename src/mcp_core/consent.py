@@ -1,4 +1,4 @@
-"""Tools that change or remove what a person has: they run only on the person's explicit word."""
+"""Tools that change or remove what a person has: they run only with the person's explicit consent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The distribution that brings all our packages; `onetool` on PyPI is somebody else's."""
+"""The distribution that contains all our packages; `onetool` on PyPI is someone else's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The root of errors that are raised with facts, which somebody else puts into words."""
+"""The root of errors that are raised with facts, and put into words elsewhere."""
 
 from __future__ import annotations
 

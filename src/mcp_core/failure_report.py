@@ -30,7 +30,7 @@ class Report:
 def answer_in_words(
     errors: type[E] | tuple[type[E], ...], word: Callable[[E], Report]
 ) -> Callable[[Work[P, T]], Work[P, T]]:
-    """Build a decorator for the tools of a server: what they raise of these errors becomes a failure in words."""
+    """Build a decorator for the tools of a server: these errors, when raised, become failures in words."""
 
     def decorate(work: Work[P, T]) -> Work[P, T]:
         @wraps(work)
@@ -47,6 +47,6 @@ def answer_in_words(
 
 
 def quote_name(name: str) -> str:
-    """Put a name of any content on one line, cut where it is long."""
+    """Put any name on one line, cut if it is long."""
     shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
     return json.dumps(shown, ensure_ascii=not shown.isprintable())

@@ -65,7 +65,7 @@ def _build_parameter(name: str, field: FieldInfo, properties: JsonObject) -> ins
 
 
 class _Unchecked:
-    """Lets every value of an argument through, also none, and keeps the JSON Schema that it has."""
+    """Lets any value of an argument through, even none, and keeps its JSON Schema."""
 
     def __init__(self, *, required: bool, default: object) -> None:
         self._required = required

@@ -1,4 +1,4 @@
-"""Names of a package whose modules are loaded when somebody first uses them."""
+"""Names of a package whose modules are loaded on first use."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def send_log(
     redact_argument: Callable[[object], object] | None = None,
     together: bool = False,
 ) -> None:
-    """Send every log line of the process to stderr or to `file`, in place of where an earlier call sent them.
+    """Send every log line of the process to stderr or to `file`, instead of where an earlier call sent them.
 
     `redact` masks secrets in whole lines, `redact_argument` those in what is put into a line before it is text.
     `together` lets lines gather for a moment, for a server whose calls should not wait for each.
@@ -159,7 +159,7 @@ class _LineHandler(logging.StreamHandler[TextIO]):
         super().close()
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Stay silent: a log that cannot be written must not disturb what it tells about."""
+        """Stay silent: a log that cannot be written must not disturb the program."""
 
 
 def _open_log(file: Path) -> TextIO:

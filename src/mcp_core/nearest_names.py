@@ -1,4 +1,4 @@
-"""Names ordered by how near they are to one that somebody meant."""
+"""Names ordered by how near they are to the one that was meant."""
 
 from __future__ import annotations
 

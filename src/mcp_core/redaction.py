@@ -1,4 +1,4 @@
-"""Secrets in what is logged become `***`: values that are known, and whatever stands under a telling name."""
+"""Secrets in what is logged become `***`: values that are known, and whatever has a telling name."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _CLOSING = {"[": "]", "{": "}", "(": ")"}
 
 
 def looks_secret(name: str) -> bool:
-    """True if what stands under this name should not be read by everybody."""
+    """True if a value with this name is probably secret."""
     # camelCase is split: apiKey is api_Key, while tokenizer stays one word.
     return _NAME.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)) is not None
 
 
 class Redactor(KnownSecrets):
-    """Masks known secrets, and whatever stands under a telling name, in text and in values of any depth."""
+    """Masks known secrets, and whatever has a telling name, in text and in values of any depth."""
 
     def text(self, text: str) -> str:
         """Return the text without known secrets, and without what follows a telling name."""

@@ -92,7 +92,7 @@ class RegisteredTool:
             self._answer(text_reply(str(problems), is_error=True), "; ".join(problems.problems))
 
     def _parse(self, given: Mapping[str, object], sent: Mapping[str, object] | None) -> ToolArguments:
-        """Take the arguments as they were sent; a library may have read JSON out of texts, which some clients need."""
+        """Take the arguments as they were sent; a library may have parsed JSON in texts, which some clients need."""
         if sent is None:
             return self._form.model.parse(given, tool=self._name)
         try:
@@ -103,7 +103,7 @@ class RegisteredTool:
             return self._form.model.parse({**sent, **given}, tool=self._name)
 
     async def _ask(self, arguments: ToolArguments, context: object) -> None:
-        """Ask the person before a tool that needs consent; where nobody can be asked, the consent word is enough."""
+        """Ask the person before a tool that needs consent; if the client cannot ask, the consent word is enough."""
         if self._form.terms is None or self._library is None:
             return
         match await self._library.ask(context, self._form.terms.question(arguments)):

@@ -1,4 +1,4 @@
-"""The result of a tool: a value or a failure, with a word for the person and one for the agent."""
+"""The result of a tool: a value or a failure, with a message for the person and one for the agent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ToolReply(TypedDict, total=False):
 
 
 def known(**facts: Json) -> JsonObject:
-    """Return those facts that are known, which None is not."""
+    """Return the facts that are known: those that are not None."""
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 

@@ -83,7 +83,7 @@ class ToolArguments(BaseModel):
 
     @classmethod
     def to_schema_markdown(cls) -> str:
-        """List the arguments, one a line, as `name` (type, required, limits, default): description."""
+        """List the arguments, one per line, as `name` (type, required, limits, default): description."""
         defaults = {
             name: _EMPTY[f.default_factory] for name, f in cls.model_fields.items() if f.default_factory in _EMPTY
         }

@@ -47,7 +47,7 @@ class Collections:
         return known[name]
 
     def set(self, name: str, *, description: str, categories: Sequence[str]) -> Collection:
-        """Create a collection, or put a new one in its place; raises NotFoundError for a category."""
+        """Create or replace a collection; raises NotFoundError for a category."""
         check_new_name("collection", name)
         chosen = tuple(dict.fromkeys(categories))
         self._refuse_missing(chosen)
@@ -57,7 +57,7 @@ class Collections:
         return collection
 
     def remove(self, name: str) -> None:
-        """Forget a collection; its categories stay. Raises NotFoundError."""
+        """Remove a collection; its categories stay. Raises NotFoundError."""
         self.read(name)
         with self._folder.open(lock=True) as root:
             rest = _read(root)

@@ -46,7 +46,7 @@ class Folder:
         os.close(self._descriptor)
 
     def entries(self) -> list[Entry]:
-        """List everything that lies in it, by name."""
+        """List everything in it, by name."""
         with os.scandir(self._descriptor) as found:
             return sorted((_look_at(entry) for entry in found), key=lambda entry: entry.name)
 
@@ -95,7 +95,7 @@ class Folder:
         os.fsync(self._descriptor)
 
     def lock(self) -> None:
-        """Wait until nobody else has locked this folder; closing it unlocks it."""
+        """Lock this folder, once no one else has; closing it unlocks it."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""One guide: its folder, what lies in it, and the project that it guides."""
+"""One guide: its folder, what is in it, and the project that it guides."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Match:
 
 
 class Search:
-    """The words that somebody looks for; a part of a longer word counts, and case does not."""
+    """The words to look for; part of a longer word counts, and case does not."""
 
     def __init__(self, text: str) -> None:
         words = (word for word in _WORD.findall(text.casefold()) if len(word) > 1 or not word.isascii())

@@ -1,4 +1,4 @@
-"""Runs that wait for a word of their client after the request that began them has been answered.
+"""Runs that wait for their client's answer after the request that began them has been answered.
 
 A sessionless client cannot be asked in the middle of a request: the question is the answer to it, and the client's word
 comes with the next one. The run itself goes on living in between. It is never started a second time. What questions and

@@ -241,7 +241,7 @@ def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> ProxyHost:
 
 
 def load_connection_builder() -> BuildConnection:
-    """The client side of the SDK, which nobody needs before a server is connected."""
+    """Load the client side of the SDK, which is not needed before a server is connected."""
     from ot.proxy import build_connection
 
     return build_connection

@@ -99,7 +99,7 @@ class CallContext:
         return await self._door.call_within(self, name, arguments)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Tell whoever waits how far this call is; nothing happens where nobody listens."""
+        """Report this call's progress to whoever waits for it, if anyone does."""
         await self._door.progress_within(self, done, total, message)
 
     def note(self, line: str) -> None:
@@ -108,7 +108,7 @@ class CallContext:
             self.caller.notes.add(line)
 
     async def ask(self, question: str) -> bool:
-        """Ask a person yes or no; raises ConsentError where nobody can be asked."""
+        """Ask a person yes or no; raises ConsentError if that is not possible."""
         return await self._door.ask_within(self, question)
 
     async def admit(self, names: tuple[str, ...], arguments: Arguments) -> None:
@@ -122,7 +122,7 @@ class CallContext:
         return self._scope.deadline - anyio.current_time()
 
     def held(self) -> AbstractContextManager[None]:
-        """Let the time of this call, and of everybody who waits for it, stand still: something is being prepared."""
+        """Stop the clocks of this call and of everyone who waits for it: something is being prepared."""
         return self._door.hold_within(self)
 
     def hold(self) -> None:

@@ -1,4 +1,4 @@
-"""The effect of a call outside: it only reads, it may be repeated, or nobody has said.
+"""The side effects of a call: it only reads, it may be repeated, or nothing is known.
 
 A pack declares it by a decorator, which is read from its source; a server by its annotations, which are a hint and no
 ground for policy; the person by `packs.<pack>.reads`.
@@ -14,7 +14,7 @@ __all__ = ["Effect", "idempotent", "reads"]
 
 
 class Effect(StrEnum):
-    """The effect of a call outside."""
+    """The side effects of a call."""
 
     READS = "reads"  # it changes nothing
     IDEMPOTENT = "idempotent"  # made twice with the same arguments, it changes no more than made once

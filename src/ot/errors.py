@@ -238,7 +238,7 @@ class ToolStoppedError(CallError):
 
 
 class ServiceUnavailableError(CallError):
-    """The network, or what stands behind it, did not answer."""
+    """The network, or the service behind it, did not answer."""
 
     tool: str
     reason: str
@@ -288,7 +288,7 @@ class WorkerCrashedError(CallError):
 
 
 class StatsDisabledError(CallError):
-    """The configuration says that nothing is counted."""
+    """The configuration switches statistics off."""
 
 
 class StatsUnavailableError(CallError):
@@ -299,7 +299,7 @@ class StatsUnavailableError(CallError):
 
 
 class InvalidPeriodError(CallError, names=("valid",)):
-    """Statistics of a period that there is not."""
+    """Statistics were asked for an unknown period."""
 
     period: str
     valid: Sequence[str]
@@ -319,7 +319,7 @@ class UnknownResultError(CallError):
 
 
 class ExpiredResultError(CallError):
-    """There was a result with this handle, and it is kept no longer."""
+    """There was a result with this handle, but it is no longer kept."""
 
     handle: str
 

@@ -54,7 +54,7 @@ def write_document(topic: str, message: str, now: datetime) -> bytes:
     import yaml  # noqa: PLC0415 - most servers never send a message, and PyYAML takes a while to load
 
     class Dumper(yaml.SafeDumper):
-        """A class of its own, so that its way of writing text affects nobody else."""
+        """A separate class, so that its way of writing text affects no other dumper."""
 
     def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         # YAML knows more line breaks than Python does, and would fold them.

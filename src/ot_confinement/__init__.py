@@ -32,7 +32,7 @@ class Confinement(Protocol):
 
 
 class NoConfinementError(Exception):
-    """This system has no confinement, and nobody has asked in so many words to do without."""
+    """This system has no confinement, and nobody has explicitly asked to do without."""
 
     def __init__(self, system: str) -> None:
         super().__init__(system)

@@ -35,7 +35,7 @@ class Ledger:
         os.pwrite(self.descriptor, _ENTRY.pack(status + 1), 0)
 
     def status(self) -> int | None:
-        """The status that waitpid gave, None if nobody was there to see it."""
+        """The status that waitpid gave, None if it was not recorded."""
         return self._read(0) - 1 if self._read(0) else None
 
     def explain(self, words: str) -> None:

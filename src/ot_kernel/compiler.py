@@ -88,7 +88,7 @@ class _AwaitAnything(ast.NodeTransformer):
 
 
 class _deep_recursion:  # noqa: N801 - reads as a keyword at its `with`
-    """Walking a tree takes a Python frame a level; the compiler itself allows more levels than frames."""
+    """Walking a tree takes one Python frame per level; the compiler itself allows more levels than frames."""
 
     def __enter__(self) -> None:
         self._limit = sys.getrecursionlimit()

@@ -1,4 +1,4 @@
-"""The form in which a large result is kept: text as it is, every other value as tagged JSON with one item a line.
+"""The form in which a large result is kept: text as it is, every other value as tagged JSON with one item per line.
 
 So a page of a list is read without decoding the rest of it: the first line opens the value, the last one closes it,
 and the first, any items, and the last together are again a value. JSON never has a line break of its own inside.

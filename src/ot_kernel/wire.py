@@ -139,7 +139,7 @@ class Channel:
                 bell.acquire()
 
     def _wait_awake(self) -> None:
-        """Look for the answer again and again for a moment, behind whoever else wants the processor."""
+        """Poll for the answer for a moment, yielding to anyone else who wants the processor."""
         os.set_blocking(self._fd, False)
         try:
             end = time.perf_counter() + _AWAKE

@@ -1,4 +1,4 @@
-"""What an extension file imports: `serve`, `ToolError`, `config`, `secret`, `call`, `progress`, `log`, and marks.
+"""The imports of an extension file: `serve`, `ToolError`, `config`, `secret`, `call`, `progress`, `log`, and marks.
 
 Standard library only, Python 3.9 or newer: it runs on whatever interpreter the extension asks for. Each name is loaded
 when it is first used, so a worker starts with what it needs and no more.

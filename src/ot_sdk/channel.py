@@ -28,7 +28,7 @@ class Channel:
 
     @property
     def pending(self) -> bool:
-        """True if a message has arrived that nobody has received."""
+        """True if a message has arrived and has not been received."""
         return bool(self._complete)
 
     def send(self, line: bytes) -> None:

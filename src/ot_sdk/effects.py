@@ -1,4 +1,4 @@
-"""What a tool does outside, declared on its function. OneTool reads it from the source; at run time it does nothing."""
+"""Marks that declare a tool's side effects. OneTool reads them from the source; at run time they do nothing."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def reads(function: Function) -> Function:
 
 
 def idempotent(function: Function) -> Function:
-    """Declare that a tool, called twice with the same arguments, changes no more than called once."""
+    """Declare that calling a tool twice with the same arguments changes no more than calling it once."""
     return function

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0, one message a line: the messages of both sides, and lines cut out of a stream.
+"""JSON-RPC 2.0, one message per line: the messages of both sides, and lines cut out of a stream.
 
 From the server: the requests `start` (once, before anything else) and `call`, the notification `cancel`.
 From the worker: the request `call`, the notifications `progress` and `log`. Each side counts its own requests.

@@ -58,7 +58,7 @@ class Turns:
             return False
 
     def pass_on(self, call: Call) -> bool:
-        """Give up the turn, to carry out a call; False: there is nobody to take it, so the call is left to others."""
+        """Give up the turn, to carry out a call; False if no thread can take it, so the call is left to others."""
         with self._state:
             if not self._somebody_waits():
                 self._queued.append(call)

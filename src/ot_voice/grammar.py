@@ -20,7 +20,7 @@ class Names:
 
 
 def spoken_names(names: Iterable[str]) -> dict[str, str]:
-    """Return names by their spoken words: the first of two that sound alike, and none that nobody can say."""
+    """Return names by their spoken words: the first of two that sound alike, and none that cannot be spoken."""
     spoken: dict[str, str] = {}
     for name in names:
         form = spoken_form(name)

@@ -1,4 +1,4 @@
-"""From any rate to 16,000 samples a second, piece by piece and without aliases, by libsoxr."""
+"""From any rate to 16,000 samples per second, piece by piece and without aliasing, with libsoxr."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class SileroDetector:
 
 @dataclass(frozen=True, slots=True)
 class SpeechBegan:
-    """Somebody has been speaking for long enough not to be a click; `at` is when that was certain."""
+    """Speech has lasted too long to be a click; `at` is when that was certain."""
 
     at: float
 

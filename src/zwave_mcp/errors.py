@@ -29,7 +29,7 @@ from zwave_mcp.nodes import Status
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A device that somebody may have meant."""
+    """A device that may have been meant."""
 
     node: int
     name: str

@@ -33,7 +33,7 @@ class House:
         return find_device(device, self.network.devices())
 
     async def date(self, values: list[Value]) -> list[Value]:
-        """Add the time of the last real update to values that lack it; it stays None where nobody knows."""
+        """Add the time of the last real update to values that lack it; it stays None if unknown."""
         undated = [value.id for value in values if value.updated is None and value.value is not None]
         times = await self.backend.read_times(undated) if undated else {}
         return [replace(value, updated=value.updated or times.get(value.id)) for value in values]

@@ -116,7 +116,7 @@ class Network:
     # What tools ask.
 
     async def finish_first_attempt(self) -> None:
-        """Wait a little for the first attempt to connect: who starts this program asks it something at once."""
+        """Wait a little for the first attempt to connect: whoever starts this program asks it something at once."""
         with anyio.move_on_after(_PATIENCE):
             await self._first_attempt.wait()
 

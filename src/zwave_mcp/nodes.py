@@ -47,7 +47,7 @@ class Node:
 
     @property
     def title(self) -> str:
-        """Its name, or a stand-in for one that nobody has named."""
+        """Its name, or a stand-in if it has none."""
         return self.name or f"Node {self.id}"
 
     @property

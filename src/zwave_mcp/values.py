@@ -51,7 +51,7 @@ class ValueId:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value as it was last heard; `updated` is when the driver last heard it, None where nobody can tell."""
+    """One value as it was last heard; `updated` is when the driver last heard it, None if unknown."""
 
     id: ValueId
     value: Json = None
@@ -74,7 +74,7 @@ class Value:
 
     @property
     def shown(self) -> Json:
-        """The value, unless it is one that nobody should read, such as the code of a lock."""
+        """The value, unless it must not be shown, such as a lock's code."""
         return SECRET if self.secret and self.value is not None else self.value
 
     @property

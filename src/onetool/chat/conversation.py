@@ -1,4 +1,4 @@
-"""The assistant on a thread of its own, so that the main thread can wait for a person.
+"""The assistant on its own thread, so that the main thread can wait for a person.
 
 A prompt with history and editing blocks its thread, and Ctrl-C reaches the main thread only. So the engine and its
 event loop live on another one, and everything that happens there comes here through a queue.
@@ -40,7 +40,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """Nothing more will come of this answer."""
+    """This answer is over."""
 
 
 class Conversation:
@@ -103,7 +103,7 @@ def _wait_for_end(happenings: SimpleQueue[Event | Question | _End]) -> None:
 
 
 class _Desk:
-    """Where the engine's thread leaves what happens, and its questions, one at a time."""
+    """A place for the engine's thread to leave events and its questions, one at a time."""
 
     def __init__(self) -> None:
         self._happenings: SimpleQueue[Event | Question | _End] = SimpleQueue()

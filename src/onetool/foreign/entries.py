@@ -19,7 +19,7 @@ _RUNNERS = frozenset({"uv", "uvx", "pipx"})
 
 
 class UnusableEntryError(Exception):
-    """A server that cannot be taken over; the text says why."""
+    """A server that cannot be imported; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Servers of other clients, taken over into a OneTool configuration: first a plan, then two files at most."""
+"""Servers of other clients, imported into a OneTool configuration: first a plan, then two files at most."""
 
 from __future__ import annotations
 

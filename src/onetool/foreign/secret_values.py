@@ -1,4 +1,4 @@
-"""Secrets that somebody wrote down in clear: recognised, and kept out of a configuration file."""
+"""Secrets written in clear text: recognised, and kept out of a configuration file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A survey of other clients: every server in every file of theirs that applies here."""
+"""A survey of other clients: every server in each of their files that applies here."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _append(text: str, body: str, newline: str) -> str:
 
 
 def _flow(value: object) -> str:
-    """Write a value on one line; plain where nobody can take it for something else."""
+    """Write a value on one line; unquoted if it cannot be taken for something else."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):

@@ -85,7 +85,7 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
 
 
 async def _work_in_turns(service: Service, command: str, ctx: Context[Service], client: RunClient) -> Answer:
-    """The same for a client that is asked between two of its requests."""
+    """Run a command for a client that is asked between two of its requests."""
     ask = asking_between(client.ask) if can_ask(ctx) else None
     front = SuspendedFront(ctx, client.ask)
     memory = service.clients.memory_of(ctx)
@@ -94,7 +94,7 @@ async def _work_in_turns(service: Service, command: str, ctx: Context[Service], 
 
 
 def _name_client(ctx: Context[Service]) -> str:
-    """Who the client says it is, in either era; one that does not say is still a client."""
+    """Return the name that the client gives itself, in either protocol era; it need not give one."""
     params = ctx.session.client_params
     return (params.client_info.name if params is not None else "") or UNNAMED_CLIENT
 

@@ -33,7 +33,7 @@ class Key:
 
     @property
     def default(self) -> object:
-        """Its value where nobody sets it."""
+        """Its value if it is not set."""
         return self.field.default
 
     @property

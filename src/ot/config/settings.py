@@ -1,4 +1,4 @@
-"""How a key of the configuration is described, on its field: words, an example, when it takes effect, who may set it.
+"""Descriptions of configuration keys, on their fields: words, an example, when they take effect, who may set them.
 
 `onetool init`, the table in docs/configuration.md and the list of what a reload cannot change are derived from this.
 """

@@ -1,4 +1,4 @@
-"""PackDoor: what stands behind the context of a call, for the tool that is being called."""
+"""PackDoor: what is behind the context of a call, for the tool being called."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ class PackDoor:
             await context.caller.progress(done, total, self._redactor.text(message))
 
     async def ask_within(self, context: CallContext, question: str) -> bool:
-        """Ask the person in front of the caller, without secrets."""
+        """Ask the person behind the caller, without secrets."""
         guard = build_guard(self.registry.get(context.tool).all_names, self.settings.policy)
         with self.hold_within(context):
             return await self._policy.ask(question, guard, context.caller)
 
     async def admit_within(self, context: CallContext, names: tuple[str, ...], arguments: Arguments) -> None:
-        """Take something that is no tool, but that a tool is asked to get, through the policy."""
+        """Apply the policy to something that is not a tool, but that a tool is asked to get."""
         guard = build_guard(names, self.settings.policy)
         refuse_denied(guard)
         if not guard.simple:

@@ -108,7 +108,7 @@ class ToolExecutor:
         return (await self.answer(name, arguments)).text
 
     async def answer(self, name: str, arguments: Arguments, *, caller: Caller = NOBODY) -> ToolAnswer:
-        """Do the same, and tell whether it went well; what is not text stands beside it."""
+        """Do the same, and say whether it went well; what is not text is returned beside it."""
         notes = Notes()
         try:
             value = await self.call(name, arguments, caller=replace(caller, notes=notes))
@@ -178,7 +178,7 @@ class ToolExecutor:
         return await invoke(call, bound, self._door)
 
     async def _word_long(self, value: ToolValue, beginning: str, caller: Caller) -> str:
-        """Say where a value is kept that is too long to show, or show its beginning where it cannot be."""
+        """Say where a value that is too long to show is kept, or show its beginning if it could not be kept."""
         reason = ""
         if self._results is not None:
             try:

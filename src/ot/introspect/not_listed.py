@@ -1,4 +1,4 @@
-"""What a listing leaves out, told below it: servers still connecting, for which it waits, and packs switched off."""
+"""Notes below a listing on what it leaves out: servers still connecting, which it waits for, and packs switched off."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def concerns_packs(pattern: str) -> Concerns:
 def concerns_help(
     queries: Iterable[str], registry: ToolRegistry, aliases: Mapping[str, str], snippets: Iterable[str]
 ) -> Concerns:
-    """Judge packs by what is asked; a query that is somebody's name is about nobody else."""
+    """Judge packs by what is asked; a query that is a pack's name concerns only that pack."""
     names = {*registry.pack_names(), *aliases, *(f"${name}" for name in snippets)}
     asked = [query.strip().partition(".")[0] for query in queries]
     if not asked or not all(query in names for query in asked):

@@ -62,7 +62,7 @@ class ChildDoor:
         raise ToolError(f"an isolated tool cannot call {name}: it may only use what it was given")
 
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
-        """Nobody listens to a helper process before it is done."""
+        """Do nothing: a helper process is not listened to until it is done."""
 
     async def ask_within(self, context: CallContext, question: str) -> bool:
         raise ToolError("an isolated tool cannot ask a person")
@@ -93,7 +93,7 @@ def main(memory: int, ledger: Ledger, guarded: int) -> None:
 
 
 def _take_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Keep both pipes on descriptors that nobody knows and no child inherits."""
+    """Move both pipes to descriptors that no other code knows and no child inherits."""
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""One helper process, seen from the server: a call at a time, killed with everything that it has started."""
+"""One helper process, seen from the server: one call at a time, killed with everything it started."""
 
 from __future__ import annotations
 

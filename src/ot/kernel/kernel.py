@@ -158,7 +158,7 @@ class Kernel:
     # -- signals and what is left behind
 
     def has_ended(self) -> bool:
-        """True if its process is gone, also before the event loop has heard of it."""
+        """True if its process is gone, even if the event loop has not heard of it yet."""
         poll = select.poll()
         poll.register(self._pidfd, select.POLLIN)
         return bool(poll.poll(0))
@@ -216,4 +216,4 @@ class Kernel:
 
 
 def ignore(_: object) -> None:
-    """Ignore a message: nobody listens."""
+    """Ignore a message."""

@@ -66,7 +66,7 @@ class KernelSupply:
 
     @asynccontextmanager
     async def take(self) -> AsyncIterator[Kernel]:
-        """Hand out a kernel that nobody has used; it is killed afterwards, whatever happened."""
+        """Hand out an unused kernel; it is killed afterwards, whatever happened."""
         async with self._slots:
             kernel = await self._next()
             kernel.on_message = kernel.on_lost = ignore  # what it says from now on may be the code's

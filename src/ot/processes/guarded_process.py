@@ -30,7 +30,7 @@ _REST = 64 * 1024 * 1024  # bytes that are still read of what a dead process wro
 
 
 def ignore(_: bytes) -> None:
-    """Do nothing: the handler if nobody listens."""
+    """Do nothing: the default handler."""
 
 
 class GuardedProcess:

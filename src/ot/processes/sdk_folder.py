@@ -41,7 +41,7 @@ def _leads_to(package: Path, link: Path) -> bool:
 
 
 def _put(package: Path, link: Path) -> None:
-    """Make the link beside its place and move it there: others may be doing the same."""
+    """Make the link under another name and move it into place: others may be doing the same."""
     with tempfile.TemporaryDirectory(dir=link.parent, prefix=".") as folder:
         made = Path(folder) / link.name
         made.symlink_to(package, target_is_directory=True)

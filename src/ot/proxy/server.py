@@ -78,7 +78,7 @@ class ProxiedServer:
 
     @property
     def state(self) -> State:
-        """The state at this moment, as far as anybody can know."""
+        """The current state, as far as it is known."""
         if not self.settings.enabled:
             return "disabled"
         if self._connection is not None and self._connection.usable:

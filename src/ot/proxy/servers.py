@@ -208,7 +208,7 @@ class Servers:
                     self._prepared[server.name] = (pack, built)
 
     async def probe(self, timeout: float = PROBE) -> None:
-        """Try, in parallel, every server that is not connected or whose end nobody would notice."""
+        """Try, in parallel, every server that is not connected or could have ended unnoticed."""
         async with anyio.create_task_group() as tasks:
             for server in self._enabled():
                 tasks.start_soon(server.probe, timeout)

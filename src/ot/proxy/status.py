@@ -10,7 +10,7 @@ State = Literal["connected", "connecting", "disconnected", "disabled"]
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """One server; `changed` and `added` are tools whose definition nobody has accepted, by their own names."""
+    """One server; `changed` and `added` are tools whose definition has not been accepted, by their own names."""
 
     name: str
     pack: str

@@ -1,4 +1,4 @@
-"""Names of packs given out, also where several packs want the same one: none is dropped in silence."""
+"""Names for packs, even if several claim the same one: none is silently dropped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BUILT_IN = "_builtin"
 
 @dataclass(frozen=True, slots=True)
 class NameCollision:
-    """One name that two wanted; `reachable_as` is where the other one is found, None if nowhere.
+    """One name that two packs claimed; `reachable_as` is where the other one is found, None if nowhere.
 
     `intended` is true where somebody arranged it so: a project's pack in place of the person's own, either of them in
     place of a built-in one.

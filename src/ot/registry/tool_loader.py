@@ -40,7 +40,7 @@ class ToolLoader:
         self._threads = threads or ToolThreads()
 
     def load_folder(self, folder: Path) -> None:
-        """Register every pack of a folder; a file that cannot be read is a problem of its own and harms no other."""
+        """Register every pack of a folder; a file that cannot be read is reported and does not affect the others."""
         for file in self.pack_files(folder):
             try:
                 self._registry.register_pack(*self.read_file(file))

@@ -23,7 +23,7 @@ _FUZZY_LENGTH = 20_000  # characters of a line that are compared
 
 
 def read_light_page(file: Path, query: Query) -> JsonObject | None:
-    """The page, if finding it is no work worth speaking of; else None."""
+    """The page, if finding it takes little work; else None."""
     if query.search or query.path:
         return None
     try:

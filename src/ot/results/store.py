@@ -149,7 +149,7 @@ class ResultStore:
         return writer.finish(kind, what, created=now, expires=expires, read_before=read_before)
 
     def _begin(self) -> tuple[str, int]:
-        """A handle that nobody has, and its unfinished file: whoever has made that one owns the handle."""
+        """Return an unused handle and its unfinished file: whoever creates the file owns the handle."""
         while True:
             handle = secrets.choice(_LETTERS) + "".join(secrets.choice(_SIGNS) for _ in range(9))
             beside = self._folder / f"{handle}{UNFINISHED}"

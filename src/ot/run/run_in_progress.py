@@ -89,7 +89,7 @@ class RunInProgress:
         }
 
     def _asking(self, ask: Ask | None) -> Ask | None:
-        """Wrap the caller's way to ask a person: a run loses no time while somebody thinks."""
+        """Wrap the caller's way to ask a person: a run loses no time while the person thinks."""
         if ask is None:
             return None
 

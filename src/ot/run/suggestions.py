@@ -1,4 +1,4 @@
-"""Suggestions for an author who used a name that nobody defined."""
+"""Suggestions for an author who used an undefined name."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Savings:
 
     @property
     def saved(self) -> int:
-        """Negative where ours was dearer."""
+        """Negative where OneTool cost more."""
         return self.direct - self.sent
 
 

@@ -61,7 +61,7 @@ class _Place:
 
     @property
     def error(self) -> str | None:
-        """Why the latest worker could not be started, or how it ended."""
+        """The reason why the latest worker could not be started, or how it ended."""
         if self.starting is None:
             return None
         if self.starting.failure is not None:

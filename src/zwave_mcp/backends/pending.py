@@ -37,7 +37,7 @@ class Pending:
             del self._waiting[key]
 
     def answer(self, key: object, answer: Json) -> bool:
-        """Hand over an answer; False if nobody waits for it."""
+        """Deliver an answer; False if it is not awaited."""
         return self._settle(key, lambda future: future.set_result(answer))
 
     def name_of(self, key: object) -> str:
@@ -45,7 +45,7 @@ class Pending:
         return self._waiting[key][0] if isinstance(key, str) and key in self._waiting else ""
 
     def fail(self, key: object, error: Exception) -> bool:
-        """End a request with an error; False if nobody waits for it."""
+        """End a request with an error; False if it is not awaited."""
         return self._settle(key, lambda future: future.set_exception(error))
 
     def fail_all(self) -> None:

@@ -1,1 +1,1 @@
-"""Who is asked: what a model is, retries, failover, and what requests cost."""
+"""Models: their interface, retries, failover, and the cost of requests."""

@@ -1,4 +1,4 @@
-"""Who is asked: one model, again where it is overloaded, and another one where that does not help."""
+"""Failover: ask one model, again if it is overloaded, and another one if that does not help."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Models:
         return self._spare if self._spare is not None and self._clock() < self._away_until else self._first
 
     async def ask(self, request: Request) -> AsyncGenerator[TextDelta | Retrying | Usage | Turn]:
-        """Yield what happens during a turn of the model, and the turn last; raises ModelError if nobody answers.
+        """Yield what happens during a turn of the model, and the turn last; raises ModelError if no model answers.
 
         A turn that broke off is asked for again, from its beginning: that is safe, since no call of it was made, and it
         is told together with the words that are void now.

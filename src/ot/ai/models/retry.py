@@ -1,4 +1,4 @@
-"""How long to wait before an overloaded provider is asked again, and when to give up."""
+"""Waits before an overloaded provider is asked again, and when to give up."""
 
 from __future__ import annotations
 

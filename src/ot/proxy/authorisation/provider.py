@@ -98,7 +98,7 @@ class Authorisation(OAuthClientProvider):
 
     @asynccontextmanager
     async def _renewing(self) -> AsyncIterator[httpx2.Request | None]:
-        """Give the request that renews a token which has ended, and let nobody else renew it meanwhile."""
+        """Yield the request that renews an expired token, while keeping others from renewing it."""
         if not self._has_ended():
             yield None
             return

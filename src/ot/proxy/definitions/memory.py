@@ -77,7 +77,7 @@ class ServerMemory:
         return True
 
     def changes(self) -> Changes:
-        """Return what nobody has accepted; looked up each time, as a person may have accepted it since."""
+        """Return what has not been accepted; looked up each time, as a person may have accepted it since."""
         offer = self.recall()
         if offer is None:
             return Changes()  # nothing is known of it, so there is nothing to accept either

@@ -69,7 +69,7 @@ class HttpTransport:
                 self.forgotten = True
 
     def took_after(self, given: int) -> bool:
-        """True, because over HTTP nobody can tell."""
+        """True, because over HTTP there is no way to tell."""
         return True
 
     def describe_end(self) -> str:
