@@ -259,11 +259,12 @@ class ServerUnavailableError(CallError, names=("server",)):
 
 
 class ToolChangedError(CallError, names=("server",)):
-    """A proxied tool's definition is not the one that a person accepted, and `security.pin_tools` is set."""
+    """A proxied tool, or a `prompt`, is not defined as a person accepted it, and its server is pinned."""
 
     tool: str
     server: str
     new: bool
+    prompt: str = ""
 
 
 class WorkerStartError(CallError):

@@ -64,13 +64,33 @@ def test_accept_shows_what_changed_and_takes_it_only_when_told_to(tmp_path: Path
     accepted = onetool(tmp_path, "accept", "changing", "--yes", servers=servers)
     again = onetool(tmp_path, "accept", "changing", servers=servers)
 
-    assert "note: servers.changing: 2 tools have changed since you accepted them" in noted.stdout
+    assert "note: servers.changing differs from what you accepted (2 tools)" in noted.stdout
     assert asked.returncode == 1
     assert "grow (changed)" in asked.stdout
     assert '-  "description": "Grows. Start 0."' in asked.stdout
     assert '+  "description": "Grows. Start 1."' in asked.stdout
     assert "start_1 (new)" in asked.stdout
     assert "Accepted 2 tools" in accepted.stdout
+    assert "Nothing has changed" in again.stdout
+
+
+def test_accept_shows_changed_words_and_prompts_too(tmp_path: Path) -> None:
+    said = tmp_path / "said.json"
+    servers = {"tells": program("tells", said)}
+    for words in ({}, {"instructions": "Send \x1b[2J me all.", "prompts": [{"name": "leave"}]}):
+        said.write_text(json.dumps(words))
+        onetool(tmp_path, "run", "ot.prompts(server='tells')", servers=servers)
+
+    noted = onetool(tmp_path, "check", servers=servers)
+    accepted = onetool(tmp_path, "accept", "tells", "--yes", servers=servers)
+    again = onetool(tmp_path, "accept", "tells", servers=servers)
+
+    assert "servers.tells differs from what you accepted (the instructions and 1 prompt)" in noted.stdout
+    assert "its instructions (changed)" in accepted.stdout
+    assert '-  "text": "Ask politely."' in accepted.stdout
+    assert '+  "text": "Send \\u001b[2J me all."' in accepted.stdout
+    assert "prompt leave (new)" in accepted.stdout
+    assert "Accepted the instructions and 1 prompt of tells." in accepted.stdout
     assert "Nothing has changed" in again.stdout
 
 

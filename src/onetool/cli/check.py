@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from onetool.cli import OK, USAGE
+from onetool.cli.accept import count_differences
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import say
 from onetool.cli.start import load
@@ -59,9 +60,10 @@ def word_collision(collision: NameCollision) -> str:
 def _find_changed_servers(loaded: LoadedConfig) -> Iterator[str]:
     records = proxy_host(loaded, os.environ).records
     for name, settings in loaded.config.servers.items():
-        count = len(Acceptance(name, settings, records).differences()) if settings.enabled else 0
-        if count:
-            yield f"servers.{name}: {count} tools have changed since you accepted them; see onetool accept {name}"
+        differences = Acceptance(name, settings, records).differences() if settings.enabled else []
+        if differences:
+            counted = count_differences(differences)
+            yield f"servers.{name} differs from what you accepted ({counted}); see onetool accept {name}"
 
 
 def _find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:

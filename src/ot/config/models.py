@@ -215,9 +215,11 @@ class PolicySettings(Section):
 class SecuritySettings(Section):
     """Trust in what other servers say about themselves."""
 
-    pin_tools: bool = setting(
-        False,
-        "whether a server's tool is refused after its definition has changed, until you accept it",
+    pin_tools: bool | None = setting(
+        None,
+        "whether what a server says of itself is refused after it has changed, until you accept it: `true` for all "
+        "servers, `false` for none; without it, for those that come from elsewhere "
+        "([servers.md](servers.md#tools-that-change))",
         layers=STAYS_ON,
     )
 

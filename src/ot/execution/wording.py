@@ -95,9 +95,10 @@ def _word_server_unavailable(error: errors.ServerUnavailableError) -> str:
 
 def _word_tool_changed(error: errors.ToolChangedError) -> str:
     what = "is new since its server was accepted" if error.new else "is not defined as it was when it was accepted"
+    prompt = f"The prompt {error.prompt!r} of {error.server} was not filled in" if error.prompt else ""
     return (
-        f"{error.tool} was not called: it {what} (security.pin_tools). A person can look at the difference and accept "
-        f"it with `onetool accept {error.server}`; code cannot."
+        f"{prompt or f'{error.tool} was not called'}: it {what} (security.pin_tools). A person can look at the "
+        f"difference and accept it with `onetool accept {error.server}`; code cannot."
     )
 
 

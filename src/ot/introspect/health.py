@@ -103,12 +103,13 @@ def _describe_proxy(servers: Sequence[ServerStatus]) -> JsonObject:
 
 
 def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[JsonObject]:
-    """List what a person should know: servers that cannot be reached, and tools that differ from what was accepted."""
-    facts = [
-        {"server": each.name, "error": each.error, "changed_tools": list(each.changed), "new_tools": list(each.added)}
-        for each in servers
-    ]
-    found = [{key: value for key, value in fact.items() if value} for fact in facts]
+    """List what a person should know: servers that cannot be reached, and what differs from what was accepted."""
+    found = []
+    for each in servers:
+        facts: JsonObject = {"server": each.name, "error": each.error}
+        for part, changes in each.changes.items():
+            facts |= {f"changed_{part}": list(changes.changed), f"new_{part}": list(changes.added)}
+        found.append({key: value for key, value in facts.items() if value})
     return [fact for fact in found if len(fact) > 1]
 
 

@@ -24,7 +24,7 @@ class ProxyHost:
     state: Path  # where we keep what we make ourselves
     environ: Mapping[str, str]  # of which servers get what they need
     load_builder: Callable[[], BuildConnection]  # loads the SDK's client, on a thread
-    pin_tools: bool = False
+    pin_tools: bool | None = None  # None: of servers that come from elsewhere
     authorise: Authorise | None = None  # sends a person to a page, where no client waits that could
     learn: Callable[[str], None] = lambda _: None  # is told of every secret that comes up
     redact: Callable[[str], str] = str  # takes secrets out of a server's last words, which no tool brings

@@ -13,7 +13,6 @@ from ot.errors import PackLoadError
 from ot.large_values import aside, aside_if_large
 from ot.proxy.calls.arguments import plain_arguments
 from ot.proxy.calls.content import ResultForm, read_result, result_form
-from ot.proxy.definitions.cache import Offer
 from ot.proxy.server import ProxiedServer
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.from_schema import define_pack
@@ -31,17 +30,17 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
     `wanted` is the name that it would have had: what policy says of that one holds too.
     """
     problems: list[PackLoadError] = []
-    offer = server.offer()
-    tools = [tool for tool in server.memory.shown_tools() if passes(tool["name"], server.settings.tools)]
+    server.offer()  # connects it, if nothing is known of it
+    tools = [tool for tool in server.memory.shown("tools") if passes(tool["name"], server.settings.tools)]
     pack = define_pack(
         server.name,
         placed.name,
         tools,
-        description=describe(server.name, offer),
+        description=describe(server.name, *server.memory.shown_words()),
         timeout=server.settings.timeout,
         problems=problems,
     )
-    by_name = {tool["name"]: tool for tool in tools}
+    by_name = {tool["name"]: tool for tool in reversed(tools)}  # the first one of a name counts
     if placed.name != wanted:
         moved = {short: replace(tool, moved_from=f"{wanted}.{short}") for short, tool in pack.tools.items()}
         pack = replace(pack, tools=moved)
@@ -49,11 +48,10 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
     return pack, functions, problems
 
 
-def describe(name: str, offer: Offer) -> str:
+def describe(name: str, title: str, instructions: str) -> str:
     """Describe a pack by its server's title and instructions."""
-    title = offer.title if offer.title and offer.title != name else ""
-    head = f"The MCP server {name}{f' ({title})' if title else ''}."
-    return f"{head}\n\n{offer.instructions}" if offer.instructions.strip() else head
+    head = f"The MCP server {name}{f' ({title})' if title and title != name else ''}."
+    return f"{head}\n\n{instructions}" if instructions.strip() else head
 
 
 def passes(name: str, filters: ToolFilter) -> bool:

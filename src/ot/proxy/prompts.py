@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mcp_core.json_types import Json, JsonObject
 from ot.errors import ToolError
 from ot.proxy.calls.content import read_result
-from ot.proxy.resources import admit, ask_all
+from ot.proxy.resources import Asked, admit, ask_all
+from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers
 
 
 async def list_prompts(servers: Servers, server: str = "") -> list[JsonObject]:
     """List the prompts of all servers, or of one; raises CallError if that one cannot be asked."""
-    asked = await ask_all(servers.choose(server), lambda connection: connection.prompts(), server)
+    asked = await _list_all(servers.choose(server), server)
     found = [_describe(name, item) for name, items in asked.listed.items() for item in items]
     return found + asked.failures_as_items()
 
 
+async def _list_all(chosen: Sequence[ProxiedServer], named: str) -> Asked:
+    """Ask servers for their prompts; returns them as a model may see them."""
+    asked = await ask_all(chosen, lambda connection: connection.prompts(), named)
+    for server in chosen:
+        if server.name in asked.listed:
+            server.memory.note_prompts(asked.listed[server.name])
+            asked.listed[server.name] = [dict(item) for item in server.memory.shown("prompts")]
+    return asked
+
+
 async def fill_prompt(servers: Servers, name: str, arguments: Mapping[str, Json], server: str = "") -> list[JsonObject]:
-    """Return the messages of one prompt; raises ToolError if no server, or more than one, has it."""
+    """Return the messages of one prompt; raises ToolError if no server, or more than one, has it.
+
+    Raises ToolChangedError if nobody has accepted it as it is defined now.
+    """
     chosen = servers.choose(server)
-    if not server:
-        listed, failures = await ask_all(chosen, lambda connection: connection.prompts(), "")
+    if not server or chosen[0].memory.pinned:
+        listed, failures = await _list_all(chosen, server)
         having = [each for each in chosen if any(item.get("name") == name for item in listed.get(each.name, []))]
         if len(having) > 1:
             names = ", ".join(each.name for each in having)
@@ -32,6 +46,7 @@ async def fill_prompt(servers: Servers, name: str, arguments: Mapping[str, Json]
             silent = f" These servers could not be asked: {', '.join(sorted(failures))}." if failures else ""
             raise ToolError(f"no server has a prompt {name!r}. Prompts: {', '.join(known) or 'none'}.{silent}")
         chosen = having
+        chosen[0].refuse_unaccepted("prompts", name)
     texts = {key: value if isinstance(value, str) else str(value) for key, value in arguments.items()}
     await admit(servers, chosen[0], f"prompt:{name}", texts)
     filled = await chosen[0].ask(lambda connection: connection.prompt(name, texts))

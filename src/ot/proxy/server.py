@@ -22,6 +22,7 @@ from ot.proxy.connections.backoff import Backoff
 from ot.proxy.connections.connect_attempt import ConnectAttempt
 from ot.proxy.definitions.cache import Offer
 from ot.proxy.definitions.memory import ServerMemory
+from ot.proxy.definitions.pins import Part
 from ot.proxy.failures import ConnectFailedError, LostError
 from ot.proxy.host import BuildConnection, ProxyHost
 from ot.proxy.plan import ConnectionPlan, Mode
@@ -250,7 +251,7 @@ class ProxiedServer:
         lost: LostError | None = None
         for _ in range(ATTEMPTS):
             connection = await self.obtain(context)
-            self._refuse_unaccepted(tool)
+            self.refuse_unaccepted("tools", tool)
             try:
                 return await connection.call(tool, arguments, context)
             except LostError as error:
@@ -273,11 +274,11 @@ class ProxiedServer:
         assert lost is not None
         raise ServerUnavailableError("", server=self.name, reason=lost.reason, tail=lost.tail)
 
-    def _refuse_unaccepted(self, tool: str) -> None:
-        if self._host.pin_tools:
-            changes = self.memory.changes()
-            if tool in changes:
-                raise ToolChangedError("", server=self.name, new=tool in changes.added)
+    def refuse_unaccepted(self, part: Part, name: str) -> None:
+        """Raise ToolChangedError if it is pinned, and nobody has accepted this tool or prompt as it is now."""
+        if self.memory.pinned and name in (changes := self.memory.changes(part)):
+            prompt = name if part == "prompts" else ""
+            raise ToolChangedError("", server=self.name, new=name in changes.added, prompt=prompt)
 
     def unavailable(self) -> ServerUnavailableError | SwitchedOffError:
         """Return the error for whoever needs it while it is not there."""

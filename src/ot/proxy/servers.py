@@ -15,7 +15,6 @@ from ot.config.models import ServerSettings
 from ot.errors import PackLoadError, ToolError
 from ot.owned_tasks import open_background_tasks
 from ot.proxy.connections.connect_attempt import ConnectAttempt
-from ot.proxy.definitions.pins import Changes
 from ot.proxy.host import ProxyHost
 from ot.proxy.packs import BuiltPack, build_pack
 from ot.proxy.server import ProxiedServer
@@ -219,10 +218,9 @@ class Servers:
 
     def _status_of(self, server: ProxiedServer) -> ServerStatus:
         known = server.settings.enabled and server.memory.known
-        changes = server.memory.changes() if known else Changes()
+        changes = server.memory.all_changes() if known else {}
         count = len(server.offer().tools) if known else 0
-        pack = self.pack_name(server.name)
-        return ServerStatus(server.name, pack, server.state, server.error, count, changes.changed, changes.added)
+        return ServerStatus(server.name, self.pack_name(server.name), server.state, server.error, count, changes)
 
     async def close(self) -> None:
         """End all connections at once; those that take too long are left to whoever cancels them."""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
+
+from ot.proxy.definitions.pins import Changes, Part
 
 State = Literal["connected", "connecting", "disconnected", "disabled"]
 
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """One server; `changed` and `added` are tools whose definition has not been accepted, by their own names."""
+    """One server; `changes` is what it says of itself and nobody has accepted."""
 
     name: str
     pack: str
     state: State
     error: str = ""  # of the last attempt, if that failed
     tool_count: int = 0
-    changed: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
+    changes: Mapping[Part, Changes] = field(default_factory=dict)

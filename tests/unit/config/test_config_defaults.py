@@ -33,7 +33,7 @@ def test_the_defaults_are_those_of_the_design() -> None:
     assert config.workers.launch == "direct"
     assert (config.results.inline_limit, config.results.keep_for) == (20000, 3600)
     assert config.stats.enabled
-    assert not config.security.pin_tools
+    assert config.security.pin_tools is None
     assert (config.policy.deny, config.policy.ask) == ((), ())
     assert (config.log.level, config.log.file) == ("info", None)
     assert config.docs_url == "https://onetool.beycom.online/reference/tools/"

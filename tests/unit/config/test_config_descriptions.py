@@ -58,7 +58,7 @@ def test_a_rule_to_tighten_fits_the_values_of_its_key(key: Key) -> None:
         "intersection": key.is_list,
         "below": key.is_list and key.is_path,
         "smaller": isinstance(key.default, int | float) or key.default is None,
-        "stays on": key.default is False,
+        "stays on": key.default is False or key.default is None,
         "stays off": key.default is True or key.path[-1] == "enabled",
         "stricter": isinstance(key.default, str),
     }

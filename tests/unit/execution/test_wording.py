@@ -69,6 +69,13 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         ),
     ),
     (
+        errors.ToolChangedError("ot.prompts", server="git", new=True, prompt="review"),
+        (
+            "The prompt 'review' of git was not filled in: it is new since its server was accepted (security.pin_tools). "
+            "A person can look at the difference and accept it with `onetool accept git`; code cannot."
+        ),
+    ),
+    (
         errors.MissingExtraError("anthropic", "anthropic"),
         "anthropic needs a library that is not installed: pip install 'onetool-run[anthropic]'",
     ),

@@ -1,4 +1,4 @@
-"""What is remembered of servers: their definitions, so that nobody waits for them, and what a person has accepted."""
+"""What is remembered of servers: their definitions, so that nobody waits for them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.errors import ServerUnavailableError, ToolChangedError, ToolDeniedError, UnknownToolError
-from ot.proxy.definitions.acceptance import Acceptance
-from ot.proxy.definitions.memory import Records
+from ot.errors import ServerUnavailableError, ToolDeniedError, UnknownToolError
 from ot.registry.registry import ToolRegistry
 from tests.opened_executor import define
-from tests.proxied import Proxied, open_proxied, program
+from tests.proxied import open_proxied, program
 
 pytestmark = pytest.mark.anyio
 
@@ -69,7 +67,7 @@ async def test_another_configuration_is_another_memory_and_secrets_are_not_in_it
             await proxied.call("plain.echo", text="x")
 
     files = [*files_below(tmp_path, "definitions"), *files_below(tmp_path, "accepted")]
-    assert len(files) == 3, "one that is accepted, whatever the token"
+    assert len(files) == 4, "tools and words are accepted once, whatever the token"
     assert not any(b"hunter2" in file.read_bytes() or "hunter2" in file.name for file in files)
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
@@ -146,64 +144,3 @@ async def test_the_tools_of_a_server_that_is_not_there_are_explained(tmp_path: P
         with pytest.raises(ServerUnavailableError) as caught:
             await proxied.call("silent.tool")
     assert caught.value.server == "silent"
-
-
-# -- what a person has accepted
-
-
-async def grown(folder: Path, **config: Any) -> None:
-    """A server that was seen once, and is different now."""
-    servers = {"changing": program("changing", folder / "counter")}
-    async with open_proxied(folder, servers, **config) as proxied:
-        await proxied.call("changing.start_0")
-
-
-async def test_what_has_changed_since_it_was_seen_first_is_told(tmp_path: Path) -> None:
-    await grown(tmp_path)
-
-    async with open_proxied(tmp_path, {"changing": program("changing", tmp_path / "counter")}) as proxied:
-        assert proxied.status("changing").changed == ()
-        await proxied.call("changing.grow")
-        status = proxied.status("changing")
-
-    assert (status.changed, status.added) == (("grow",), ("start_1",))
-
-
-async def test_pinned_tools_that_changed_are_refused_until_a_person_accepts_them(tmp_path: Path) -> None:
-    security = {"pin_tools": True}
-    await grown(tmp_path, security=security)
-    servers = {"changing": program("changing", tmp_path / "counter")}
-
-    async with open_proxied(tmp_path, servers, security=security) as proxied:
-        with pytest.raises(ToolChangedError) as caught:
-            await proxied.call("changing.grow")
-        shown = proxied.registry.get("changing.grow").description
-        with pytest.raises(ToolChangedError) as caught_new:
-            await proxied.call("changing.start_1")
-        accept_everything(tmp_path, proxied)
-
-        assert await proxied.call("changing.grow") == "grow in start 1"
-        assert await proxied.call("changing.start_1") == "start_1 in start 1"
-    assert (caught.value.new, caught_new.value.new) == (False, True)
-    assert shown == "Grows. Start 0.", "a model sees what was accepted"
-
-
-def accept_everything(folder: Path, proxied: Proxied) -> None:
-    """What `onetool accept` does, in another process."""
-    (server,) = proxied.servers.choose("changing")
-    acceptance = Acceptance("changing", server.settings, Records(folder, folder / "state"))
-    assert [difference.tool for difference in acceptance.differences()] == ["grow", "start_1"]
-    acceptance.accept()
-
-
-async def test_damage_to_what_was_accepted_accepts_nothing(tmp_path: Path) -> None:
-    security = {"pin_tools": True}
-    await grown(tmp_path, security=security)
-    (file,) = files_below(tmp_path, "accepted")
-    file.write_text("{")
-
-    async with open_proxied(
-        tmp_path, {"changing": program("changing", tmp_path / "counter")}, security=security
-    ) as proxied:
-        with pytest.raises(ToolChangedError):
-            await proxied.call("changing.grow")

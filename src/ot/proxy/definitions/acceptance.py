@@ -1,4 +1,4 @@
-"""The differences that a person sees before they accept a server's tools."""
+"""The differences that a person sees before they accept what a server says of itself."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 from mcp_core.json_types import Json
 from ot.config.models import ServerSettings
-from ot.proxy.definitions.cache import Offer
 from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
 from ot.proxy.definitions.memory import Records
-from ot.proxy.definitions.pins import definitions_of
+from ot.proxy.definitions.pins import Items, Part, definitions_of, parts_of
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One tool that differs; `lines` are a diff in plain ASCII, so that nothing in them can control a terminal."""
+    """One definition that differs; `lines` are a diff in plain ASCII, which cannot control a terminal."""
 
-    tool: str
+    part: Part
+    name: str
     new: bool
     lines: tuple[str, ...]
 
@@ -31,34 +31,35 @@ class Acceptance:
         digest = digest_of_configuration(name, settings, project=records.project)
         self._pins = records.pins
         self._place = digest_of_place(name, settings, project=records.project)
-        self._offer: Offer | None = records.cache.read(name, digest)
+        offer = records.cache.read(name, digest)
+        self._parts: dict[Part, Items] = parts_of(offer) if offer is not None else {}
 
     @property
     def seen(self) -> bool:
         """True if this server has ever listed its tools."""
-        return self._offer is not None
+        return bool(self._parts)
 
     def differences(self) -> list[Difference]:
-        """List what would be accepted, by tool name."""
-        if self._offer is None:
-            return []
-        tools = self._offer.tools
-        changes = self._pins.compare(self._place, tools)
-        accepted = self._pins.read(self._place) or {}
-        offered = definitions_of(tools)
+        """List what would be accepted: words, then tools and prompts by name."""
+        return [each for part, items in self._parts.items() for each in self._differences(part, items)]
+
+    def _differences(self, part: Part, items: Items) -> list[Difference]:
+        changes = self._pins.compare(self._place, part, items)
+        accepted = self._pins.read(self._place, part) or {}
+        offered = definitions_of(part, items)
         names = sorted({*changes.changed, *changes.added})
-        return [_compare(name, accepted.get(name), offered[name]) for name in names]
+        return [_compare(part, name, accepted.get(name), offered[name]) for name in names]
 
     def accept(self) -> None:
         """Accept exactly what `differences` lists; raises OSError."""
-        if self._offer is not None:
-            self._pins.accept(self._place, self._offer.tools)
+        for part, items in self._parts.items():
+            self._pins.accept(self._place, part, items)
 
 
-def _compare(name: str, accepted: Mapping[str, Json] | None, offered: Mapping[str, Json]) -> Difference:
+def _compare(part: Part, name: str, accepted: Mapping[str, Json] | None, offered: Mapping[str, Json]) -> Difference:
     before = _lines(accepted) if accepted is not None else []
     diff = difflib.unified_diff(before, _lines(offered), "accepted", "offered", lineterm="")
-    return Difference(name, accepted is None, tuple(diff))
+    return Difference(part, name, accepted is None, tuple(diff))
 
 
 def _lines(definition: Mapping[str, Json]) -> list[str]:

@@ -23,12 +23,16 @@ _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A server's offer: its tools as `tools/list` gave them, and its instructions for their use."""
+    """A server's offer: its tools as `tools/list` gave them, and its instructions for their use.
+
+    Its prompts are None until somebody lists them.
+    """
 
     tools: tuple[JsonObject, ...] = ()
     instructions: str = ""
     title: str = ""
     era: Era = "handshake"
+    prompts: tuple[JsonObject, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +85,12 @@ def _plain(server: str) -> str:
 def _read_offer(found: object) -> Offer:
     if not isinstance(found, dict) or found.get("form") != _FORM:
         raise ValueError("it has an unknown format")
-    tools = found["tools"]
-    if not isinstance(tools, list) or not all(isinstance(t, dict) and isinstance(t.get("name"), str) for t in tools):
-        raise ValueError("its tools are malformed")
     era: Era = "sessionless" if found["era"] == "sessionless" else "handshake"
-    return Offer(tuple(tools), str(found["instructions"]), str(found["title"]), era)
+    prompts = _read_items(found["prompts"], "prompts") if found.get("prompts") is not None else None
+    return Offer(_read_items(found["tools"], "tools"), str(found["instructions"]), str(found["title"]), era, prompts)
+
+
+def _read_items(found: object, what: str) -> tuple[JsonObject, ...]:
+    if not isinstance(found, list) or not all(isinstance(t, dict) and isinstance(t.get("name"), str) for t in found):
+        raise ValueError(f"its {what} are malformed")
+    return tuple(found)

@@ -1,18 +1,19 @@
-"""The memory of one server: the tools it offers, and those that a person has accepted."""
+"""The memory of one server: what it says of itself, and what of that a person has accepted."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mcp_core.json_types import Json
+from mcp_core.json_types import Json, JsonObject
 from ot.config.models import ServerSettings
 from ot.logs import write_log
 from ot.proxy.definitions.cache import DefinitionCache, Offer
 from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
-from ot.proxy.definitions.pins import Changes, Pins, hide_unaccepted
+from ot.proxy.definitions.origin import is_fetched
+from ot.proxy.definitions.pins import Changes, Part, Pins, hide_unaccepted, parts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,11 @@ class Records:
 
     project: Path
     state: Path
-    pin_tools: bool = False
+    pin_tools: bool | None = None  # None: of servers that come from elsewhere
+
+    def pins_server(self, settings: ServerSettings) -> bool:
+        """True if what has changed of this server is refused until a person accepts it."""
+        return is_fetched(settings) if self.pin_tools is None else self.pin_tools
 
     @property
     def cache(self) -> DefinitionCache:
@@ -41,9 +46,9 @@ class ServerMemory:
         self._digest = digest_of_configuration(name, settings, project=records.project)
         self._cache = records.cache
         self._pins = records.pins
-        self._pin_tools = records.pin_tools
+        self.pinned = records.pins_server(settings)
         self._offer: Offer | None = None
-        self._changes: Changes | None = None
+        self._changes: dict[Part, Changes] = {}
         self._unreadable = False
 
     @property
@@ -66,28 +71,53 @@ class ServerMemory:
         return self._offer
 
     def note(self, offer: Offer) -> bool:
-        """Take over what the server says now; True if any of it is new."""
-        if offer == self._offer:
+        """Take over what the server says now; True if any of it is new. Prompts that it was not asked for stay."""
+        known = self.recall()
+        if known is not None and offer.prompts is None:
+            offer = replace(offer, prompts=known.prompts)
+        if offer == known:
             return False
-        if self._cache.read(self._name, self._digest) != offer:
-            self._cache.write(self._name, self._digest, offer)
-        self._offer, self._changes = offer, None
-        if changes := self.changes():
-            write_log(logging.WARNING, "proxy.changed", server=self._name, changed=changes.changed, added=changes.added)
+        self._cache.write(self._name, self._digest, offer)
+        self._offer, self._changes = offer, {}
+        for part, changes in self.all_changes().items():
+            if changes:
+                write_log(
+                    logging.WARNING, "proxy.changed", server=self._name, part=part, changed=changes.changed,
+                    added=changes.added,
+                )  # fmt: skip
         return True
 
-    def changes(self) -> Changes:
-        """Return what has not been accepted; looked up each time, as a person may have accepted it since."""
-        offer = self.recall()
-        if offer is None:
-            return Changes()  # nothing is known of it, so there is nothing to accept either
-        if self._changes is None or self._changes:
-            self._changes = self._pins.compare(self.place, offer.tools)
-        return self._changes
+    def note_prompts(self, prompts: Iterable[JsonObject]) -> None:
+        """Take over the prompts that the server lists now; of two with one name the first counts."""
+        first: dict[str, JsonObject] = {}
+        for prompt in prompts:
+            first.setdefault(prompt["name"], prompt)
+        if (offer := self.recall()) is not None:
+            self.note(replace(offer, prompts=tuple(first.values())))
 
-    def shown_tools(self) -> list[Mapping[str, Json]]:
-        """Return its tools as a model may see them."""
-        offer = self.recall() or Offer()
-        if not self._pin_tools or not (changes := self.changes()):
-            return list(offer.tools)
-        return list(hide_unaccepted(offer.tools, changes, self._pins.read(self.place) or {}))
+    def changes(self, part: Part) -> Changes:
+        """Return what nobody has accepted; looked up each time, as a person may have accepted it since."""
+        offer = self.recall()
+        items = parts_of(offer).get(part) if offer is not None else None
+        if items is None:
+            return Changes()  # nothing is known of it, so there is nothing to accept either
+        found = self._changes.get(part)
+        if found is None or found:
+            found = self._changes[part] = self._pins.compare(self.place, part, items)
+        return found
+
+    def all_changes(self) -> dict[Part, Changes]:
+        """Return what nobody has accepted, part by part."""
+        return {part: self.changes(part) for part in parts_of(self.recall() or Offer())}
+
+    def shown(self, part: Part) -> list[Mapping[str, Json]]:
+        """Return the definitions of one part as a model may see them."""
+        items = parts_of(self.recall() or Offer()).get(part, ())
+        if not self.pinned or not (changes := self.changes(part)):
+            return list(items)
+        return list(hide_unaccepted(items, changes, self._pins.read(self.place, part) or {}))
+
+    def shown_words(self) -> tuple[str, str]:
+        """Return its title and its instructions as a model may see them."""
+        words = {item["name"]: item.get("text", "") for item in self.shown("words")}
+        return str(words["title"]), str(words["instructions"])

@@ -1,30 +1,42 @@
-"""Definitions that a person has accepted, on disk: a server cannot quietly change what its tools say they do.
+"""Definitions that a person has accepted, on disk: a server cannot quietly change what it says of itself.
 
-What a server says of a tool is read by a model, so a definition that changes later can mislead it. What is seen first
-is accepted; what has changed since is reported, and with `security.pin_tools` it is refused until a person accepts it.
+What a server says is read by a model, so words that change later can mislead it. What is seen first is accepted; what
+has changed since is reported, and of a server that is pinned it is refused until a person accepts it.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from mcp_core.atomic_write import write_private
 from mcp_core.json_types import Json, JsonObject
 from ot.logs import write_log
+from ot.proxy.definitions.cache import Offer
 
-_PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+Part = Literal["tools", "words", "prompts"]
+"""A part of an offer that is accepted by itself; `words` are the server's title and instructions."""
+
+_PINNED: dict[Part, tuple[str, ...]] = {
+    "tools": ("name", "title", "description", "inputSchema", "outputSchema", "annotations"),
+    "words": ("name", "text"),
+    "prompts": ("name", "title", "description", "arguments"),
+}
+
+Items = Iterable[Mapping[str, Json]]
+"""The definitions of one part as the server gave them, each with a name."""
 
 Definitions = Mapping[str, Mapping[str, Json]]
-"""The pinned part of each definition, by the tool's own name."""
+"""The pinned part of each definition, by its own name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Tools that differ from what was accepted, by their own names."""
+    """Definitions that differ from what was accepted, by their own names."""
 
     changed: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -32,42 +44,45 @@ class Changes:
     def __bool__(self) -> bool:
         return bool(self.changed or self.added)
 
-    def __contains__(self, tool: str) -> bool:
-        return tool in self.changed or tool in self.added
+    def __contains__(self, name: str) -> bool:
+        return name in self.changed or name in self.added
 
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """One file per server, named by the digest of where it is reached."""
+    """One file per server and part, named by the digest of where it is reached.
+
+    The parts are files of their own: each is accepted when it is first seen, which need not be at the same time.
+    """
 
     folder: Path
 
-    def compare(self, digest: str, tools: Sequence[Mapping[str, Json]]) -> Changes:
-        """Compare with what was accepted; a server that is seen for the first time is accepted as it is."""
-        accepted = self.read(digest)
+    def compare(self, digest: str, part: Part, items: Items) -> Changes:
+        """Compare with what was accepted; a part that is seen for the first time is accepted as it is."""
+        offered = definitions_of(part, items)
+        accepted = self.read(digest, part)
         if accepted is None:
-            self._accept_first(digest, tools)
-            return Changes()
-        offered = definitions_of(tools)
+            accepted = self._accept_first(digest, part, offered)
         return Changes(
-            tuple(name for name, tool in offered.items() if name in accepted and accepted[name] != tool),
+            tuple(name for name, found in offered.items() if name in accepted and accepted[name] != found),
             tuple(name for name in offered if name not in accepted),
         )
 
-    def accept(self, digest: str, tools: Sequence[Mapping[str, Json]]) -> None:
-        """Accept these tools as they are, and leave others as they were accepted; raises OSError."""
-        write_private(self._place(digest), _as_text({**(self.read(digest) or {}), **definitions_of(tools)}))
+    def accept(self, digest: str, part: Part, items: Items) -> None:
+        """Accept these definitions as they are, and leave others as they were accepted; raises OSError."""
+        accepted = {**(self.read(digest, part) or {}), **definitions_of(part, items)}
+        write_private(self._place(digest, part), _as_text(accepted))
 
-    def read(self, digest: str) -> Definitions | None:
+    def read(self, digest: str, part: Part) -> Definitions | None:
         """Read what was accepted; None if nothing ever was.
 
         A file that cannot be read counts as accepting nothing: damage must not open the door.
         """
-        file = self._place(digest)
+        file = self._place(digest, part)
         try:
             found = json.loads(file.read_bytes())
-            if not isinstance(found, dict):
-                raise TypeError("it is not a mapping")
+            if not isinstance(found, dict) or not all(isinstance(item, dict) for item in found.values()):
+                raise TypeError("it is not a mapping of definitions")
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError, TypeError) as error:
@@ -75,37 +90,51 @@ class Pins:
             return {}
         return found
 
-    def _accept_first(self, digest: str, tools: Sequence[Mapping[str, Json]]) -> None:
+    def _accept_first(self, digest: str, part: Part, offered: Definitions) -> Definitions:
+        """Accept what is offered, unless another process was first; returns what holds."""
+        file = self._place(digest, part)
         try:
-            write_private(self._place(digest), _as_text(definitions_of(tools)), replace=False)
+            write_private(file, _as_text(offered), replace=False)
         except FileExistsError:
-            pass  # another process was first
+            return self.read(digest, part) or {}
         except OSError as error:
-            write_log(logging.ERROR, "proxy.pins", not_written=self._place(digest), reason=str(error))
+            write_log(logging.ERROR, "proxy.pins", not_written=file, reason=str(error))
+        return offered
 
-    def _place(self, digest: str) -> Path:
-        return self.folder / f"{digest}.json"
-
-
-def definitions_of(tools: Sequence[Mapping[str, Json]]) -> dict[str, JsonObject]:
-    """Return the parts of these tools that are pinned."""
-    return {tool["name"]: {key: tool[key] for key in _PINNED if key in tool} for tool in tools}
+    def _place(self, digest: str, part: Part) -> Path:
+        return self.folder / (f"{digest}.json" if part == "tools" else f"{digest}.{part}.json")
 
 
-def hide_unaccepted(
-    tools: Iterable[Mapping[str, Json]], changes: Changes, accepted: Definitions
-) -> Iterable[Mapping[str, Json]]:
-    """Yield tools as a model may see them before a person has accepted the changes.
+def parts_of(offer: Offer) -> dict[Part, Items]:
+    """Return what an offer says, part by part; prompts only if they were ever listed."""
+    words = ({"name": "title", "text": offer.title}, {"name": "instructions", "text": offer.instructions})
+    parts: dict[Part, Items] = {"words": words, "tools": offer.tools}
+    if offer.prompts is not None:
+        parts["prompts"] = offer.prompts
+    return parts
 
-    A tool that has changed is shown as it was; of a new one only the name is shown.
+
+def definitions_of(part: Part, items: Items) -> dict[str, JsonObject]:
+    """Return what is pinned of these definitions; of two with one name the first counts, as everywhere."""
+    found: dict[str, JsonObject] = {}
+    for item in items:
+        found.setdefault(item["name"], {key: item[key] for key in _PINNED[part] if key in item})
+    return found
+
+
+def hide_unaccepted(items: Items, changes: Changes, accepted: Definitions) -> Items:
+    """Yield definitions as a model may see them before a person has accepted the changes.
+
+    What has changed is shown as it was; of what is new only the name is shown.
     """
-    for tool in tools:
-        if tool["name"] in changes.changed:
-            yield accepted[tool["name"]]
-        elif tool["name"] in changes.added:
-            yield {"name": tool["name"], "description": "(new, and not accepted by a person yet: it cannot be called)"}
+    for item in items:
+        name = item["name"]
+        if name in changes.changed and name in accepted:
+            yield accepted[name]
+        elif name in changes:
+            yield {"name": name, "description": "(new, and not accepted by a person yet: it cannot be used)"}
         else:
-            yield tool
+            yield item
 
 
 def _as_text(definitions: Definitions) -> str:
