@@ -53,7 +53,7 @@ def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[Jso
     return Result.ok(_describe(guide_of(ctx).categories.update(args.category, args.description)))
 
 
-@requires_consent("REMOVE_CATEGORY", effect="deletes a folder of the guide's folder")
+@requires_consent("REMOVE_CATEGORY", effect="deletes a folder from the guide's folder")
 @on_disk
 def remove_category(args: RemoveCategoryArgs, ctx: Context[Guide]) -> Result[None]:
     """Remove a category of this project's guidance; its documents too, but only if asked."""

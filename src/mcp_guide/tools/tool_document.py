@@ -64,7 +64,7 @@ def create_document(args: CreateDocumentArgs, ctx: Context[Guide]) -> Result[Jso
     return Result.ok(_describe(document.summary))
 
 
-@requires_consent("REMOVE_DOCUMENT", effect="deletes a file of the guide's folder")
+@requires_consent("REMOVE_DOCUMENT", effect="deletes a file from the guide's folder")
 @on_disk
 def remove_document(args: RemoveDocumentArgs, ctx: Context[Guide]) -> Result[None]:
     """Remove a document of this project's guidance."""

@@ -10,11 +10,11 @@ from ot.ai import ToolLoop, Totals
 
 HELP = """\
 /help    show this
-/tools   the tools that the model is offered
-/clear   begin a new conversation
-/cost    what this conversation has used
-/exit    leave; Ctrl-D does the same
-Ctrl-C stops an answer. A line that ends with \\ goes on in the next one."""
+/tools   list the tools offered to the model
+/clear   start a new conversation
+/cost    show what this conversation has used
+/exit    exit; Ctrl-D does the same
+Ctrl-C stops an answer. A line that ends with \\ continues on the next one."""
 
 
 class Leaving(Exception):  # noqa: N818 - a wish, not an error
@@ -44,7 +44,7 @@ def _list_tools(client: ToolLoop) -> str:
     offers = client.offered().offers
     width = max((len(offer.name) for offer in offers), default=0)
     lines = [f"{offer.name:<{width}}  {one_line(offer.description.partition(chr(10))[0], 90)}" for offer in offers]
-    return "\n".join(lines) if lines else "No tool fits ai.tools: the model can only talk."
+    return "\n".join(lines) if lines else "No tool matches ai.tools: the model can only talk."
 
 
 def word_totals(totals: dict[tuple[str, str], Totals]) -> str:

@@ -13,16 +13,16 @@ from ot_confinement.confine import Confine
 
 
 class ConfineSettings(Section):
-    """What a program may touch beyond its own files and its temporary folder; with nothing in it, nothing."""
+    """The access that a program has beyond its own files and its temporary folder; none if empty."""
 
     read: tuple[FilePath, ...] = setting((), "files and folders that it may read", example=["~/notes"])
     write: tuple[FilePath, ...] = setting((), "files and folders that it may read and write")
     hosts: tuple[HostName, ...] = setting(
         (),
-        "hosts that it may reach by HTTP, at the ports 80 and 443 or at `:port`; without any it has no network",
+        "hosts that it may reach by HTTP, on ports 80 and 443 or on `:port`; with none, it has no network",
         example=["api.github.com", "*.example.com"],
     )
-    memory: Bytes | None = setting(None, "memory of all its processes together")
+    memory: Bytes | None = setting(None, "memory that all its processes together may use")
 
     def build(self, own: Iterable[str]) -> Confine:
         """Return its bounds, as its guardian takes them; `own` are its own files."""

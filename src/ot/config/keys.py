@@ -16,7 +16,7 @@ from ot.config.models import Config
 from ot.config.settings import Layers, When, setting_of
 
 INCLUDE = "include"
-INCLUDE_WORDS = "files to read as well, one or a list; this file wins over them, a later one over an earlier one"
+INCLUDE_WORDS = "more files to read, one or a list; this file overrides them, and a later one an earlier one"
 ANY = "*"
 """The place in a key's path where a person puts a name or a position of their own."""
 

@@ -118,7 +118,7 @@ class ServerSettings(Section):
     json_text: bool = setting(False, "`true` turns JSON text in its answers into values")
     oauth: OAuthSettings = setting(OAuthSettings.model_construct(), "how to log in to it, for a `url`")
     confine: ConfineSettings | None = setting(
-        None, "what its process may touch; `{}` leaves it its own files and a temporary folder, and no network"
+        None, "what its process may access; `{}` allows its own files and a temporary folder, and no network"
     )
 
     @model_validator(mode="after")
@@ -181,33 +181,33 @@ class StatsSettings(Section):
     )
 
 
-@with_key("from", tuple[Pattern, ...], "patterns of `pack.tool`: what they give is guarded")
+@with_key("from", tuple[Pattern, ...], "patterns of `pack.tool` whose results are guarded")
 class FlowSettings(Section):
-    """One way that what was read may not take by itself."""
+    """A guarded flow: what the tools of `from` return may not go to those of `to` unasked."""
 
-    to: tuple[Pattern, ...] = setting(REQUIRED, "patterns of `pack.tool`: where it may not flow by itself")
+    to: tuple[Pattern, ...] = setting(REQUIRED, "patterns of `pack.tool` to which guarded results may not flow unasked")
     action: Annotated[Literal["ask", "deny"], BeforeValidator(read_word)] = setting(
         "ask", "whether a person is asked before such a call, or it is denied"
     )
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The value of `from`, a word that Python has taken."""
+        """The value of `from`, which is a keyword in Python."""
         origins: tuple[str, ...] = self.__dict__["from"]
         return origins
 
 
 class PolicySettings(Section):
-    """What is never called, what a person is asked about, and what may not flow: shell patterns over `pack.tool`."""
+    """Tools that are denied or asked about, and guarded flows between tools: shell patterns over `pack.tool`."""
 
     deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` that are never called")
     ask: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` for which a person is asked before each call")
     allow: tuple[Pattern, ...] = setting(
-        (), "patterns of `pack.tool`: called without a question, where the tool itself would ask one", layers=PERSON
+        (), "patterns of `pack.tool` that are called without asking, even if the tool itself would ask", layers=PERSON
     )
     flows: tuple[FlowSettings, ...] = setting(
         (),
-        "what a client has read decides what it may send",
+        "limits on where a client may send what it has read",
         example=({"from": ["mail.*"], "to": ["web.*"], "action": "ask"},),
     )
 

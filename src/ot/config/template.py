@@ -15,9 +15,9 @@ from ot.config.value_words import with_range, word_value
 _HEAD = """\
 # OneTool's configuration: every key with its default or an example. Nothing here has to be set: remove the # in front
 # of what you want to change, and in front of the lines it belongs to. `onetool check` reports mistakes.
-# Secrets belong in secrets.yaml beside this file (mode 0600); ${NAME} takes a value from there, then from the
-# environment. Durations are seconds, at most 30 days. A change takes effect with ot.reload(), or at the next start of
-# the server where [next start] is noted.
+# Secrets belong in secrets.yaml next to this file (mode 0600); ${NAME} is replaced by the value from there, else from
+# the environment. Durations are in seconds, at most 30 days. A change takes effect after ot.reload(), or, if marked
+# [next start], when the server next starts.
 """
 _LINK = re.compile(r" \(\[[^]]*\]\([^)]*\)\)")
 _COLUMN = 36

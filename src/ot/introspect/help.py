@@ -94,15 +94,15 @@ OVERVIEW = """\
 {tools} tools in {packs}. Code calls one as pack.tool(argument=value).
 
 ## Discovery
-- ot.help(query="send a mail"): what fits a need; several at once: query=["read a pdf", "send a mail"]
-- ot.help(query="pack.tool"): all about one tool; "pack", "$snippet" or an alias likewise
+- ot.help(query="send a mail"): find the right tool; several at once: query=["read a pdf", "send a mail"]
+- ot.help(query="pack.tool"): all about one tool; also for a pack, a "$snippet" or an alias
 - ot.tools(pattern="file"): tools by part of their name
-- ot.packs(): packs; ot.aliases(): short names for tools; ot.snippets(): templates of code
+- ot.packs(): packs; ot.aliases(): short names for tools; ot.snippets(): code templates
 
 ## Info levels
-- info="list": names alone
+- info="list": names only
 - info="min": names with a short description (the default)
-- info="full": all that is known: signature, arguments, returns, example, source
+- info="full": everything: signature, arguments, returns, example, source
 
 ## Examples
 ot.tools(pattern="ot.", info="list")

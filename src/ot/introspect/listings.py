@@ -1,4 +1,4 @@
-"""Listings at three levels of detail: names alone, with a short description, or all that is known.
+"""Listings at three levels of detail: names only, with a short description, or everything.
 
 A listing is always whole; only its text, as the answer of a run, is cut where it is long.
 """

@@ -29,7 +29,7 @@ def suggest_narrower(value: object, registry: ToolRegistry) -> str:
     name = first.get("name") if isinstance(first, dict) else first
     if not isinstance(name, str) or not registry.has(name):
         return ""
-    return 'Narrow it: ot.tools(pattern="..."), info="list" for names alone, or ot.help(query="what you want to do").'
+    return 'Narrow it: ot.tools(pattern="..."), info="list" for names only, or ot.help(query="what you want to do").'
 
 
 def _near_names(name: str, registry: ToolRegistry) -> list[str]:

@@ -17,13 +17,13 @@ class LockArgs(ToolArguments):
     endpoint: Endpoint
 
 
-@requires_consent("LOCK", effect="locks a door, which may shut somebody out or in")
+@requires_consent("LOCK", effect="locks a door, which may lock someone out or in")
 async def lock(args: LockArgs, ctx: Context[House]) -> Result[JsonObject]:
     """Lock a Z-Wave door lock; succeeds only after the lock itself reports it."""
     return await _turn(house_of(ctx), args, locked=True)
 
 
-@requires_consent("UNLOCK", effect="unlocks a door, which lets anybody in")
+@requires_consent("UNLOCK", effect="unlocks a door, which lets anyone in")
 async def unlock(args: LockArgs, ctx: Context[House]) -> Result[JsonObject]:
     """Unlock a Z-Wave door lock; succeeds only after the lock itself reports it."""
     return await _turn(house_of(ctx), args, locked=False)
