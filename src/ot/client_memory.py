@@ -1,4 +1,4 @@
-"""What is remembered of a run or of a client: what it has read, and what a person has agreed to."""
+"""The memory of a run or of a client: what it has read, and what a person has agreed to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that take noticeable time to look through: that is done on a thread, so that others are answered meanwhile."""
+"""Values that take noticeable time to look through: done on a thread, so that others are still answered."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Ledger:
         os.pwrite(self.descriptor, words.encode(errors="replace")[:_MOST_WORDS], _WORDS)
 
     def explanation(self) -> str:
-        """What `explain` noted; empty if it ended by itself."""
+        """The reason that `explain` noted; empty if it ended by itself."""
         return os.pread(self.descriptor, _MOST_WORDS, _WORDS).decode(errors="replace")
 
     def _read(self, index: int) -> int:

@@ -1,4 +1,4 @@
-"""What a process can do about its children, its parent and its streams."""
+"""Control of a process over its children, its parent and its streams."""
 
 from __future__ import annotations
 

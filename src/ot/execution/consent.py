@@ -38,7 +38,7 @@ class Subject(NamedTuple):
 
     @property
     def agreement(self) -> tuple[str, str]:
-        """What is remembered if a person agrees to more than this call."""
+        """The key to remember if a person agrees to more than this call."""
         return self.tool, self.reason
 
 
@@ -87,7 +87,7 @@ class Consent:
                 return f"consent: {given.value}"
 
     async def ask(self, question: str, choices: Sequence[Choice], caller: Caller, subject: Subject) -> Choice | None:
-        """Put a question; raises ConsentError where nobody can be asked."""
+        """Ask a question; raises ConsentError if that is not possible."""
         if caller.ask is None:
             raise ConsentError(subject.tool, "nobody can be asked here", subject.reason)
         return await caller.ask(self._redactor.text(question), choices)
@@ -157,7 +157,7 @@ class Consent:
         return "\n".join([*lines, f"  (asked because {visible(subject.reason)[:WHOLE]})"])
 
     def _put_aside(self, whole: str, subject: Subject) -> Path:
-        """Write down what is too long for a question; raises ConsentError, since nobody agrees to half of it."""
+        """Write down what is too long for a question; raises ConsentError, since no one can agree to half of it."""
         try:
             if self._folder is None:
                 raise FileNotFoundError(errno.ENOENT, "there is no folder for them")

@@ -1,4 +1,4 @@
-"""Rules of the policy that name nothing: a misspelt guard guards nothing, and nobody would notice."""
+"""Policy rules that match nothing: a misspelt rule guards nothing, and would go unnoticed."""
 
 from __future__ import annotations
 

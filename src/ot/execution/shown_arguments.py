@@ -28,7 +28,7 @@ class ShownArguments(NamedTuple):
 
 
 def show_arguments(arguments: Mapping[str, ToolValue]) -> ShownArguments:
-    """Write arguments one a line, as JSON, so that no text can pass for another argument or for the end."""
+    """Write arguments as JSON, one per line, so that no text can pass for another argument or for the end."""
     lines = {visible(name): visible(_as_json(value)) for name, value in arguments.items()}
     whole = "\n".join(f"{name} = {text}" for name, text in lines.items())
     if len(whole) <= WHOLE:

@@ -26,7 +26,7 @@ class Cancellation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Touches:
-    """What an isolated tool declares that it reads, writes and connects to; see `ot.isolate.isolated`."""
+    """The files and hosts that an isolated tool declares it needs; see `ot.isolate.isolated`."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()

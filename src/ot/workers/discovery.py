@@ -56,7 +56,7 @@ def list_folder(folder: Path) -> FolderContents:
 
 
 def _packages_first(found: FoundFile) -> tuple[bool, str]:
-    """Of two files with one pack name the one in a folder of its own counts, then the first by name."""
+    """Of two files with the same pack name, prefer the one in its own folder, then the first by name."""
     return found.file.name != f"{found.file.parent.name}{SUFFIX}", str(found.file)
 
 
