@@ -180,6 +180,13 @@ class UnknownToolError(CallError, names=("pack", "available")):
     available: Sequence[str]
 
 
+class NameTooLongError(CallError):
+    """A name of `size` characters, which no pack, tool or argument can have; nobody has looked at it."""
+
+    size: int
+    limit: int
+
+
 class UnknownProjectError(CallError, names=("functions", "projects")):
     """`proj.<name>` where neither a function nor a configured project has that name."""
 
@@ -419,7 +426,7 @@ class RunTimeoutError(RunError):
 
 
 class RunLimitError(RunError, names=("what",)):
-    """Memory or scratch space really used went past its limit."""
+    """Memory, scratch space or threads really used went past their limit."""
 
     what: str
     limit: int

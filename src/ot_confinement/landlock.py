@@ -21,6 +21,7 @@ _ALL_FS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 
 _ALL_FS_LATEST = (1 << 16) - 1  # since version 5
 _FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL_DEV
 READ = READ_FILE | READ_DIR | EXECUTE
+GUARDS_TRUNCATION = 3  # the version since which truncating a file is a right of its own
 _NET_TCP = 0b11  # bind and connect, since version 4
 _SCOPES = 0b11  # abstract unix sockets and signals, since version 6
 
@@ -42,9 +43,9 @@ def version(libc: ctypes.CDLL) -> int:
 class PathRules:
     """Rules for an allowance, prepared once so that each process quickly gets its ruleset."""
 
-    def __init__(self, libc: ctypes.CDLL, allowance: Allowance) -> None:
+    def __init__(self, libc: ctypes.CDLL, allowance: Allowance, version: int) -> None:
         self._libc = libc
-        self._version = version(libc)
+        self._version = version
         self._all = _ALL_FS.get(self._version, _ALL_FS_LATEST)
         refused_network = _NET_TCP if self._version >= 4 and not allowance.network else 0
         self._attributes = _RulesetAttributes(self._all, refused_network, _SCOPES if self._version >= 6 else 0)

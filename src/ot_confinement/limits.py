@@ -19,7 +19,7 @@ class Limits:
 
     def share(self) -> None:
         for kind, value in (
-            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_CORE, 1),  # less than any core, and what a program that collects cores is not given either
             (resource.RLIMIT_DATA, self._allowance.memory),
             (resource.RLIMIT_FSIZE, self._allowance.file_size),
             (resource.RLIMIT_NOFILE, self._allowance.open_files),

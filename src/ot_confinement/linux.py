@@ -14,31 +14,36 @@ from ot_confinement.limits import Limits
 class LinuxConfinement(Limits):
     """With `off`, neither files nor system calls are restricted; rights and limits are."""
 
-    def __init__(self, allowance: Allowance, *, off: bool) -> None:
+    def __init__(self, allowance: Allowance, *, off: bool, landlock_version: int | None = None) -> None:
         super().__init__(allowance)
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._rules: landlock.PathRules | None = None
         self._shared_filter: seccomp.Filter | None = None
         self._own_filter: seccomp.Filter | None = None
         if not off:
-            self._build_layers(allowance)
+            found = landlock.version(self._libc)
+            self._build_layers(allowance, found if landlock_version is None else landlock_version)
 
-    def _build_layers(self, allowance: Allowance) -> None:
-        if landlock.version(self._libc):
-            self._rules = landlock.PathRules(self._libc, allowance)
+    def _build_layers(self, allowance: Allowance, version: int) -> None:
+        guards_truncation = version >= landlock.GUARDS_TRUNCATION
+        if version:
+            self._rules = landlock.PathRules(self._libc, allowance, version)
         else:
             self.missing.append("landlock")
+        if version and not guards_truncation:
+            self.missing.append("landlock: its guard of truncate")
         machine = os.uname().machine
         if seccomp.supports(machine):
-            shared = seccomp.build_shared_filter(machine, network=allowance.network)
+            shared = seccomp.build_shared_filter(
+                machine, network=allowance.network, guards_truncation=guards_truncation
+            )
             self._shared_filter = seccomp.Filter(self._libc, shared)
-            self._own_filter = seccomp.Filter(self._libc, seccomp.build_own_filter(machine))
+            self._own_filter = seccomp.Filter(self._libc, seccomp.build_own_filter(machine, network=allowance.network))
         else:
             self.missing.append("seccomp")
 
     def share(self) -> None:
         """Done before the fork, it costs no page of those that are forked."""
-        _write_text("/proc/self/oom_score_adj", "1000")
         privileges.give_up_privileges(self._libc)
         privileges.prctl(self._libc, privileges.PR_SET_DUMPABLE, 0)
         super().share()
@@ -53,6 +58,9 @@ class LinuxConfinement(Limits):
 
     def apply(self, prepared: int | None, parent: int) -> None:
         privileges.end_with_parent(self._libc, parent)
+        # The watch of an ordinary user sees what it holds; it dumps no core.
+        privileges.prctl(self._libc, privileges.PR_SET_DUMPABLE, 1)
+        _be_killed_first()
         rules, own_filter = self._rules, self._own_filter
         if rules is not None and prepared is not None:
             self._try("landlock", lambda: rules.restrict(prepared))
@@ -68,9 +76,15 @@ class LinuxConfinement(Limits):
             self.layers.append(layer)
 
 
-def _write_text(path: str, text: str) -> None:
+def _be_killed_first() -> None:
+    """Ask to go before everybody else when memory runs out; the zygote stays, without which there are no runs."""
     try:
-        with open(path, "w") as file:
-            file.write(text)
+        file = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
     except OSError:
-        pass  # an advice to the kernel's memory killer; containers may refuse it
+        return  # it is only advice, and containers may refuse it
+    try:
+        os.write(file, b"1000")
+    except OSError:
+        pass
+    finally:
+        os.close(file)

@@ -54,7 +54,7 @@ def confine_program(confine: Confine, folder: str, *, parent: int, channel: sock
         _limit(confine)
         privileges.give_up_privileges(libc)
         privileges.end_with_parent(libc, parent)
-        rules = landlock.PathRules(libc, _allowance(confine))
+        rules = landlock.PathRules(libc, _allowance(confine), version)
         rules.restrict(rules.build_ruleset(folder))
         filter_ = build_program_filter(machine, network=bool(confine.hosts), metadata=read_only)
         seccomp.Filter(libc, filter_).load(os.getpid())

@@ -28,9 +28,15 @@ from ot_confinement.bpf import (
 
 _CLONE_THREAD = 0x00010000
 _PRCTL_OPTIONS = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
-_FCNTL_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1031, 1032)  # not F_SETOWN, F_SETSIG, F_SETLEASE
+# Not F_SETOWN, F_SETSIG, F_SETLEASE; nor F_SETPIPE_SZ, since what a pipe holds is counted nowhere.
+_FCNTL_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)
 _IOCTL_REQUESTS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # terminal questions, FIONREAD, FIONBIO, FIOCLEX
-_SOCK_STREAM, _SOCK_TYPE_MASK = 1, 0xF
+_AF_UNIX, _SOCK_STREAM, _SOCK_TYPE_MASK = 1, 1, 0xF
+_O_TRUNC, _O_ACCMODE = 0o1000, 0o3
+_TRUNCATES = (_O_TRUNC, _O_TRUNC | _O_ACCMODE)  # of a file opened for reading, or for nothing at all
+_MAP_ANONYMOUS, _MAP_TYPE = 0x20, 0xF
+_SHARED_ANONYMOUS = (_MAP_ANONYMOUS | 1, _MAP_ANONYMOUS | 3)  # MAP_SHARED, MAP_SHARED_VALIDATE
+_MAP_GROWSDOWN, _MAP_HUGETLB = 0x100, 0x40000
 
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _OWN_PID = 0x7EADBEEF  # stands in the template where a kernel's own pid goes
@@ -47,33 +53,49 @@ def supports(machine: str) -> bool:
     return machine in ARCHITECTURES
 
 
-def build_shared_filter(machine: str, *, network: bool = False) -> bytes:
-    """An allow-list of what zygote and kernels may call. The zygote loads it, and every kernel is born under it."""
+def build_shared_filter(machine: str, *, network: bool = False, guards_truncation: bool = True) -> bytes:
+    """An allow-list of what zygote and kernels may call. The zygote loads it, and every kernel is born under it.
+
+    Where Landlock does not guard truncation, a file is truncated only by whoever may open it for writing.
+    """
     column = ARCHITECTURES[machine][1]
     program = begin_program(machine)
     narrowed = (syscalls.CLONE, syscalls.KILL, syscalls.TGKILL, syscalls.PRCTL, syscalls.PRLIMIT64)
-    sockets = syscalls.NETWORK.values() if network else ()
-    for numbers in (*syscalls.ALLOWED.values(), *sockets, *narrowed, *syscalls.ZYGOTE_ONLY.values()):
+    if not guards_truncation:
+        program += decide_calls(_truncation_rules(column))
+    sockets = syscalls.NETWORK if network else {}
+    for numbers in (*{**syscalls.ALLOWED, **sockets, **syscalls.ZYGOTE_ONLY}.values(), *narrowed):
         number = numbers[column]
         if number is not None:
             program += [op(JUMP_EQUAL, number, 0, 1), op(RETURN, ALLOW)]
     program += decide_calls(
         (
+            # Memory only where RLIMIT_DATA and the watch count it: what is shared stays when it is no longer mapped.
+            (
+                syscalls.MMAP[column],
+                [
+                    *_refuse_masked(3, _MAP_ANONYMOUS | _MAP_TYPE, *_SHARED_ANONYMOUS),
+                    *_refuse_masked(3, _MAP_GROWSDOWN, _MAP_GROWSDOWN),
+                    *_refuse_masked(3, _MAP_HUGETLB, _MAP_HUGETLB),
+                    op(RETURN, ALLOW),
+                ],
+            ),
             # glibc falls back to clone, whose flags can be seen, when clone3 does not exist.
             (syscalls.CLONE3[column], refuse(errno.ENOSYS)),
             (syscalls.FCNTL[column], _one_of(1, _FCNTL_COMMANDS)),
             (syscalls.IOCTL[column], _one_of(1, _IOCTL_REQUESTS)),
             # Streams only: a datagram socket could be sent to any path.
-            (syscalls.SOCKETPAIR[column], _masked(1, _SOCK_TYPE_MASK, _SOCK_STREAM)),
+            (syscalls.SOCKETPAIR[column], [*_demand(0, _AF_UNIX), *_masked(1, _SOCK_TYPE_MASK, _SOCK_STREAM)]),
         )
     )
     program += refuse()
     return b"".join(program)
 
 
-def build_own_filter(machine: str) -> bytes:
+def build_own_filter(machine: str, *, network: bool = False) -> bytes:
     """A filter that takes away what only the zygote may call. Short: loading one takes time by its length."""
     column = ARCHITECTURES[machine][1]
+    needed = syscalls.NETWORK if network else {}
     program = [op(LOAD, 0)]
     program += decide_calls(
         (
@@ -82,11 +104,20 @@ def build_own_filter(machine: str) -> bytes:
             (syscalls.TGKILL[column], _one_of(0, (_OWN_PID,))),
             (syscalls.PRCTL[column], _one_of(0, _PRCTL_OPTIONS)),
             (syscalls.PRLIMIT64[column], _one_of(0, (0, _OWN_PID))),
-            *((numbers[column], refuse()) for numbers in syscalls.ZYGOTE_ONLY.values()),
+            *((numbers[column], refuse()) for name, numbers in syscalls.ZYGOTE_ONLY.items() if name not in needed),
         )
     )
     program.append(op(RETURN, ALLOW))
     return b"".join(program)
+
+
+def _truncation_rules(column: int) -> list[tuple[int, Rule]]:
+    """Close the ways to truncate a file that Landlock does not see: by name, and by opening it for something else."""
+    rules: dict[str, Rule] = {"truncate": refuse()}
+    for name, flags in (("open", 1), ("openat", 2)):
+        rules[name] = [*_refuse_masked(flags, _O_TRUNC | _O_ACCMODE, *_TRUNCATES), op(RETURN, ALLOW)]
+    numbers = {name: syscalls.ALLOWED[name][column] for name in rules}
+    return [(number, rules[name]) for name, number in numbers.items() if number is not None]
 
 
 class Filter:
@@ -112,6 +143,19 @@ def _one_of(index: int, values: tuple[int, ...]) -> Rule:
     for value in values:
         rule += [op(JUMP_EQUAL, value, 0, 1), op(RETURN, ALLOW)]
     return [*rule, *refuse()]
+
+
+def _refuse_masked(index: int, mask: int, *values: int) -> Rule:
+    """Refuse these values of what the mask leaves of an argument, and go on."""
+    rule = [argument(index), op(AND, mask)]
+    for value in values:
+        rule += [op(JUMP_EQUAL, value, 0, 1), *refuse()]
+    return rule
+
+
+def _demand(index: int, wanted: int) -> Rule:
+    """Refuse every other value of an argument, and go on."""
+    return [argument(index), op(JUMP_EQUAL, wanted, 1, 0), *refuse()]
 
 
 def _masked(index: int, mask: int, wanted: int) -> Rule:

@@ -20,7 +20,6 @@ from ot_kernel.wire import Channel, frame, pack
 
 OUTPUT_FD, ERROR_FD, DUMP_FD, SERVER_FD = 1, 2, 3, 4
 DUMP = signal.SIGUSR2
-FILE_SIZE_LIMIT = 64 * 1024 * 1024
 OPEN_FILES_LIMIT = 256  # the zygote, which has one for each kernel alive, gets by with it too
 
 _REHEARSALS = 32
@@ -67,6 +66,19 @@ def enter_scratch(scratch: str) -> None:
     """Make the folder the home of the next kernel; the zygote does this, as it has no home of its own."""
     os.chdir(scratch)
     os.environ.update(HOME=scratch, TMPDIR=scratch)
+
+
+def probe_kernel(
+    outside: str | None, descriptors: Descriptors, scratch: str, confinement: Confinement, parent: int
+) -> NoReturn:
+    """Become a kernel, try what one must not be able to do, and tell what worked; nothing is ever run in it."""
+    from ot_confinement.probe import find_broken_promises  # noqa: PLC0415 - what is loaded ahead makes every fork dearer
+
+    descriptors.place()
+    confinement.apply(descriptors.ruleset, parent)
+    Channel(SERVER_FD, scratch).send({"op": "probed", "broken": find_broken_promises(outside, parent)})
+    while True:
+        signal.pause()
 
 
 def run_kernel(descriptors: Descriptors, scratch: str, confinement: Confinement, parent: int) -> NoReturn:

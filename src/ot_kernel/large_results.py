@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 
 from ot_kernel.stored_form import LISTS, kind_of, write_form
-from ot_kernel.values import Encoded
+from ot_kernel.values import MAX_NUMBER, Encoded
 from ot_kernel.wire import Message
 
 MAX_RESULT = 1024 * 1024  # of text: more than that never crosses in a message, whatever an answer may show
@@ -17,6 +17,7 @@ ORDINARY = 20_000  # characters that an answer shows, where the server does not 
 HEAD = 4_000  # for a preview
 _MARGIN = 4  # a value may measure so many times its text; what may be shown crosses, and the server sees
 _QUOTES, _NUMBER = 2, 8  # what text takes beside its length, and anything else; exactness would cost too much
+_NUMBERS = frozenset({"int", "fraction", "decimal"})
 _ATTACHMENTS = frozenset({"image", "audio", "resource"})
 
 
@@ -36,7 +37,7 @@ def set_apart(encoded: Encoded, *, limit: int, write_file: Callable[[Iterable[by
 
 
 def _fits(encoded: Encoded, size: int) -> bool:
-    """True if a value is small; looks at no more of it than it takes to tell."""
+    """True if a value is small; looks at no more of it than it takes to tell. Numbers that are too long never cross."""
     left, waiting = size, [encoded]
     while waiting and left >= 0:
         item = waiting.pop()
@@ -46,9 +47,15 @@ def _fits(encoded: Encoded, size: int) -> bool:
         elif isinstance(item, list):
             waiting.extend(item)
         elif isinstance(item, dict) and item.get("$") not in _ATTACHMENTS:
+            if item.get("$") in _NUMBERS and _is_long(item["v"]):
+                return False
             waiting.extend(item)
             waiting.extend(item.values())
     return left >= 0
+
+
+def _is_long(number: Encoded) -> bool:
+    return any(len(part) > MAX_NUMBER for part in (number if isinstance(number, list) else (number,)))
 
 
 def _size_of(item: object) -> int:

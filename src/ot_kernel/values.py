@@ -19,7 +19,10 @@ from typing import Any, TypeAlias
 
 MAX_DEPTH = 100
 MAX_DRAINED = 10_000
-MAX_COLLISIONS = 1_000
+MAX_NUMBER = 2**15  # hexadecimal or decimal digits: what is done with more takes time by the square of that
+MAX_COLLISIONS = 1_000  # of small numbers: the powers of two share 61 hashes
+MAX_LARGE_COLLISIONS = 16  # of anything that takes long to compare
+_SMALL = 2**4096
 # json refuses integers beyond sys.get_int_max_str_digits(); hexadecimal has no such limit.
 _PLAIN_INT = 10**18
 
@@ -259,6 +262,13 @@ def _drain(iterator: Iterator[Value]) -> list[Value]:
     return items
 
 
+def _bounded(number: Value) -> Value:
+    """Return a decimal number, unless an integer made of it would never be finished."""
+    if number.is_finite() and abs(number.adjusted()) > MAX_NUMBER:
+        raise UnsupportedValueError(f"a number of more than {MAX_NUMBER:,} digits, written out", "")
+    return number
+
+
 def _text64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
@@ -291,7 +301,7 @@ _ENCODERS: dict[tuple[str, str], Callable[[Value], _Tagged]] = {
     ("datetime", "date"): lambda v: ("date", v.isoformat()),
     ("datetime", "time"): lambda v: ("time", v.isoformat()),
     ("datetime", "timedelta"): lambda v: ("timedelta", [v.days, v.seconds, v.microseconds]),
-    ("decimal", "Decimal"): lambda v: ("decimal", str(v)),
+    ("decimal", "Decimal"): lambda v: ("decimal", str(_bounded(v))),
     ("enum", "Enum"): lambda v: ("enum", v.value),
     ("fractions", "Fraction"): lambda v: ("fraction", [hex(v.numerator), hex(v.denominator)]),
     ("uuid", "UUID"): lambda v: ("uuid", str(v)),
@@ -325,9 +335,15 @@ def _decode(value: Encoded) -> Value:
 def _decode_members(content: Encoded) -> list[Value]:
     """Decode what will be hashed. Enough numbers that share one hash, chosen on purpose, would stop the server."""
     members = [_decode(item) for item in content]
-    if len(members) - len({hash(member) for member in members}) > MAX_COLLISIONS:
+    collisions = len(members) - len({hash(member) for member in members})
+    if collisions > MAX_LARGE_COLLISIONS and (collisions > MAX_COLLISIONS or not all(map(_is_small, members))):
         raise ValueError("not a tagged value: too many members share a hash")
     return members
+
+
+def _is_small(member: Value) -> bool:
+    """True if comparing it takes no time to speak of; strings cannot be made to share a hash."""
+    return type(member) in (str, float) or (type(member) is int and -_SMALL < member < _SMALL)
 
 
 def _decode_dict(pairs: Encoded) -> dict[Value, Value]:
@@ -359,9 +375,27 @@ def _from_iso(name: str) -> Callable[[Encoded], Value]:
     return lambda text: getattr(importlib.import_module("datetime"), name).fromisoformat(text)
 
 
+def _decode_int(text: Encoded) -> int:
+    if len(text) > MAX_NUMBER:
+        raise ValueError(f"not a tagged value: a number of more than {MAX_NUMBER:,} digits")
+    return int(text, 16)
+
+
+def _decode_decimal(text: Encoded) -> Value:
+    if len(_text(text)) > MAX_NUMBER:
+        raise ValueError(f"not a tagged value: a number of more than {MAX_NUMBER:,} digits")
+    return _bounded(importlib.import_module("decimal").Decimal(text))
+
+
 def _decode_fraction(content: Encoded) -> Value:
-    numerator, denominator = content
-    return importlib.import_module("fractions").Fraction(int(numerator, 16), int(denominator, 16))
+    """Build a fraction as it came: to reduce it would take time by the square of its length."""
+    numerator, denominator = map(_decode_int, content)
+    if denominator <= 0:
+        raise ValueError("not a tagged value: a fraction without a positive denominator")
+    fraction = object.__new__(importlib.import_module("fractions").Fraction)
+    for slot, number in (("_numerator", numerator), ("_denominator", denominator)):
+        setattr(fraction, slot, number)
+    return fraction
 
 
 def _decode_project_path(content: Encoded) -> Value:
@@ -385,7 +419,7 @@ def _decode_resource(content: Encoded) -> Resource:
 
 
 _DECODERS: dict[str, Callable[[Encoded], Value]] = {
-    "int": lambda v: int(v, 16),
+    "int": _decode_int,
     "float": float,
     "str": _text,
     "complex": lambda v: complex(float(v[0]), float(v[1])),
@@ -402,7 +436,7 @@ _DECODERS: dict[str, Callable[[Encoded], Value]] = {
     "date": _from_iso("date"),
     "time": _from_iso("time"),
     "timedelta": lambda v: importlib.import_module("datetime").timedelta(*v),
-    "decimal": _library_type("decimal", "Decimal"),
+    "decimal": _decode_decimal,
     "fraction": _decode_fraction,
     "uuid": _library_type("uuid", "UUID"),
     "path": _library_type("pathlib", "Path"),

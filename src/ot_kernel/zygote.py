@@ -1,7 +1,8 @@
 """The zygote: a small process with everything loaded, which forks a kernel whenever the server asks.
 
-It is exec'ed with an empty environment and one descriptor to the server. A request is `{"fork": n}`; a kernel is
-announced with four descriptors (its socket, a pidfd, its output, its crash dump), and its end with its status.
+It is exec'ed with an empty environment and one descriptor to the server. A request is `{"fork": n}`, or
+`{"probe": file}` for a kernel that only tries its confinement; a kernel is announced with four descriptors (its socket,
+a pidfd, its output, its crash dump), and its end with its status.
 It has one thread, because a fork copies only one.
 """
 
@@ -16,6 +17,9 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable
+from functools import partial
+from typing import NoReturn
 
 from ot_confinement import Allowance, Confinement, build_confinement
 from ot_kernel import child
@@ -49,10 +53,17 @@ class Zygote:
                 request = self._control.recv(MAX_REQUEST)
                 if not request:
                     return
-                for _ in range(json.loads(request)["fork"]):
-                    self._fork()
+                self._obey(json.loads(request))
 
-    def _fork(self) -> None:
+    def _obey(self, request: Message) -> None:
+        for _ in range(request.get("fork", 0)):
+            self._fork(child.run_kernel)
+        if "probe" in request:
+            self._fork(partial(child.probe_kernel, request["probe"]), probe=True)
+
+    def _fork(
+        self, live: Callable[[child.Descriptors, str, Confinement, int], NoReturn], *, probe: bool = False
+    ) -> None:
         self._count += 1
         number = self._count
         scratch = os.path.join(self._scratch_root, str(number))
@@ -68,7 +79,7 @@ class Zygote:
                 if not self._confined:
                     _adopt_orphans()
                 descriptors = child.Descriptors(theirs.fileno(), output, dump, ruleset)
-                child.run_kernel(descriptors, scratch, self._confinement, parent)
+                live(descriptors, scratch, self._confinement, parent)
             except BaseException:  # noqa: BLE001 - the edge: what it prints is the only clue to a kernel that cannot start
                 sys.excepthook(*sys.exc_info())
             finally:
@@ -76,7 +87,7 @@ class Zygote:
         pidfd = os.pidfd_open(pid)
         self._kernels[pidfd] = (number, pid)
         self._poll.register(pidfd, select.POLLIN)
-        self._tell({"kernel": number, "pid": pid}, [ours.fileno(), pidfd, output, dump])
+        self._tell({"kernel": number, "pid": pid, "probe": probe}, [ours.fileno(), pidfd, output, dump])
         for end in (ours, theirs):
             end.close()
         for fd in (output, dump, ruleset):
@@ -121,7 +132,7 @@ def main(control_fd: int, settings: Message) -> None:
         readable=settings["readable"],
         writable=settings["writable"],
         memory=settings["memory"],
-        file_size=child.FILE_SIZE_LIMIT,
+        file_size=settings["file_size"],
         open_files=child.OPEN_FILES_LIMIT,
     )
     confined = settings["sandbox"] != "off"

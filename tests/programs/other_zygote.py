@@ -1,4 +1,4 @@
-"""A zygote on another system: one that lacks a layer of confinement, or where kernels cannot start."""
+"""A zygote on another system: one that lacks a layer of confinement, whose layers do nothing, or where kernels die."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ def main(control: socket.socket, scratch: str, system: str) -> None:
     try:
         tell(control, {"missing": missing}, [])
         while request := control.recv(65536):
-            for _ in range(json.loads(request)["fork"]):
+            asked = json.loads(request)
+            for _ in range(asked.get("fork", 0)):
                 fork(control, kernels, scratch, system)
+            if "probe" in asked:
+                fork(control, kernels, scratch, system, probe=True)
     except OSError:
         pass  # the server went away
     for pid in kernels:
@@ -25,7 +28,7 @@ def main(control: socket.socket, scratch: str, system: str) -> None:
         os.waitpid(pid, 0)
 
 
-def fork(control: socket.socket, kernels: list[int], scratch: str, system: str) -> None:
+def fork(control: socket.socket, kernels: list[int], scratch: str, system: str, *, probe: bool = False) -> None:
     number = len(kernels) + 1
     os.mkdir(os.path.join(scratch, str(number)))
     ours, theirs = socket.socketpair()
@@ -33,10 +36,10 @@ def fork(control: socket.socket, kernels: list[int], scratch: str, system: str) 
     pid = os.fork()
     if pid == 0:
         ours.close()
-        live(theirs, output, system)
+        live(theirs, output, system, scratch, probe=probe)
     kernels.append(pid)
-    tell(control, {"kernel": number, "pid": pid}, [ours.fileno(), os.pidfd_open(pid), output, dump])
-    if system == "stillborn":
+    tell(control, {"kernel": number, "pid": pid, "probe": probe}, [ours.fileno(), os.pidfd_open(pid), output, dump])
+    if is_stillborn(system, scratch):
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         tell(control, {"ended": number, "status": 70 << 8}, [])
 
@@ -45,14 +48,25 @@ def tell(control: socket.socket, message: dict[str, object], fds: list[int]) -> 
     socket.send_fds(control, [json.dumps(message).encode()], fds)
 
 
-def live(server: socket.socket, output: int, system: str) -> None:
-    if system == "stillborn":
+def is_stillborn(system: str, scratch: str) -> bool:
+    """A sickly system is well as soon as somebody heals it."""
+    return system == "stillborn" or (system == "sickly" and not os.path.exists(f"{scratch}/healed"))
+
+
+def live(server: socket.socket, output: int, system: str, scratch: str, *, probe: bool) -> None:
+    if is_stillborn(system, scratch):
         os.write(output, b"MemoryError: no room to live")
         os._exit(70)
+    if probe:
+        say(server, {"op": "probed", "broken": ["truncate a file", "fork"] if system == "leaky" else []})
     failed = ["landlock: Operation not permitted"] if system == "failing" else []
-    ready = json.dumps({"op": "ready", "layers": ["seccomp"], "failed": failed}).encode()
-    server.sendall(struct.pack("!I", len(ready)) + ready)
+    say(server, {"op": "ready", "layers": ["seccomp"], "failed": failed})
     signal.pause()
+
+
+def say(server: socket.socket, message: dict[str, object]) -> None:
+    data = json.dumps(message).encode()
+    server.sendall(struct.pack("!I", len(data)) + data)
 
 
 if __name__ == "__main__":

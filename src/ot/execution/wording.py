@@ -204,6 +204,9 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"A person can switch it on in the configuration: {error.key}: true."
     ),
     errors.UnknownToolError: _word_unknown_tool,
+    errors.NameTooLongError: lambda error: (
+        f"A name of {error.size:,} characters was refused: names have at most {error.limit}."
+    ),
     errors.UnknownProjectError: lambda error: (
         f"proj has no {error.name!r}. Functions: {list_names(error.name, error.functions)}. "
         f"Projects: {list_names(error.name, error.projects)}."
@@ -271,8 +274,9 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         "Do less in one run, or call slow tools together with ot.parallel."
     ),
     errors.RunLimitError: lambda error: (
-        f"The run used more {error.what} than its limit of {_size(error.limit)} and was stopped"
-        f"{_at_line(error.line)}. Work on smaller pieces."
+        f"The run used more {error.what} than its limit of "
+        f"{error.limit if error.what == 'threads' else _size(error.limit)} and was stopped{_at_line(error.line)}. "
+        "Work on smaller pieces."
     ),
     errors.RunCrashedError: lambda error: (
         f"The run's process ended without a result{_at_line(error.line)}: {_word_status(error.status)}."
@@ -289,6 +293,7 @@ _KINDS: dict[type, str] = {
     errors.PackLoadError: "ImportError",
     errors.UnknownPackError: "AttributeError",
     errors.UnknownToolError: "AttributeError",
+    errors.NameTooLongError: "AttributeError",
     errors.UnknownProjectError: "AttributeError",
     errors.ToolArgumentError: "TypeError",
     errors.ToolDeniedError: "PermissionError",

@@ -10,15 +10,20 @@ import select
 import signal
 import socket
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from ot.errors import RunRefusedError
+from ot.kernel.messages import read_large
+from ot.large_values import LARGE_MESSAGE
 from ot_kernel.wire import HEADER, MAX_FRAME, SPILL_PREFIX, Message, WireError, frame, pack, unpack
 
 INTERRUPT, DUMP = signal.SIGUSR1, signal.SIGUSR2
 PRINTED_HEAD, PRINTED_TAIL = 400_000, 100_000
 MAX_SPILL = 16 * 1024 * 1024
+MAX_OUTGOING = 32 * 1024 * 1024  # bytes that may wait for it to read
+_TURN = 0.005  # seconds: whoever sends one message after the other is heard for so long before others are
 _RUN_LINE = re.compile(r'File "<run>", line (\d{1,9})\b')  # code can write there too
 
 
@@ -29,10 +34,11 @@ class Kernel:
         self.number = number
         self.scratch = scratch
         self.pid = pid
-        self.overrun: str | None = None  # "memory" or "scratch", once the supply had to kill it
+        self.overrun: str | None = None  # "memory", "scratch" or "threads", once the watch had to kill it
         self.ended = asyncio.Event()
         self.status: int | None = None
         self.on_message: Callable[[Message], None] = ignore
+        self.on_large: Callable[[bytes], None] = lambda payload: self.on_message(read_large(payload))
         self.on_lost: Callable[[str], None] = ignore
         self._socket = sock
         self._pidfd, self._output, self._dump = fds
@@ -40,6 +46,11 @@ class Kernel:
         self.received = b""  # the message that is being handled, as it came
         self._incoming = bytearray()
         self._outgoing = bytearray()
+        self._held = False  # by whoever handles the messages
+        self._reading = True
+        self._next_turn: asyncio.Handle | None = None
+        self._has_room = asyncio.Event()
+        self._has_room.set()
         self._file_numbers = itertools.count(1)
         self._closed = False
         self._lost: str | None = None  # why nothing more will come from it
@@ -71,6 +82,9 @@ class Kernel:
             if not self._outgoing:
                 self._loop.add_writer(self._socket.fileno(), self._writable)
             self._outgoing += data
+            if len(self._outgoing) > MAX_OUTGOING and self._has_room.is_set():
+                self._has_room.clear()
+                self._stop_reading()
 
     def _spill(self, payload: bytes) -> bytes:
         name = self.reserve_file()
@@ -93,6 +107,33 @@ class Kernel:
             return
         if not self._outgoing:
             self._loop.remove_writer(self._socket.fileno())
+        if len(self._outgoing) <= MAX_OUTGOING and not self._has_room.is_set():
+            self._has_room.set()
+            self._read_on()
+
+    async def room(self) -> None:
+        """Wait until it has read enough of what was sent; one that has ended wants nothing."""
+        if not self._has_room.is_set():
+            await self._has_room.wait()
+
+    def hold(self, *, held: bool) -> None:
+        """Leave what it says unread, or read on: what nobody can answer yet should wait in the kernel."""
+        if held != self._held:
+            self._held = held
+            self._stop_reading() if held else self._read_on()
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._socket.fileno())
+
+    def _read_on(self) -> None:
+        """Handle what is here already, and then what comes."""
+        if self._may_hear() and not self._reading and self._next_turn is None:
+            self._next_turn = self._loop.call_soon(self._hear)
+
+    def _may_hear(self) -> bool:
+        return not (self._closed or self._held) and self._lost is None and self._has_room.is_set()
 
     def _readable(self) -> None:
         try:
@@ -105,12 +146,28 @@ class Kernel:
             self._lose("the kernel closed its connection")
             return
         self._incoming += data
+        self._hear()
+
+    def _hear(self) -> None:
+        """Handle the messages that are here, for a while; if more are left then, others have their turn first."""
+        self._next_turn = None
+        end = time.perf_counter() + _TURN
         try:
-            while not self._closed and (payload := self._next_payload()) is not None:
-                self.received = payload
-                self.on_message(unpack(payload))
+            while self._may_hear() and (payload := self._next_payload()) is not None:
+                if len(payload) > LARGE_MESSAGE:
+                    self.on_large(payload)
+                else:
+                    self.received = payload
+                    self.on_message(unpack(payload))
+                if time.perf_counter() > end:
+                    self._stop_reading()
+                    self._read_on()
+                    return
         except WireError as error:
             self._lose(str(error))
+        if self._may_hear() and not self._reading:
+            self._reading = True
+            self._loop.add_reader(self._socket.fileno(), self._readable)
 
     def _next_payload(self) -> bytes | None:
         if len(self._incoming) < HEADER.size:
@@ -134,7 +191,7 @@ class Kernel:
             payload = file.read()
         try:
             os.unlink(self.scratch / str(name))
-            return unpack(payload), payload
+            return read_large(payload), payload
         except (OSError, WireError) as error:
             raise RunRefusedError(f"a message of the kernel could not be read: {error}") from error
 
@@ -159,6 +216,8 @@ class Kernel:
 
     def has_ended(self) -> bool:
         """True if its process is gone, even if the event loop has not heard of it yet."""
+        if self._closed:
+            return True
         poll = select.poll()
         poll.register(self._pidfd, select.POLLIN)
         return bool(poll.poll(0))
@@ -170,6 +229,11 @@ class Kernel:
                 signal.pidfd_send_signal(self._pidfd, number)
             except ProcessLookupError:
                 pass  # it has ended; the zygote will say how
+
+    def end_for(self, overrun: str) -> None:
+        """Kill it for taking more of something than it was given."""
+        self.overrun = self.overrun or overrun
+        self.signal(signal.SIGKILL)
 
     def printed(self) -> tuple[str, int]:
         """Return head and tail of what the code wrote, and how many bytes between them were left out."""
@@ -192,12 +256,20 @@ class Kernel:
         found = _RUN_LINE.search(main_thread)
         return int(found[1]) if found else None
 
+    def note_end(self, status: int) -> None:
+        """Take note that its process has ended, and how."""
+        self.status = status
+        self.ended.set()
+        if not self._may_hear():
+            self._lose("the kernel closed its connection")  # nobody reads, who would notice
+
     def close(self) -> None:
         """Kill it and let go of it; what it printed cannot be read afterwards."""
         if self._closed:
             return
         self.signal(signal.SIGKILL)
         self._closed = True
+        self._has_room.set()
         self._stop_listening()
         self._socket.close()
         for fd in (self._pidfd, self._output, self._dump):
@@ -207,10 +279,12 @@ class Kernel:
         """Stop reading and writing: the other side is gone or cannot be trusted."""
         if not self._closed and self._lost is None:
             self._lost = reason
+            self._has_room.set()
             self._stop_listening()
             self.on_lost(reason)
 
     def _stop_listening(self) -> None:
+        self._reading = False
         self._loop.remove_reader(self._socket.fileno())
         self._loop.remove_writer(self._socket.fileno())
 

@@ -15,13 +15,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
 
+from mcp_core.backoff import wait_after
 from ot.errors import KernelStartError, RunError, SandboxError
 from ot.kernel.kernel import Kernel, ignore
-from ot.kernel.scratch import measure_scratch
-from ot.kernel.watch import measure_memory
-from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote, request_kernels
+from ot.kernel.process_usage import is_visible
+from ot.kernel.watch import KernelWatch
+from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote, request_kernels, request_probe
 from ot.logs import LogSpan, write_log
 from ot_guardian import clear_folder
 from ot_kernel.wire import Message
@@ -29,10 +29,9 @@ from ot_kernel.wire import Message
 MAX_KERNELS = 64
 START_LIMIT = 20.0  # seconds until a kernel that was asked for must be there
 REFILL_DELAY = 0.003  # the answer leaves first: a fork beside it would delay it
-WATCH_INTERVAL = 0.25
-SCRATCH_LIMIT = 256 * 1024 * 1024
-MEMORY_MARGIN = 64 * 1024 * 1024  # libraries and the interpreter itself are counted as used, not as the code's
-MAX_RESTARTS = 5
+PROBE_DELAY = 1.0  # after the first run, where runs need not wait for the probe
+MAX_RESTARTS = 5  # at once; after that there are pauses
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 MAX_SAID = 4096
 
 
@@ -51,12 +50,14 @@ class KernelSupply:
         self._in_use: set[Kernel] = set()
         self._slots = anyio.Semaphore(MAX_KERNELS, fast_acquire=True)
         self._refill_timer: asyncio.TimerHandle | None = None
-        self._watch_timer: asyncio.TimerHandle | None = None
-        self._measuring: asyncio.Task[None] | None = None
+        self._watch = KernelWatch(self._in_use, memory=self._settings.memory)
         self._restarts = 0
         self._said = b""
         self._scratch_roots: list[Path] = []
         self._refusal: RunError | None = None
+        self._pause_timer: asyncio.TimerHandle | None = None
+        self._probe_timer: asyncio.TimerHandle | None = None
+        self._proven = zygote.settings.sandbox != "strict"  # if not, runs wait until a kernel has tried its confinement
         self._closing = False
         self.missing: tuple[str, ...] = ()
         self.layers: tuple[str, ...] = ()
@@ -71,18 +72,19 @@ class KernelSupply:
             kernel = await self._next()
             kernel.on_message = kernel.on_lost = ignore  # what it says from now on may be the code's
             self._in_use.add(kernel)
-            self._schedule_watch()
+            self._watch.wake()
             try:
                 yield kernel
             finally:
                 self._in_use.discard(kernel)
                 kernel.close()
                 self._schedule_refill()
+                self._schedule_probe()
 
     async def _next(self) -> Kernel:
         if self._refusal is not None:
             raise self._refusal.with_traceback(None)
-        while self._ready:
+        while self._ready and self._proven:
             if not self._ready[0].has_ended():
                 return self._ready.popleft()
             self._discard(self._ready[0])
@@ -141,6 +143,11 @@ class KernelSupply:
         os.set_blocking(output.fileno(), False)
         self._loop.add_reader(output.fileno(), self._drain, output.fileno())
         self._asked = self._zygote.asked
+        self._ask_for_kernels()
+
+    def _ask_for_kernels(self) -> None:
+        if not self._proven:
+            self._probe()
         self._refill()
 
     def _drain(self, fd: int) -> None:
@@ -171,26 +178,26 @@ class KernelSupply:
 
     def _handle(self, message: Message, fds: list[int]) -> None:
         if "kernel" in message:
+            kernel = self._welcome(message["kernel"], message["pid"], fds)
+            if message.get("probe"):
+                kernel.on_message = lambda answer: self._hear_probe(kernel, answer["broken"])
+                kernel.on_lost = lambda _: self._probe_again(kernel)
+                return
             self._asked = max(0, self._asked - 1)
             self.started += 1
-            self._welcome(message["kernel"], message["pid"], fds)
+            self._starting[kernel.number] = kernel
+            kernel.on_message = lambda ready: self._became_ready(kernel, ready)
+            kernel.on_lost = lambda _: self._discard(kernel)
         elif "ended" in message:
             self._bury(message["ended"], message["status"])
         else:
-            self.missing = tuple(message["missing"])
-            if self.missing:
-                write_log(logging.WARNING, "kernel.confinement", missing=self.missing, sandbox=self._settings.sandbox)
-            if self.missing and self._settings.sandbox == "strict":
-                self._refuse(SandboxError([f"{layer}: not on this system" for layer in self.missing]))
+            self._miss(message["missing"], "not on this system")
 
-    def _welcome(self, number: int, pid: int, fds: list[int]) -> None:
+    def _welcome(self, number: int, pid: int, fds: list[int]) -> Kernel:
         kernel_socket = socket.socket(fileno=fds[0])
         scratch = self._zygote.scratch_root / str(number)
-        kernel = Kernel(number, pid, kernel_socket, (fds[1], fds[2], fds[3]), scratch)
-        self._starting[number] = kernel
-        self._alive[number] = kernel
-        kernel.on_message = lambda message: self._became_ready(kernel, message)
-        kernel.on_lost = lambda _: self._discard(kernel)
+        kernel = self._alive[number] = Kernel(number, pid, kernel_socket, (fds[1], fds[2], fds[3]), scratch)
+        return kernel
 
     def _became_ready(self, kernel: Kernel, message: Message) -> None:
         self._starting.pop(kernel.number, None)
@@ -200,12 +207,16 @@ class KernelSupply:
             kernel.close()
             return
         self._restarts = 0
-        while self._waiting:
+        self._lift_pause()
+        self._ready.append(kernel)
+        self._serve()
+
+    def _serve(self) -> None:
+        """Give kernels that are ready to whoever waits for one."""
+        while self._waiting and self._ready and self._proven:
             future = self._waiting.popleft()
             if not future.done():
-                future.set_result(kernel)
-                return
-        self._ready.append(kernel)
+                future.set_result(self._ready.popleft())
 
     def _refuse(self, error: RunError) -> None:
         self._refusal = error
@@ -214,6 +225,48 @@ class KernelSupply:
             if not future.done():
                 future.set_exception(error)
 
+    # -- whether the confinement holds
+
+    def _schedule_probe(self) -> None:
+        if self._probe_timer is None and self._settings.sandbox == "standard" and not self._closing:
+            self._probe_timer = self._loop.call_later(PROBE_DELAY, self._probe)
+
+    def _probe(self) -> None:
+        try:
+            request_probe(self._zygote)
+        except OSError:
+            pass  # the zygote is gone; where runs wait for the probe, the next one is asked
+
+    def _probe_again(self, kernel: Kernel) -> None:
+        """Replace a probe that ended without an answer, if runs wait for one."""
+        kernel.close()
+        if self._proven or self._closing:
+            return
+        self._restarts += 1
+        if self._restarts > MAX_RESTARTS:
+            self._pause("kernels end before they are ready")
+        else:
+            self._probe()
+
+    def _hear_probe(self, kernel: Kernel, broken: list[str]) -> None:
+        """Name what a confined process could do all the same."""
+        self._miss([f"a guard: a run can {what}" for what in broken], "tried")
+        if not is_visible(kernel.pid):
+            self._watch.sees_files = False
+            self._miss(["a view of the files that a run has open"], "tried")
+        kernel.close()
+        self._proven = True
+        self._serve()
+
+    def _miss(self, what: list[str], reason: str) -> None:
+        """Say what the confinement lacks; `strict` does not do without."""
+        if not what:
+            return
+        self.missing = tuple(dict.fromkeys((*self.missing, *what)))
+        write_log(logging.WARNING, "kernel.confinement", missing=self.missing, sandbox=self._settings.sandbox)
+        if self._settings.sandbox == "strict":
+            self._refuse(SandboxError([f"{each}: {reason}" for each in what]))
+
     # -- ends
 
     def _bury(self, number: int, status: int) -> None:
@@ -221,8 +274,7 @@ class KernelSupply:
         if kernel is None:
             return
         self._discard(kernel)
-        kernel.status = status
-        kernel.ended.set()
+        kernel.note_end(status)
         try:
             os.rmdir(kernel.scratch)
         except OSError:
@@ -238,7 +290,7 @@ class KernelSupply:
         kernel.close()
         self._restarts += 1
         if self._restarts > MAX_RESTARTS:
-            self._refuse(KernelStartError(f"kernels end before they are ready. {self._last_words()}"))
+            self._pause("kernels end before they are ready")
         self._schedule_refill()
 
     def _zygote_lost(self) -> None:
@@ -253,21 +305,48 @@ class KernelSupply:
         self._ready.clear()
         self._starting.clear()
         self._asked = 0
-        for kernel in self._alive.values():
-            kernel.status = int(signal.SIGKILL)
-            kernel.ended.set()
+        for kernel in list(self._alive.values()):
+            kernel.note_end(int(signal.SIGKILL))
         self._alive.clear()
         with LogSpan("kernel.restart", attempt=self._restarts, said=self._last_words()):
-            if self._restarts > MAX_RESTARTS:
-                self._refuse(KernelStartError(f"the zygote keeps ending. {self._last_words()}"))
-                return
             self._dispose_zygote()
-            try:
-                self._zygote = launch_zygote(self._settings)
-            except OSError as error:
-                self._refuse(KernelStartError(f"the zygote cannot be started: {error.strerror}"))
-                return
+            if self._restarts > MAX_RESTARTS:
+                self._pause("the zygote keeps ending")
+            else:
+                self._launch()
+
+    def _launch(self) -> None:
+        try:
+            self._zygote = launch_zygote(self._settings)
+        except OSError as error:
+            self._restarts += 1
+            self._pause(f"the zygote cannot be started: {error.strerror}")
+        else:
             self.start()
+
+    def _pause(self, reason: str) -> None:
+        """Refuse runs for a while, longer each time, instead of trying without end or never again."""
+        if self._pause_timer is not None:
+            return
+        seconds = wait_after(max(1, self._restarts - MAX_RESTARTS), first=FIRST_PAUSE, longest=LONGEST_PAUSE)
+        self._pause_timer = self._loop.call_later(seconds, self._end_pause)
+        if self._refusal is None:
+            until = f"the next attempt is made within {seconds:g} s"
+            self._refuse(KernelStartError(f"{reason}; {until}. {self._last_words()}"))
+
+    def _lift_pause(self) -> None:
+        if self._pause_timer is not None:
+            self._pause_timer.cancel()
+            self._pause_timer = None
+            if isinstance(self._refusal, KernelStartError):
+                self._refusal = None
+
+    def _end_pause(self) -> None:
+        self._lift_pause()
+        if self._zygote.control.fileno() == -1:
+            self._launch()
+        else:
+            self._ask_for_kernels()
 
     def _dispose_zygote(self) -> None:
         output = self._zygote.process.stdout
@@ -279,11 +358,10 @@ class KernelSupply:
     def close(self) -> None:
         """End every kernel and the zygote, and clear what they wrote."""
         self._closing = True
-        for timer in (self._refill_timer, self._watch_timer):
+        self._watch.close()
+        for timer in (self._refill_timer, self._pause_timer, self._probe_timer):
             if timer is not None:
                 timer.cancel()
-        if self._measuring is not None:
-            self._measuring.cancel()
         for kernel in self._alive.values():
             kernel.close()
         if self._zygote.control.fileno() != -1:
@@ -291,32 +369,6 @@ class KernelSupply:
         self._dispose_zygote()
         for folder in self._scratch_roots:
             clear_folder(folder)  # kernels of a zygote that was killed may have written a moment longer
-
-    # -- what kernels in use really take
-
-    def _schedule_watch(self) -> None:
-        if self._watch_timer is None and not self._closing:
-            self._watch_timer = self._loop.call_later(WATCH_INTERVAL, self._watch)
-
-    def _watch(self) -> None:
-        self._watch_timer = None
-        for kernel in self._in_use:
-            if measure_memory(kernel.pid) > self._settings.memory + MEMORY_MARGIN:
-                _overrun(kernel, "memory")
-        if self._in_use and (self._measuring is None or self._measuring.done()):
-            self._measuring = self._loop.create_task(self._watch_scratch(list(self._in_use)))
-        if self._in_use:
-            self._schedule_watch()
-
-    async def _watch_scratch(self, kernels: list[Kernel]) -> None:
-        for kernel in kernels:
-            if await anyio.to_thread.run_sync(measure_scratch, kernel.scratch, SCRATCH_LIMIT) > SCRATCH_LIMIT:
-                _overrun(kernel, "scratch")
-
-
-def _overrun(kernel: Kernel, what: str) -> None:
-    kernel.overrun = what
-    kernel.signal(signal.SIGKILL)
 
 
 def _receive(control: socket.socket) -> tuple[bytes, list[int]]:

@@ -1,16 +1,107 @@
-"""The memory that a kernel really uses: its own limit counts promises, this counts pages."""
+"""The watch over kernels in use: one that takes more than it was given is killed, and so is one that cannot be seen."""
 
 from __future__ import annotations
 
-import os
+import asyncio
+import signal
+from collections.abc import Collection
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+import anyio.to_thread
+
+from ot.kernel import limits
+from ot.kernel.kernel import Kernel
+from ot.kernel.process_usage import Counted, measure_nameless, measure_process
+from ot.kernel.scratch import measure_scratch
+
+INTERVAL = 0.1  # seconds; code can fill hundreds of megabytes in that time
+_MOST_LOOKS = 3  # at a process that stands still: it may take a moment until all its threads do
 
 
-def measure_memory(pid: int) -> int:
-    """Return the resident bytes of a process; 0 if it has ended."""
-    try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            return int(file.read().split()[1]) * _PAGE
-    except (OSError, IndexError):
-        return 0
+class KernelWatch:
+    """Looks at kernels for as long as there are any in use; `wake` it when there is a new one."""
+
+    def __init__(self, in_use: Collection[Kernel], *, memory: int) -> None:
+        self._in_use = in_use
+        self._memory = memory + limits.MEMORY_MARGIN
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._counting: asyncio.Task[None] | None = None
+        self._unseen: set[tuple[Kernel, str]] = set()
+        self._closed = False
+        self.sees_files = True
+        """False where a system shows nobody which files a process has open: those without a name go uncounted."""
+
+    def wake(self) -> None:
+        """Look at the kernels in a moment, unless that is about to happen anyway."""
+        if self._timer is None and not self._closed:
+            self._timer = self._loop.call_later(INTERVAL, self._look)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._counting is not None:
+            self._counting.cancel()
+
+    def _look(self) -> None:
+        self._timer = None
+        self._unseen = {unseen for unseen in self._unseen if unseen[0] in self._in_use}
+        for kernel in self._in_use:
+            self._judge(kernel)
+        if self._in_use:
+            if self._counting is None or self._counting.done():
+                self._counting = self._loop.create_task(self._judge_files(list(self._in_use)))
+            self.wake()
+
+    def _judge(self, kernel: Kernel) -> None:
+        try:
+            usage = measure_process(kernel.pid)
+        except OSError:
+            self._judge_unseen(kernel, "memory")
+            return
+        if usage.memory > self._memory:
+            kernel.end_for("memory")
+        elif usage.threads > limits.THREADS:
+            kernel.end_for("threads")
+
+    def _judge_unseen(self, kernel: Kernel, what: str) -> None:
+        """Take what cannot be seen for too much; not at once, for it may be about to end."""
+        if kernel.has_ended():
+            return
+        if (kernel, what) in self._unseen:
+            kernel.end_for(what)
+        self._unseen.add((kernel, what))
+
+    async def _judge_files(self, kernels: list[Kernel]) -> None:
+        for kernel in kernels:
+            try:
+                counted = await self._count(kernel)
+            except OSError:
+                self._judge_unseen(kernel, "scratch")
+                continue
+            if counted.size > limits.SCRATCH or not counted.complete:
+                kernel.end_for("scratch")
+
+    async def _count(self, kernel: Kernel) -> Counted:
+        """Count the bytes in its files; where something was moved meanwhile, again while the process stands still."""
+        counted = await anyio.to_thread.run_sync(self._count_files, kernel)
+        if counted.complete:
+            return counted
+        kernel.signal(signal.SIGSTOP)
+        try:
+            for _ in range(_MOST_LOOKS):
+                counted = await anyio.to_thread.run_sync(self._count_files, kernel)
+                if counted.complete:
+                    break
+            return counted
+        finally:
+            kernel.signal(signal.SIGCONT)
+
+    def _count_files(self, kernel: Kernel) -> Counted:
+        """Count what a kernel has written, with and without a name. Blocks. Raises OSError."""
+        named = measure_scratch(kernel.scratch, limits.SCRATCH)
+        if not self.sees_files:
+            return named
+        nameless = measure_nameless(kernel.pid, kernel.scratch, limits.FILE_SIZE)
+        return Counted(named.size + nameless.size, named.complete and nameless.complete)

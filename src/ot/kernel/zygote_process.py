@@ -16,6 +16,7 @@ from pathlib import Path
 import ot_kernel
 from ot.config.models import ExecutionSettings
 from ot.errors import KernelStartError
+from ot.kernel import limits
 from ot_confinement import NoConfinementError, require_confinement
 from ot_guardian import clear_folder
 
@@ -44,7 +45,6 @@ SYSTEM_FACTS = (
     "/usr/share/zoneinfo",
     "/etc/localtime",
     "/etc/ld.so.cache",
-    "/dev/zero",
     "/dev/urandom",
     "/etc/mime.types",
     "/etc/httpd/mime.types",
@@ -86,6 +86,7 @@ def launch_zygote(settings: ExecutionSettings, *, system: str = sys.platform) ->
         "sandbox": settings.sandbox,
         "system": system,
         "memory": settings.memory,
+        "file_size": limits.FILE_SIZE,
         "readable": _without_nested([*_readable(packages), *map(str, (*settings.readable, *settings.writable))]),
         "writable": (_SINK, *map(str, settings.writable)),
     }
@@ -163,3 +164,11 @@ def _scratch_parent() -> str | None:
 def request_kernels(zygote: ZygoteProcess, count: int) -> None:
     """Ask for kernels; they are announced on the control socket as they are forked."""
     zygote.control.send(json.dumps({"fork": count}).encode())
+
+
+def request_probe(zygote: ZygoteProcess) -> None:
+    """Ask for a kernel that tries what it must not be able to do, also with a file that it may not touch."""
+    outside = zygote.scratch_root / "outside"
+    outside.touch(0o600)
+    open_to_all = any(outside.is_relative_to(path) for path in (*zygote.settings.readable, *zygote.settings.writable))
+    zygote.control.send(json.dumps({"probe": None if open_to_all else str(outside)}).encode())

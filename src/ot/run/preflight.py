@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ot.errors import (
     CallError,
+    NameTooLongError,
     PreflightError,
     ServerUnavailableError,
     SwitchedOffError,
@@ -21,6 +22,11 @@ from ot.errors import (
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.run.namespace import PROJECTS
+from ot.run.outcome import MAX_NAME
+
+MAX_REFERENCES = 10_000
+MAX_KEYWORDS = 1_000  # of one call
+MAX_PROBLEMS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,13 @@ class Reference:
     line: int
 
 
+def refuse_long_names(names: Iterable[str]) -> None:
+    """Raise NameTooLongError for what cannot be anybody's name, before anything looks for a similar one."""
+    for name in names:
+        if len(name) > MAX_NAME:
+            raise NameTooLongError(len(name), MAX_NAME)
+
+
 def judge(references: Iterable[Reference], registry: ToolRegistry) -> None:
     """Raise PreflightError with everything that is certain to fail; the same mistake is named on its first line."""
     problems: dict[tuple[object, ...], tuple[int, CallError]] = {}
@@ -42,14 +55,17 @@ def judge(references: Iterable[Reference], registry: ToolRegistry) -> None:
         problem = _find_problem(reference, registry)
         if problem is not None:
             problems.setdefault((type(problem), *problem.args), (reference.line, problem))
+            if len(problems) == MAX_PROBLEMS:
+                break
     if problems:
         raise PreflightError(sorted(problems.values(), key=lambda found: found[0]))
 
 
 def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | None:
     try:
+        refuse_long_names((reference.pack, reference.tool, *reference.keywords))
         definition = registry.get(f"{reference.pack}.{reference.tool}")
-    except (UnknownPackError, ServerUnavailableError, SwitchedOffError) as error:
+    except (NameTooLongError, UnknownPackError, ServerUnavailableError, SwitchedOffError) as error:
         return error
     except UnknownToolError as error:
         # A project is an attribute of this pack, and whether there is one is seen when it is read.

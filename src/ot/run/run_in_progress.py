@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 import anyio
+import anyio.to_thread
 
 from ot.caller import Ask, Caller, Choice
 from ot.errors import (
@@ -23,16 +24,18 @@ from ot.errors import (
 )
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
+from ot.kernel import limits
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
-from ot.large_values import LARGE_MESSAGE, aside
+from ot.kernel.messages import read_large, weigh
 from ot.owned_tasks import OwnedTasks
 from ot.results.stored_value import StoredValue
+from ot.run.backlog import Backlog
 from ot.run.clock import RunClock
 from ot.run.namespace import Namespace
 from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
-from ot.run.preflight import Reference, judge
+from ot.run.preflight import MAX_KEYWORDS, MAX_REFERENCES, Reference, judge, refuse_long_names
 from ot_kernel.values import UnsupportedValueError, decode, encode
-from ot_kernel.wire import Message, pack
+from ot_kernel.wire import Message, WireError, pack
 
 MAX_CALLS = 16
 GRACE = 0.5  # seconds for interrupted code to unwind before it is killed
@@ -53,13 +56,29 @@ class _Call(NamedTuple):
     positional: list[object]
     keywords: dict[str, object]
     payload: bytes  # as it was asked
+    weight: int  # bytes that it takes until it is answered
+
+
+class _Unread(NamedTuple):
+    """A message that takes long to read, and how many bytes of it are here."""
+
+    size: int
+    read: Callable[[], tuple[Message, bytes]]
 
 
 class RunInProgress:
     """Answers what the kernel asks until there is an outcome. No call outlives it."""
 
     def __init__(
-        self, kernel: Kernel, executor: ToolExecutor, namespace: Namespace, *, limit: float, memory: int, caller: Caller
+        self,
+        kernel: Kernel,
+        executor: ToolExecutor,
+        namespace: Namespace,
+        *,
+        limit: float,
+        memory: int,
+        caller: Caller,
+        readers: anyio.CapacityLimiter,
     ) -> None:
         self._kernel = kernel
         self._executor = executor
@@ -71,6 +90,9 @@ class RunInProgress:
             caller, remaining=self._clock.remaining, ask=self._asking(caller.ask), hold=self._clock.held
         )
         self._calls = anyio.Semaphore(MAX_CALLS, fast_acquire=True)
+        self._backlog = Backlog(kernel)
+        self._readers = readers  # threads that read large messages, of all runs: each takes turns with everybody else
+        self._reading = anyio.Lock(fast_acquire=True)
         self._made = 0
         self._ended = anyio.Event()
         self._ending: Callable[[], Outcome | None] | None = None  # gives None where the kernel was lost
@@ -102,6 +124,7 @@ class RunInProgress:
     async def complete(self, request: bytes) -> Outcome:
         """Start the program and stay with it to its end."""
         self._kernel.on_message = self._on_message
+        self._kernel.on_large = self._on_large
         self._kernel.on_lost = self._on_lost
         try:
             self._kernel.send_payload(request)
@@ -150,7 +173,8 @@ class RunInProgress:
         if self._timed_out:
             return self._fail(RunTimeoutError(self._limit, line))
         if self._kernel.overrun is not None:
-            return self._fail(RunLimitError(self._kernel.overrun, self._memory, line))
+            limit = {"scratch": limits.SCRATCH, "threads": limits.THREADS}.get(self._kernel.overrun, self._memory)
+            return self._fail(RunLimitError(self._kernel.overrun, limit, line))
         return self._fail(RunCrashedError(self._kernel.status, line))
 
     def _printed(self) -> Printed:
@@ -172,29 +196,42 @@ class RunInProgress:
         payload = self._kernel.received
         try:
             if message["op"] == "file":
-                self._tasks.start(self._read_aside, partial(self._read_spilled, message))
-            elif message["op"] == "call" and len(payload) > LARGE_MESSAGE:
-                self._tasks.start(self._read_aside, lambda: (_decoded(message), payload))
+                self._begin_reading(0, partial(self._kernel.read_spilled, message))
             else:
-                self._handle(_decoded(message), payload)
+                self._handle(_decoded(message), payload, len(payload))
         except _NONSENSE as error:
             self._refuse_nonsense(error)
 
-    async def _read_aside(self, read: Callable[[], tuple[Message, bytes]]) -> None:
+    def _on_large(self, payload: bytes) -> None:
+        self._begin_reading(len(payload), lambda: (read_large(payload), payload))
+
+    def _begin_reading(self, size: int, read: Callable[[], tuple[Message, bytes]]) -> None:
+        self._backlog.add(size)
+        if not self._tasks.start(self._read_aside, _Unread(size, read)):
+            self._backlog.remove(size)
+
+    async def _read_aside(self, unread: _Unread) -> None:
+        """Read a large message on a thread, one at a time, when there is room for it."""
+
+        def read() -> tuple[Message, bytes, int]:
+            message, payload = unread.read()
+            return _decoded(message), payload, weigh(payload)
+
         try:
-            self._handle(*await aside(read))
+            async with self._reading:
+                await self._backlog.room()
+                found = await anyio.to_thread.run_sync(read, abandon_on_cancel=True, limiter=self._readers)
+            self._handle(*found)
         except RunRefusedError as error:
             self._refuse(error.reason)
-        except _NONSENSE as error:
+        except (*_NONSENSE, WireError) as error:
             self._refuse_nonsense(error)
+        finally:
+            self._backlog.remove(unread.size)
 
-    def _read_spilled(self, message: Message) -> tuple[Message, bytes]:
-        found, payload = self._kernel.read_spilled(message)
-        return _decoded(found), payload
-
-    def _handle(self, message: Message, payload: bytes) -> None:
+    def _handle(self, message: Message, payload: bytes, weight: int) -> None:
         if message["op"] == "call":
-            self._on_call(message, payload)
+            self._on_call(message, payload, weight)
         else:
             self._handlers[message["op"]](message)
 
@@ -208,6 +245,10 @@ class RunInProgress:
         self._refuse(f"the kernel sent a message that makes no sense: {error}")
 
     def _on_references(self, message: Message) -> None:
+        if len(message["references"]) > MAX_REFERENCES:
+            raise ValueError(f"more than {MAX_REFERENCES:,} calls are written out")
+        if any(len(reference["keywords"]) > MAX_KEYWORDS for reference in message["references"]):
+            raise ValueError(f"a call has more than {MAX_KEYWORDS:,} arguments")
         references = [Reference(**{**r, "keywords": tuple(r["keywords"])}) for r in message["references"]]
         try:
             judge(references, self._namespace.registry)
@@ -219,25 +260,36 @@ class RunInProgress:
             self._kernel.send({"op": "go"})
 
     def _on_attribute(self, message: Message) -> None:
-        self._answer(message["id"], lambda: self._namespace.attribute(message["pack"], message["name"]))
+        pack, name = message["pack"], message["name"]
+        self._answer(message["id"], [pack, name], lambda: self._namespace.attribute(pack, name))
 
     def _on_describe(self, message: Message) -> None:
-        self._answer(message["id"], lambda: self._executor.redactor.value(self._namespace.describe(message["name"])))
+        name = message["name"]
+        self._answer(message["id"], [name], lambda: self._executor.redactor.value(self._namespace.describe(name)))
 
-    def _answer(self, number: int, question: Callable[[], object]) -> None:
+    def _answer(self, number: int, names: list[str], question: Callable[[], object]) -> None:
         try:
+            refuse_long_names(names)
             self._kernel.send({"id": number, "value": encode(question())})
         except CallError as error:
             self._send_error(number, error)
 
-    def _on_call(self, message: Message, payload: bytes) -> None:
-        call = _Call(message["id"], str(message["tool"]), message["args"], message["kwargs"], payload)
+    def _on_call(self, message: Message, payload: bytes, weight: int) -> None:
+        call = _Call(message["id"], message["tool"], message["args"], message["kwargs"], payload, weight)
+        try:
+            refuse_long_names([call.tool, *call.keywords])
+        except CallError as error:
+            self._send_error(call.number, error)
+            return
+        self._backlog.add(weight)
         if self._ending is not None or not self._tasks.start(self._call, call):
+            self._backlog.remove(weight)
             self._send_error(call.number, ToolStoppedError(call.tool))
 
     async def _call(self, call: _Call) -> None:
         try:
             async with self._calls:
+                await self._kernel.room()
                 await self._tell_progress(call.tool)
                 await self._executor.call(
                     call.tool,
@@ -252,6 +304,8 @@ class RunInProgress:
         except UnsupportedValueError as error:
             reason = f"the result of {call.tool} cannot be given to code: {error}"
             self._kernel.send({"id": call.number, "error": {"kind": "TypeError", "message": reason}})
+        finally:
+            self._backlog.remove(call.weight)
 
     async def _tell_progress(self, tool: str) -> None:
         """Report one step for each call; the listener decides how often it wants to hear."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
+import anyio
 import anyio.to_thread
 
 from ot.caller import NOBODY, Caller, Notes
@@ -25,6 +26,7 @@ from ot.run.snippets import Snippets
 from ot.stats.recorder import RunRecord
 
 LONG_COMMAND = 50_000  # characters
+READERS = 2  # threads that read large messages of kernels: with more, everybody else would wait longer for a turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class Runner:
         self._keeping = keeping
         self._catch_up = catch_up  # lets the registry see what has changed since the last run, and what this code needs
         self._settings = settings
+        self._readers = anyio.CapacityLimiter(READERS)
 
     def apply(self, settings: RunSettings) -> None:
         """Use these settings for runs that begin from now on."""
@@ -90,6 +93,7 @@ class Runner:
                 limit=settings.timeout,
                 memory=settings.memory,
                 caller=caller,
+                readers=self._readers,
             )
             request = self._namespace.request(expanded.code, expanded.values, limit=settings.inline_limit)
             outcome, read = await run.complete(request), caller.memory.read

@@ -99,6 +99,10 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "The pack demo has no tool 'uper'. Tools of demo: upper, sleep.",
     ),
     (
+        errors.NameTooLongError(900_000, 200),
+        "A name of 900,000 characters was refused: names have at most 200.",
+    ),
+    (
         errors.UnknownProjectError("onetol", functions=["path", "list"], projects=["onetool"]),
         "proj has no 'onetol'. Functions: list, path. Projects: onetool.",
     ),
@@ -201,6 +205,10 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.RunLimitError("memory", 1024**3),
         "The run used more memory than its limit of 1 GB and was stopped. Work on smaller pieces.",
+    ),
+    (
+        errors.RunLimitError("threads", 256),
+        "The run used more threads than its limit of 256 and was stopped. Work on smaller pieces.",
     ),
     (errors.RunCrashedError(11, 3), "The run's process ended without a result at line 3: it was ended by SIGSEGV."),
     (errors.RunCrashedError(1 << 8), "The run's process ended without a result: it exited with status 1."),

@@ -94,29 +94,137 @@ async def test_memory_runs_out_as_a_memory_error_at_the_authors_line() -> None:
         assert (await run(supply, "len('x' * 10**7)")).value == 10**7
 
 
-async def test_memory_that_no_limit_counts_is_seen_and_ends_the_run() -> None:
-    async with kernels(warm=1, memory=16 * 1024**2) as supply, supply.take() as kernel:
-        code = "import mmap\nm = mmap.mmap(-1, 200 * 1024**2)\nfor at in range(0, len(m), 4096):\n    m[at] = 1\nwhile True: pass"
+MAP = """
+import ctypes, mmap, os
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+def map_memory(flags, fd=-1, prot=3, size=2**20):
+    address = libc.mmap(None, size, prot, flags, fd, 0)
+    if address == 2**64 - 1:
+        raise OSError(ctypes.get_errno(), "refused")
+    return address
+"""
 
-        ended = await run_in(kernel, code)
 
-        assert (kernel.overrun, ended.status) == ("memory", signal.SIGKILL)
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "mmap.mmap(-1, 2**20)",
+        "map_memory(0x21)",
+        "map_memory(0x23)",
+        "map_memory(0x122)",
+        "map_memory(0x40022)",
+        "os.open('/dev/zero', os.O_RDWR)",
+        "map_memory(0x1, os.open('/dev/zero', os.O_RDONLY), 1)",
+        "os.memfd_create('x')",
+    ],
+    ids=["shared", "shared by call", "validated", "growing", "huge", "zero", "zero to read", "memfd"],
+)
+async def test_memory_that_nobody_counts_cannot_be_had(supply: KernelSupply, attempt: str) -> None:
+    ended = await run(supply, f"{MAP}{attempt}")
+
+    assert ended.error.startswith(("PermissionError", "OSError: [Errno 1]"))
+
+
+async def test_memory_for_this_process_alone_can_be_mapped(supply: KernelSupply) -> None:
+    code = "import mmap\nm = mmap.mmap(-1, 2**20, flags=mmap.MAP_PRIVATE)\nm[5] = 7\nm[5]"
+
+    assert (await run(supply, code)).value == 7
+
+
+FILL = """
+import threading, time
+def fill(name, size=60 * 1024**2):
+    fd = os.open(name, os.O_CREAT | os.O_RDWR)
+    os.posix_fallocate(fd, 0, size)
+    return fd
+"""
+TOO_MUCH = {
+    "large files": ("scratch", "for n in range(5): os.close(fill(str(n)))"),
+    "deep folders": ("scratch", "for _ in range(300):\n    os.mkdir('a' * 50)\n    os.chdir('a' * 50)"),
+    "many files": ("scratch", "for n in range(20_001):\n    open(str(n), 'w').close()"),
+    "a folder that cannot be read": (
+        "scratch",
+        "os.mkdir('blind', 0o300)\nfor n in range(5): os.close(fill(f'blind/{n}'))",
+    ),
+    "files without a name": ("scratch", "for n in range(5):\n    fill('x')\n    os.unlink('x')"),
+    "files that never had one": (
+        "scratch",
+        "for n in range(5):\n    fd = os.open('.', os.O_TMPFILE | os.O_RDWR)\n    os.posix_fallocate(fd, 0, 60 * 1024**2)",
+    ),
+    "files that are only mapped": (
+        "scratch",
+        "for n in range(5):\n    fd = fill('x')\n    map_memory(1, fd, size=4096)\n    os.unlink('x')\n    os.close(fd)",
+    ),
+    "files whose descriptors are moved about": (
+        "scratch",
+        (
+            "fds = []\nfor n in range(5):\n    fds.append(fill('x'))\n    os.unlink('x')\n"
+            "while True:\n    new = [os.dup(fd) for fd in fds]\n    for fd in fds: os.close(fd)\n    fds = new"
+        ),
+    ),
+    "a folder that is moved about": (
+        "scratch",
+        (
+            "os.mkdir('a')\nfor n in range(5): os.close(fill(f'a/{n}'))\n"
+            "while True:\n    os.rename('a', 'b')\n    os.rename('b', 'a')"
+        ),
+    ),
+    "threads": (
+        "threads",
+        (
+            "threading.stack_size(2**18)\n"
+            "try:\n    while True: threading.Thread(target=time.sleep, args=(999,)).start()\nexcept RuntimeError: pass"
+        ),
+    ),
+    "a process whose first thread has ended": (
+        "memory",
+        (
+            "threading.Thread(target=time.sleep, args=(999,)).start()\n"
+            "ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("what", "code"), TOO_MUCH.values(), ids=TOO_MUCH.keys())
+async def test_a_run_that_takes_more_than_it_was_given_is_ended(supply: KernelSupply, what: str, code: str) -> None:
+    async with supply.take() as kernel:
+        ended = await run_in(kernel, f"{MAP}{FILL}{code}\nwhile True: pass")
+
+        assert (kernel.overrun, ended.status) == (what, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
     "code",
     [
-        "import os\nfor n in range(5):\n    os.posix_fallocate(os.open(str(n), os.O_CREAT | os.O_WRONLY), 0, 60 * 1024**2)",
-        "import os\nfor _ in range(300):\n    os.mkdir('a' * 50)\n    os.chdir('a' * 50)",
-        "for n in range(20_001):\n    open(str(n), 'w').close()",
+        (
+            "maps = []\nfor n in range(3):\n    maps.append(mmap.mmap(fill(str(n)), 60 * 1024**2))\n"
+            "    for at in range(0, len(maps[-1]), 4096): maps[-1][at] = 1"
+        ),
+        (
+            "address = map_memory(0x4022, prot=1, size=2**38)\n"
+            "for at in range(0, 2**38, 2**21): ctypes.string_at(address + at, 1)"
+        ),
     ],
-    ids=["large", "deep", "many"],
+    ids=["mapped files", "tables of pages"],
 )
-async def test_a_scratch_folder_that_grows_too_large_ends_the_run(supply: KernelSupply, code: str) -> None:
-    async with supply.take() as kernel:
-        ended = await run_in(kernel, f"{code}\nwhile True: pass")
+async def test_memory_that_no_limit_counts_is_seen_and_ends_the_run(code: str) -> None:
+    async with kernels(warm=1, memory=16 * 1024**2) as supply, supply.take() as kernel:
+        ended = await run_in(kernel, f"{MAP}{FILL}{code}\nwhile True: pass")
 
-        assert (kernel.overrun, ended.status) == ("scratch", signal.SIGKILL)
+        assert (kernel.overrun, ended.status) == ("memory", signal.SIGKILL)
+
+
+async def test_code_that_makes_and_removes_files_all_the_time_is_left_alone(supply: KernelSupply) -> None:
+    code = (
+        "import os, tempfile, time\nend, made = time.monotonic() + 1, 0\nwhile time.monotonic() < end:\n"
+        "    with tempfile.TemporaryDirectory() as folder, open(os.path.join(folder, 'x'), 'w') as file:\n"
+        "        made += bool(file.write('x'))\nmade > 10"
+    )
+
+    assert (await run(supply, code)).value is True
 
 
 async def test_one_file_has_its_own_limit(supply: KernelSupply) -> None:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from ot.errors import SandboxError
+from ot.errors import KernelStartError, SandboxError
 from ot.kernel.kernel import Kernel
 from ot.kernel.supply import MAX_RESTARTS, KernelSupply
 from tests.unit.kernel.kernels import kernels, run, run_in, until
@@ -45,6 +45,36 @@ async def test_the_next_run_works_after_the_zygote_was_killed(supply: KernelSupp
         await kill_zygote(supply)
 
         assert (await run(supply, "1 + 1")).value == 2
+
+
+async def test_runs_come_back_by_themselves_after_the_zygote_has_died_again_and_again(supply: KernelSupply) -> None:
+    supply._restarts = MAX_RESTARTS
+    before = zygote_of(supply)
+    os.kill(before, signal.SIGKILL)
+    await until(lambda: supply._refusal is not None)
+
+    with pytest.raises(KernelStartError, match=r"the zygote keeps ending; the next attempt is made within 0\.5 s"):
+        await run(supply, "1 + 1")
+
+    await until(lambda: zygote_of(supply) != before)
+    assert (await run(supply, "1 + 1")).value == 2
+
+
+async def test_a_supply_can_be_closed_in_a_pause() -> None:
+    async with kernels(warm=1) as supply:
+        supply._restarts = MAX_RESTARTS
+        os.kill(zygote_of(supply), signal.SIGKILL)
+        await until(lambda: supply._refusal is not None)
+
+
+def oom_score(pid: int) -> int:
+    with open(f"/proc/{pid}/oom_score_adj") as file:  # noqa: PTH123 - read at once
+        return int(file.read())
+
+
+async def test_kernels_go_before_the_zygote_when_memory_runs_out(supply: KernelSupply) -> None:
+    assert [oom_score(kernel.pid) for kernel in supply._ready] == [1000, 1000]
+    assert oom_score(zygote_of(supply)) == oom_score(os.getpid())
 
 
 async def test_a_run_asked_for_before_anybody_knows_of_the_zygotes_death_works_too(supply: KernelSupply) -> None:

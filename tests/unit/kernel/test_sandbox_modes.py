@@ -134,6 +134,43 @@ async def test_kernels_that_never_get_ready_refuse_runs_with_what_they_said(tmp_
             await run(supply, "1")
 
 
+async def test_runs_come_back_when_kernels_can_start_again(tmp_path: Path) -> None:
+    async with other_system("sickly", tmp_path) as supply:
+        with pytest.raises(KernelStartError, match=r"the next attempt is made within 0\.5 s"):
+            await run(supply, "1")
+        (tmp_path / "scratch" / "healed").touch()
+
+        await until(lambda: len(supply._ready) > 0)
+        async with supply.take() as kernel:
+            assert not kernel.has_ended()
+
+
+async def test_strict_waits_for_a_kernel_that_has_tried_its_confinement() -> None:
+    async with kernels(warm=1, sandbox="strict") as supply:
+        await until(lambda: len(supply._ready) > 0)
+        seen = supply._proven
+
+        assert (await run(supply, "1 + 1")).value == 2
+        assert (seen, supply._proven) in {(False, True), (True, True)}
+        assert supply.missing == ()
+
+
+async def test_strict_refuses_runs_where_a_layer_is_in_force_and_holds_nothing(tmp_path: Path) -> None:
+    async with other_system("leaky", tmp_path, sandbox="strict") as supply:
+        with pytest.raises(SandboxError, match="a run can truncate a file"):
+            await run(supply, "1")
+
+
+async def test_standard_names_what_a_run_can_do_after_the_first_one(tmp_path: Path) -> None:
+    async with other_system("leaky", tmp_path) as supply:
+        async with supply.take():
+            assert supply.missing == ()
+
+        await until(lambda: supply.missing == ("a guard: a run can truncate a file", "a guard: a run can fork"))
+        async with supply.take():
+            pass  # it is named, and runs go on
+
+
 @pytest.mark.parametrize(
     "code",
     [

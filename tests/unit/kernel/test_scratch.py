@@ -117,7 +117,7 @@ print(folder.exists())
 
 
 def test_the_size_of_a_folder_is_what_its_files_take_on_disk(tmp_path: Path) -> None:
-    assert measure_scratch(tmp_path, 10**9) == 0
+    assert measure_scratch(tmp_path, 10**9) == (0, True)
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_bytes(os.urandom(100_000))
     (tmp_path / "c").write_bytes(os.urandom(50_000))
@@ -125,14 +125,14 @@ def test_the_size_of_a_folder_is_what_its_files_take_on_disk(tmp_path: Path) -> 
         file.truncate(10**8)
     (tmp_path / "link").symlink_to("/")
 
-    assert 150_000 <= measure_scratch(tmp_path, 10**9) < 300_000
+    assert 150_000 <= measure_scratch(tmp_path, 10**9).size < 300_000
 
 
 def test_measuring_stops_when_the_limit_is_passed(tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / name).write_bytes(os.urandom(50_000))
 
-    assert measure_scratch(tmp_path, 60_000) > 60_000
+    assert measure_scratch(tmp_path, 60_000).size > 60_000
 
 
 def test_too_many_files_to_count_are_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,18 +141,36 @@ def test_too_many_files_to_count_are_too_much(tmp_path: Path, monkeypatch: pytes
     for number in range(21):
         (tmp_path / str(number)).touch()
 
-    assert measure_scratch(tmp_path, 10**9) == 10**9 + 1
+    assert measure_scratch(tmp_path, 10**9) == (10**9 + 1, True)
 
 
 def test_folders_too_deep_to_look_into_are_too_much(tmp_path: Path) -> None:
     nest(tmp_path, depth=100)
 
-    assert measure_scratch(tmp_path, 10**9) == 10**9 + 1
+    assert measure_scratch(tmp_path, 10**9) == (10**9 + 1, True)
     clear_folder(tmp_path)
 
 
+def test_what_cannot_be_read_is_too_much_for_whoever_owns_it(tmp_path: Path) -> None:
+    """In a process that has given up the rights of root, to whom no folder is shut."""
+    code = """
+import os, sys
+from pathlib import Path
+from ot.kernel.scratch import measure_scratch
+from ot_confinement import Allowance, build_confinement
+
+build_confinement(Allowance((), (), memory=2**30, file_size=2**20, open_files=100), off=True).share()
+os.mkdir(sys.argv[1] + "/blind", 0o300)
+print(measure_scratch(Path(sys.argv[1]), 1000))
+"""
+
+    answer = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
+
+    assert (answer.stdout, answer.stderr) == ("Counted(size=1001, complete=True)\n", "")
+
+
 def test_a_folder_that_is_gone_takes_nothing(tmp_path: Path) -> None:
-    assert measure_scratch(tmp_path / "gone", 5) == 0
+    assert measure_scratch(tmp_path / "gone", 5) == (0, True)
 
 
 async def test_the_next_run_works_after_a_hostile_folder(supply: KernelSupply) -> None:

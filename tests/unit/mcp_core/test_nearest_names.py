@@ -20,6 +20,10 @@ def test_the_nearest_name_comes_first(wanted: str, first: str) -> None:
     assert sorted(found) == names
 
 
+def test_only_the_beginning_of_a_long_name_counts() -> None:
+    assert nearest("upper" * 200_000, ["bar", "uppers"]) == nearest("upper" * 40, ["bar", "uppers"])
+
+
 def test_nothing_to_compare_is_no_problem() -> None:
     assert nearest("", ["b", "a"]) == ["a", "b"]
     assert nearest("x", []) == []

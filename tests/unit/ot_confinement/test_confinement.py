@@ -41,6 +41,47 @@ print(
 """
 
 
+PROBED = """
+import os, sys
+from ot_confinement import Allowance, seccomp
+from ot_confinement.linux import LinuxConfinement
+from ot_confinement.probe import find_broken_promises
+
+folder, how = sys.argv[1:]
+if how != "free":
+    allowance = Allowance(("/usr", "/lib", sys.base_prefix), (), memory=2**30, file_size=1000, open_files=100)
+    version = None if how == "new" else 2
+    confinement = LinuxConfinement(allowance, off=False, landlock_version=version)
+    if how == "pretending":
+        confinement._shared_filter = seccomp.Filter(confinement._libc, seccomp.build_shared_filter(os.uname().machine))
+    confinement.share()
+    confinement.apply(confinement.prepare(folder + "/own"), os.getppid())
+    print(confinement.missing)
+print(find_broken_promises(folder + "/outside", os.getppid()))
+"""
+WAYS = {
+    "free": "['open a file', 'open a file', 'truncate a file', 'truncate a file', 'truncate a file', 'truncate a file', "
+    "'remove a file', 'connect', 'connect', 'connect', 'connect', 'connect', 'connect', 'map shared memory', 'fork', "
+    "'signal a process']\n",
+    "new": "[]\n[]\n",
+    "old": "['landlock: its guard of truncate']\n[]\n",  # seccomp stands in
+    "pretending": "['landlock: its guard of truncate']\n['truncate a file', 'truncate a file']\n",
+}
+
+
+@pytest.mark.parametrize(("how", "told"), WAYS.items(), ids=WAYS.keys())
+def test_a_probe_finds_what_a_process_can_do_whatever_the_system_says(tmp_path: Path, how: str, told: str) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "outside").write_text("kept")
+
+    answer = subprocess.run(
+        [sys.executable, "-c", PROBED, str(tmp_path), how], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (answer.stdout, answer.stderr) == (told, "")
+    assert how in {"free", "pretending"} or (tmp_path / "outside").read_text() == "kept"
+
+
 @pytest.mark.parametrize("system", ["darwin", "win32", "plan9"])
 def test_a_system_that_cannot_confine_is_refused_unless_nobody_wants_it_to(system: str) -> None:
     with pytest.raises(NoConfinementError) as caught:

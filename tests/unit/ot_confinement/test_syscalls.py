@@ -20,6 +20,7 @@ CONDITIONAL = {
     "ioctl": syscalls.IOCTL,
     "socketpair": syscalls.SOCKETPAIR,
     "prlimit64": syscalls.PRLIMIT64,
+    "mmap": syscalls.MMAP,
 }
 TABLES = {
     "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
@@ -53,7 +54,7 @@ def test_every_number_is_the_one_that_the_kernel_gives_to_that_name(column: int,
 
 @pytest.mark.parametrize("column", [0, 1], ids=["x86_64", "aarch64"])
 def test_no_number_is_allowed_twice_or_both_always_and_under_conditions(column: int) -> None:
-    tables = (syscalls.ALLOWED, CONDITIONAL, syscalls.NETWORK, syscalls.ZYGOTE_ONLY)
+    tables = (syscalls.ALLOWED, CONDITIONAL, {**syscalls.NETWORK, **syscalls.ZYGOTE_ONLY})
     numbers = [pair[column] for table in tables for pair in table.values() if pair[column] is not None]
 
     assert len(numbers) == len(set(numbers))
@@ -66,7 +67,7 @@ def test_no_number_is_allowed_twice_or_both_always_and_under_conditions(column: 
         "process_vm_writev", "pidfd_open", "pidfd_send_signal", "pidfd_getfd", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo",
         "mount", "umount2", "unshare", "setns", "chroot", "pivot_root", "io_uring_setup", "bpf", "perf_event_open",
         "userfaultfd", "keyctl", "add_key", "chmod", "fchmod", "fchmodat", "chown", "setuid", "setgid", "capset", "seccomp",
-        "memfd_create", "memfd_secret", "kexec_load", "init_module", "reboot", "open_by_handle_at", "personality", "prctl",
+        "memfd_create", "memfd_secret", "sendmsg", "mmap", "shmget", "kexec_load", "init_module", "reboot", "open_by_handle_at", "personality", "prctl",
     ],
 )  # fmt: skip
 def test_what_leads_out_of_a_kernel_is_never_simply_allowed(name: str) -> None:
@@ -138,9 +139,27 @@ def test_connections_can_be_allowed(machine: str) -> None:
     column, arch = ARCHITECTURES[machine]
     shut, open_ = (seccomp.build_shared_filter(machine, network=network) for network in (False, True))
 
-    for numbers in syscalls.NETWORK.values():
-        assert decide(shut, numbers[column], (), arch=arch) != 0x7FFF0000
+    for name, numbers in syscalls.NETWORK.items():
+        assert name in syscalls.ZYGOTE_ONLY or decide(shut, numbers[column], (), arch=arch) != 0x7FFF0000
         assert decide(open_, numbers[column], (), arch=arch) == 0x7FFF0000
+        assert decide(seccomp.build_own_filter(machine, network=True), numbers[column], (), arch=arch) == 0x7FFF0000
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@pytest.mark.parametrize(
+    ("flags", "allowed"),
+    [(0o0, True), (0o3, True), (0o1101, True), (0o1102, True), (0o1000, False), (0o1003, False), (0o1100, False)],
+    ids=oct,
+)
+def test_where_landlock_does_not_guard_truncation_seccomp_does(machine: str, flags: int, *, allowed: bool) -> None:
+    column, arch = ARCHITECTURES[machine]
+    program = seccomp.build_shared_filter(machine, guards_truncation=False)
+    calls = {"openat": (0, 0, flags), "open": (0, flags)}
+
+    for name, arguments in calls.items():
+        number = syscalls.ALLOWED[name][column]
+        assert number is None or (decide(program, number, arguments, arch=arch) == 0x7FFF0000) is allowed
+    assert decide(program, syscalls.ALLOWED["truncate"][column] or 0, (), arch=arch) != 0x7FFF0000
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
@@ -170,6 +189,19 @@ def test_connections_can_be_allowed(machine: str) -> None:
         (("socketpair", 1, 1 | 0o2000000), True),
         (("socketpair", 1, 2), False),
         (("socketpair", 1, 5), False),
+        (("socketpair", 30, 1), False),  # AF_TIPC, which leads out of the machine
+        (("socketpair", 2, 1), False),
+        (("mmap", 0, 4096, 3, 0x22), True),  # private and anonymous
+        (("mmap", 0, 4096, 3, 0x20022), True),  # a thread's stack
+        (("mmap", 0, 4096, 5, 0x802), True),  # a library
+        (("mmap", 0, 4096, 3, 0x1), True),  # a file of its own
+        (("mmap", 0, 4096, 3, 0x21), False),
+        (("mmap", 0, 4096, 3, 0x23), False),
+        (("mmap", 0, 4096, 3, 0x4021), False),
+        (("mmap", 0, 4096, 3, 2**32 | 0x21), False),
+        (("mmap", 0, 4096, 3, 0x122), False),  # grows downwards, and counts as a stack
+        (("mmap", 0, 4096, 3, 0x40022), False),  # huge pages, which no figure shows
+        (("fcntl", 4, 1031, 2**20), False),  # a larger pipe
     ],
     ids=str,
 )

@@ -11,7 +11,7 @@ import pytest
 
 from ot_kernel.large_results import HEAD, MAX_RESULT, set_apart
 from ot_kernel.stored_form import kind_of, read_form, write_form
-from ot_kernel.values import Image, Record, decode, encode
+from ot_kernel.values import MAX_NUMBER, Image, Record, decode, encode
 from ot_kernel.wire import MAX_FRAME, Message, pack
 
 MANY = 200_000
@@ -87,7 +87,9 @@ def test_a_set_crosses_as_some_of_its_members() -> None:
     assert message["total"] == MANY
 
 
-@pytest.mark.parametrize("value", [1 << 8_000_000, [1 << 8_000_000]], ids=["alone", "inside"])
+@pytest.mark.parametrize(
+    "value", [1 << 8_000_000, [1 << 8_000_000], [1 << 4 * MAX_NUMBER]], ids=["alone", "inside", "too long to cross"]
+)
 def test_a_number_too_long_to_show_is_never_cut_into_another_number(value: Any) -> None:
     message = take_head(encode(value))
 

@@ -8,6 +8,8 @@ import json
 import re
 import socket
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ot_kernel.values import MAX_COLLISIONS, MAX_DRAINED, UnsupportedValueError, decode, dumps, encode, loads
+from ot_kernel.values import (
+    MAX_COLLISIONS,
+    MAX_DRAINED,
+    MAX_LARGE_COLLISIONS,
+    MAX_NUMBER,
+    UnsupportedValueError,
+    decode,
+    dumps,
+    encode,
+    loads,
+)
 from tests.properties import unhurried
 
 
@@ -172,7 +184,35 @@ BROKEN: list[Any] = [
     {"$": "project_path", "v": [5, "/x", {}]},
     {"$": "project_path", "v": ["p", "/x", [1]]},
     {"$": "enum", "v": 5},
+    {"$": "fraction", "v": ["0x1", "-0x2"]},
 ]
+LONG = {
+    "int": {"$": "int", "v": "0x" + "f" * MAX_NUMBER},
+    "numerator": {"$": "fraction", "v": ["0x" + "f" * 1_000_000, "0x3"]},
+    "denominator": {"$": "fraction", "v": ["0x3", "0x" + "f" * 1_000_000]},
+    "decimal": {"$": "decimal", "v": "1" * (MAX_NUMBER + 1)},
+    "large exponent": {"$": "decimal", "v": "1E+999999"},
+    "small exponent": {"$": "decimal", "v": "1E-999999999"},
+}
+
+
+@pytest.mark.parametrize("form", LONG.values(), ids=LONG.keys())
+def test_a_number_that_would_take_long_is_refused_before_anything_is_done_with_it(form: Any) -> None:
+    for nested in (form, {"$": "set", "v": [form]}, {"$": "dict", "v": [[form, 1]]}):
+        with pytest.raises(ValueError, match="a number of more than"):
+            decode(nested)
+
+
+def test_a_decimal_number_that_is_endless_when_written_out_is_refused_to_code_as_well() -> None:
+    with pytest.raises(UnsupportedValueError, match=r"\[0\]: a number of more than 32,768 digits, written out"):
+        encode([Decimal("1E+50000")])
+
+
+def test_a_forged_fraction_is_not_reduced() -> None:
+    """To reduce it would take time by the square of its length; it is nobody's number but the forger's."""
+    forged = decode({"$": "fraction", "v": ["0x2", "0x4"]})
+
+    assert (type(forged), forged.numerator, forged.denominator) == (Fraction, 2, 4)
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=json.dumps)
@@ -220,6 +260,32 @@ def test_numbers_chosen_to_share_a_hash_are_refused_before_they_cost_quadratic_t
         loads(dumps(set(colliding)))
     with pytest.raises(ValueError, match="too many members share a hash"):
         loads(dumps(dict.fromkeys(colliding)))
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        lambda key: (0,) * 50 + (key,),
+        lambda key: frozenset({key, "x"}),
+        lambda key: 2**8000 + key,
+        lambda key: Fraction(key, 1),
+        lambda key: Decimal(key),
+    ],
+    ids=["tuples", "sets", "large numbers", "fractions", "decimals"],
+)
+def test_few_may_share_a_hash_that_take_long_to_compare(member: Any) -> None:
+    modulus = 2**61 - 1
+    members = [encode(member(5 + modulus * factor)) for factor in range(MAX_LARGE_COLLISIONS + 2)]
+
+    with pytest.raises(ValueError, match="too many members share a hash"):
+        decode({"$": "set", "v": members})
+    assert len(decode({"$": "set", "v": members[:-1]})) == MAX_LARGE_COLLISIONS + 1
+
+
+def test_powers_of_two_may_share_a_hash() -> None:
+    powers = {2**exponent for exponent in range(1000)}
+
+    assert loads(dumps(powers)) == powers
 
 
 def test_large_sets_of_ordinary_numbers_are_no_such_thing() -> None:
