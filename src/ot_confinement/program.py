@@ -32,7 +32,6 @@ SYSTEM_FILES = (
 _SINKS = ("/dev/null", "/dev/zero", "/dev/full")
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 _PLACES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
-_COVERS_TRUNCATION = 3  # Landlock's version, Linux 6.2
 _LOOPBACK = ("localhost", "127.", "[::1]", "::1")
 
 
@@ -48,7 +47,7 @@ def confine_program(confine: Confine, folder: str, *, parent: int, channel: sock
         raise RefusedError("this system has no Landlock, or its seccomp is not known")
     try:
         read_only = _take_namespaces(libc, confine, folder)
-        if not read_only and version < _COVERS_TRUNCATION:
+        if not read_only and version < landlock.GUARDS_TRUNCATION:
             raise RefusedError("its Landlock does not cover truncation (Linux 6.2 does), and namespaces are refused")
         _settle_environment(confine, folder, _open_way_out(confine, channel))
         _limit(confine)

@@ -280,6 +280,6 @@ def _notes_of(error: BaseException) -> list[str]:
 
 
 _REFUSED = (
-    "A run can only touch its own scratch folder; it cannot start processes or open connections. "
+    "A run can only touch its own scratch folder; it cannot start processes, open connections or share memory. "
     "Files, commands and the network are reached through packs: ot.packs() lists them."
 )

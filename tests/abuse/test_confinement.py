@@ -50,6 +50,13 @@ ROUTES = {
     "a TCP connection": "socket.create_connection(('127.0.0.1', 9))",
     "a UDP socket by the raw call": "syscall(socket_, 2, 2, 0)",
     "a unix socket by the raw call": "syscall(socket_, 1, 1, 0)",
+    "shared memory by mapping": "__import__('mmap').mmap(-1, 2**20)",
+    "zeros without end": "open('/dev/zero', 'rb')",
+    "a file in flight between sockets": (
+        "socket.send_fds(socket.socketpair()[0], [b'x'], [os.open('x', os.O_CREAT | os.O_RDWR)])"
+    ),
+    "a larger pipe": "__import__('fcntl').fcntl(os.pipe()[0], 1031, 2**20)",
+    "a pair of sockets of another family": "socket.socketpair(30, socket.SOCK_STREAM)",
     "a pair of datagram sockets": "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)",
     "a netlink socket": "syscall(socket_, 16, 3, 0)",
     "io_uring": "syscall(io_uring_setup, 8, ctypes.create_string_buffer(120))",
