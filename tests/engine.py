@@ -10,6 +10,7 @@ from textwrap import dedent
 from ot.app import App, open_app
 from ot.config.loader import load_config
 from tests.demo_pack import with_demo
+from tests.trusting import trust_project
 
 
 @asynccontextmanager
@@ -22,15 +23,20 @@ async def open_engine(
     home: Path | None = None,
     demo: bool = True,
 ) -> AsyncIterator[App]:
-    """An engine whose project, and home unless it is given, is one folder; packs and extensions by name and text."""
+    """An engine whose project, and home unless it is given, is one folder; packs and extensions by name and text.
+
+    A person who has another home has trusted the project; whether they have the pack `demo` is for that home to say.
+    """
     (folder / ".onetool").mkdir(parents=True)
-    (folder / ".onetool" / "onetool.yaml").write_text(with_demo(config) if demo else config)
+    (folder / ".onetool" / "onetool.yaml").write_text(with_demo(config) if demo and home is None else config)
     pack_folder = folder / "packs"
     pack_folder.mkdir()
     for name, source in (packs or {}).items():
         (pack_folder / f"{name}.py").write_text(source)
     for name, source in (extensions or {}).items():
         write_extension(folder, name, source)
+    if home is not None:
+        trust_project(folder, home)
     loaded = load_config(environ={}, cwd=folder, home=home or folder)
     async with open_app(loaded, packs=[pack_folder]) as app:
         yield app

@@ -27,7 +27,7 @@ PROGRAMS = Path(__file__).parent / "programs" / "extensions"
 
 def extension_of(file: Path, pack: str = "") -> Extension:
     """A file as the pool is given it."""
-    return Extension(pack or file.stem.removesuffix("_tools"), file, read_header(file)[0])
+    return Extension(pack or file.stem.removesuffix("_tools"), file, read_header(file)[0], file.parent, file)
 
 
 def program(name: str) -> Extension:
@@ -44,7 +44,7 @@ def write_extension(folder: Path, source: str, name: str = "sample") -> Extensio
 
 def host_of(folder: Path, environ: Mapping[str, str] = os.environ) -> WorkerHost:
     """Everything that workers leave is below one folder, except for uv's own cache."""
-    return WorkerHost(project=folder, state=folder / "state", environ=environ, word=word_error)
+    return WorkerHost(project=folder, home=folder, state=folder / "state", environ=environ, word=word_error)
 
 
 @asynccontextmanager

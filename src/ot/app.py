@@ -19,6 +19,7 @@ from ot.caller import NOBODY, Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
 from ot.config.paths import state_folder, tool_folders
+from ot.config.project_trust import project_trust
 from ot.errors import PackLoadError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.validation import load_compiler
@@ -27,7 +28,7 @@ from ot.introspect import Finder, Health, Reload
 from ot.isolate import IsolateHost
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
-from ot.live_config import LiveConfig, LiveParts, reads_of, run_settings
+from ot.live_config import LiveConfig, LiveParts, note_untrusted, reads_of, run_settings
 from ot.proxy import BuildConnection, ProxyHost, Servers, open_servers
 from ot.registry.built_in import BuiltInPacks
 from ot.registry.definitions import Touches
@@ -43,6 +44,7 @@ from ot.run.namespace import Namespace
 from ot.run.runner import Runner
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
+from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
 from ot.workers.host import WorkerHost
 from ot.workers.pool import open_worker_pool
@@ -115,7 +117,7 @@ async def open_app(
             results=results,
             questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
         )
-        host = WorkerHost(loaded.project, state_folder(loaded.home), environ, word=word_error)
+        host = WorkerHost(loaded.project, loaded.home, state_folder(loaded.home), environ, word=word_error)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
@@ -127,12 +129,14 @@ async def open_app(
         executor.lend(servers)
         executor.lend(build_statistics(loaded, recorder, registry, own_definition))
         executor.lend(Finder(registry))
-        executor.lend(Health(executor, supply, workers, servers, threads, settings=config.execution))
+        build_health = partial(Health, executor, supply, workers, servers, threads, settings=config.execution)
+        executor.lend(build_health(loaded))
         reader = ResultReader(
             results, config.results, apart=partial(isolates.run, touches=Touches(reads=(str(results_folder),)))
         )
         executor.lend(reader)
-        namespace = Namespace(registry, config.aliases, config.projects)
+        namespace = Namespace(registry, config.aliases, config.projects, modest=loaded.untrusted.aliases)
+        note_untrusted(registry, loaded)
         runner = Runner(
             registry,
             executor,
@@ -142,6 +146,11 @@ async def open_app(
             catch_up=partial(catch_up, extensions, servers),
             settings=run_settings(loaded),
         )
+
+        def rebuild(fresh: LoadedConfig) -> None:
+            executor.lend(build_statistics(fresh, recorder, registry, own_definition))
+            executor.lend(build_health(fresh))
+
         live = LiveConfig(
             loaded,
             LiveParts(
@@ -157,7 +166,7 @@ async def open_app(
                 built_in=built_in,
                 places=places,
                 forget_helpers=lambda file: isolates.forget(module_reference(file)),
-                rebuild=lambda fresh: executor.lend(build_statistics(fresh, recorder, registry, own_definition)),
+                rebuild=rebuild,
             ),
         )
         executor.lend(Reload(loaded, live.follow, registry))
@@ -269,11 +278,18 @@ def load_extensions(
     forget: Callable[[Path], None] = lambda _: None,
 ) -> ExtensionLoader:
     """The person's own packs beside those in the registry, read from their source too."""
-    folders = tool_folders(loaded.project, loaded.home)
+    folders = find_tool_folders(loaded)
     timeout = loaded.config.workers.call_timeout
     loader = ExtensionLoader(registry, folders, function_of, timeout=timeout, places=places, forget=forget)
     loader.load()
     return loader
+
+
+def find_tool_folders(loaded: LoadedConfig) -> list[ToolFolder]:
+    """Find the folders of extensions, nearest first; those of a project count as the person has trusted them."""
+    near, far = tool_folders(loaded.project, loaded.home)
+    trust = project_trust(loaded.project, loaded.home)
+    return [ToolFolder(far)] if trust is None else [ToolFolder(near, trust), ToolFolder(far)]
 
 
 def find_built_in_packs() -> list[Path]:

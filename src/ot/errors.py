@@ -6,6 +6,7 @@ OneToolError
 │   ├── LegacyPrefixError
 │   ├── CommandTooLargeError
 │   ├── UnknownSnippetError
+│   ├── UntrustedSnippetError
 │   ├── SnippetError
 │   └── AliasCycleError
 ├── PackLoadError                 a pack file cannot be read
@@ -26,6 +27,7 @@ OneToolError
 │   ├── ServiceUnavailableError
 │   ├── ServerUnavailableError
 │   ├── ToolChangedError
+│   ├── UntrustedPackError
 │   ├── WorkerStartError
 │   ├── WorkerCrashedError
 │   ├── StatsDisabledError
@@ -104,6 +106,13 @@ class UnknownSnippetError(CommandError, names=("available",)):
 
     name: str
     available: Sequence[str]
+
+
+class UntrustedSnippetError(CommandError, names=("project",)):
+    """`$name` where a project brings a snippet of that name that nobody has trusted."""
+
+    name: str
+    project: str
 
 
 class SnippetError(CommandError):
@@ -272,6 +281,13 @@ class ToolChangedError(CallError, names=("server",)):
     server: str
     new: bool
     prompt: str = ""
+
+
+class UntrustedPackError(CallError, names=("pack", "project")):
+    """A pack that a project brings, a file of tools or a server, that nobody has trusted."""
+
+    pack: str
+    project: str
 
 
 class WorkerStartError(CallError):

@@ -6,6 +6,7 @@ import itertools
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
@@ -14,11 +15,14 @@ from ot.config.keys import ANY, known_keys
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config
 from ot.config.settings import NEXT_START
+from ot.errors import UntrustedPackError
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
 from ot.proxy import Servers
 from ot.registry.built_in import BuiltInPacks
+from ot.registry.names import absent_name
 from ot.registry.places import PackPlaces
+from ot.registry.registry import AbsentPack, ToolRegistry
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
 from ot.run.namespace import Namespace
@@ -65,7 +69,8 @@ class LiveConfig:
         parts.executor.registry.trust_reads(reads_of(config))
         parts.executor.apply(config, loaded.secrets)
         parts.runner.apply(run_settings(loaded, memory=self._started.config.execution.memory))
-        parts.namespace.apply(config.aliases, config.projects)
+        parts.namespace.apply(config.aliases, config.projects, modest=loaded.untrusted.aliases)
+        note_untrusted(parts.executor.registry, loaded)
         parts.supply.keep_warm(config.execution.warm)
         parts.results.apply(config.results)
         parts.reader.apply(config.results)
@@ -101,6 +106,14 @@ def _read_at_start() -> Iterator[tuple[str, Callable[[Config], object]]]:
         yield name, operator.attrgetter(name)
 
 
+def note_untrusted(registry: ToolRegistry, loaded: LoadedConfig) -> None:
+    """Let the registry know the servers of a project that nobody has trusted, by name."""
+    names = [absent_name(server) for server in loaded.untrusted.servers if server not in loaded.config.servers]
+    project = str(loaded.untrusted.project)
+    explain = {name: partial(UntrustedPackError, name, project=project) for name in names}
+    registry.explain_absent("untrusted", {name: AbsentPack(each, expected=False) for name, each in explain.items()})
+
+
 def reads_of(config: Config) -> dict[str, tuple[str, ...]]:
     """Return the patterns of tools that only read, as the person says, by pack."""
     return {name: pack.reads for name, pack in config.packs.items() if pack.reads}
@@ -109,5 +122,5 @@ def reads_of(config: Config) -> dict[str, tuple[str, ...]]:
 def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSettings:
     """Return the settings of runs; `memory` is that of the kernels that are already there."""
     execution, results = loaded.config.execution, loaded.config.results
-    snippets = Snippets(loaded.config.snippets)
+    snippets = Snippets(loaded.config.snippets, loaded.untrusted)
     return RunSettings(execution.timeout, memory or execution.memory, results.inline_limit, snippets)

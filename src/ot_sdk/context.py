@@ -47,5 +47,5 @@ def secret(name: str) -> str:
     else:
         raise ToolError(f'the extension does not declare the secret {name}: add secrets = ("{name}",) to its file')
     if not value:
-        raise ToolError(f"the secret {name} is not set; put it in secrets.yaml or in the environment")
+        raise ToolError(f"the secret {name} is not set; put it in secrets.yaml")
     return value

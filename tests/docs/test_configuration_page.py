@@ -13,6 +13,7 @@ from ot.config.keys import Key, known_keys
 from ot.config.models import Config, PackSettings
 from ot.config.values import parse_size
 from scripts.docs_tables import render_page
+from tests.trusting import trust_project
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
 BLOCKS = re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -25,9 +26,11 @@ def test_every_example_loads_beside_the_files_that_it_names(number: int, tmp_pat
     for name, text in [*reversed(BLOCKS), BLOCKS[number]]:
         _write(home if name.startswith("~") else project, name, text)
 
+    trust_project(project, home)
     loaded = load_config(environ={}, cwd=project, home=home)
 
     assert loaded.config != Config()
+    assert loaded.refused == ()
 
 
 def test_no_example_is_left_out() -> None:
@@ -38,6 +41,7 @@ def test_the_page_shows_how_a_project_changes_one_key(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
     _write(home, *BLOCKS[0])
     _write(project, *BLOCKS[1])
+    trust_project(project, home)
 
     server = load_config(environ={"GITHUB_TOKEN": "t"}, cwd=project, home=home).config.servers["github"]
 

@@ -20,6 +20,7 @@ from ot.config.loader import load_config
 from tests.demo_pack import give_demo, with_demo
 from tests.e2e.raw_server import WAIT, RawServer, environment_of
 from tests.preloaded import run_preloaded
+from tests.trusting import trust_project
 
 Finished = subprocess.CompletedProcess[str]
 OneTool = Callable[..., Finished]
@@ -238,24 +239,26 @@ def test_init_writes_a_file_that_is_valid_and_changes_nothing(onetool: OneTool, 
 
     assert (finished.returncode, finished.stdout) == (0, "wrote .onetool/onetool.yaml\n")
     assert "OK" in onetool("check").stdout
-    loaded = load_config(environ={}, cwd=tmp_path, home=tmp_path / "elsewhere")
-    assert loaded.files == (tmp_path / ".onetool" / "onetool.yaml",)
-    assert loaded.config.model_dump(exclude_defaults=True) == {}
+    loaded = load_config(environ={}, cwd=tmp_path, home=tmp_path / "home")
+    assert loaded.files[0] == tmp_path / ".onetool" / "onetool.yaml"
+    assert not loaded.untrusted
+    without = load_config(environ={}, cwd=tmp_path / "home", home=tmp_path / "home")
+    assert loaded.config == without.config
 
 
 def test_the_written_file_without_its_comment_signs_sets_every_key(onetool: OneTool, tmp_path: Path) -> None:
-    onetool("init")
-    file = tmp_path / ".onetool" / "onetool.yaml"
+    file = tmp_path / "onetool.yaml"
+    onetool("init", "--config", str(file))
     file.write_text(re.sub(r"^#(?! \S)", "", file.read_text(), flags=re.MULTILINE))
 
-    config = load_config(environ={}, cwd=tmp_path, home=tmp_path / "elsewhere").config
+    config = load_config(file, environ={}, cwd=tmp_path, home=tmp_path / "elsewhere").config
 
     written = yaml.safe_load(file.read_text())
     assert [".".join(key.path) for key in known_keys() if not _is_set(written, key.path)] == []
     changed = {"projects", "aliases", "snippets", "servers", "topics", "prompts", "packs", "ai"}  # examples
     assert set(config.model_dump(exclude_defaults=True)) == changed
-    assert onetool("run", "$note text=hello").returncode == 0
-    assert "hello" in (tmp_path / ".onetool" / "notes.yaml").read_text()
+    assert onetool("run", "$note text=hello", "--config", str(file)).returncode == 0
+    assert "hello" in (tmp_path / "notes.yaml").read_text()
 
 
 def _is_set(written: Any, path: Sequence[str]) -> bool:
@@ -271,10 +274,13 @@ def _is_set(written: Any, path: Sequence[str]) -> bool:
 def test_init_leaves_a_file_that_is_there_alone(onetool: OneTool, tmp_path: Path) -> None:
     (tmp_path / ".onetool").mkdir()
     (tmp_path / ".onetool" / "onetool.yaml").write_text("docs_url: https://example.com/\n")
+    refused = onetool("init")
+    trust_project(tmp_path, tmp_path / "home")
 
     finished = onetool("init")
 
-    assert finished.returncode == 0
+    assert (refused.returncode, finished.returncode) == (2, 0)
+    assert f"onetool trust {tmp_path}" in refused.stderr
     assert "stays as it is" in finished.stdout
     assert (tmp_path / ".onetool" / "onetool.yaml").read_text() == "docs_url: https://example.com/\n"
 

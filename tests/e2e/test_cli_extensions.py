@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.raw_server import environment_of
 from tests.engine import write_extension
 from tests.preloaded import run_preloaded
+from tests.trusting import trust_project
 
 Finished = subprocess.CompletedProcess[str]
 OneTool = Callable[..., Finished]
@@ -100,6 +101,7 @@ def test_check_names_every_file_that_cannot_be_used(onetool: OneTool, tmp_path: 
     odd = write_extension(home, "odd", "# /// script\n# dependencies = [\n# ///\ndef f(): ...\n")
     ot = write_extension(project, "ot", "def f(): ...\n")
     write_extension(project, "fine", "def f(): ...\n")
+    trust_project(project, home)
     finished = onetool("check")
 
     lines = finished.stdout.splitlines()
@@ -115,6 +117,7 @@ def test_check_notes_what_somebody_arranged_and_finds_nothing_wrong_with_it(onet
     far = write_extension(home, "notes", "def f(): ...\n")
     scaffold = write_extension(home, "scaffold", "def f(): ...\n")
     json = write_extension(home, "json", "def f(): ...\n")
+    trust_project(project, home)
     finished = onetool("check")
 
     assert finished.returncode == 0

@@ -17,6 +17,7 @@ import pytest
 from ot.config.loader import load_config
 from tests.e2e.raw_server import WAIT, environment_of
 from tests.preloaded import run_preloaded
+from tests.trusting import trust_project
 
 Finished = subprocess.CompletedProcess[str]
 
@@ -32,7 +33,18 @@ class Place:
         self.secrets = self.project / ".onetool" / "secrets.yaml"
 
     def run(self, *arguments: str, **variables: str) -> Finished:
+        """What a person gets who says yes to every question."""
+        yes = () if "--connect" in arguments else ("--yes",)
+        return self.run_unsure(*yes, *arguments, **variables)
+
+    def run_unsure(self, *arguments: str, **variables: str) -> Finished:
+        """What a person gets who cannot be asked."""
         return run_preloaded("import", *arguments, cwd=self.project, env=environment_of(self.home) | variables)
+
+    def write_config(self, text: str) -> None:
+        """A configuration of the project that the person has trusted."""
+        self.config.write_text(text)
+        trust_project(self.project, self.home)
 
     def write(self, file: Path, content: Any) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +88,7 @@ def test_servers_are_taken_over_and_their_secrets_are_not_in_clear(place: Place)
 
 def test_nothing_of_the_file_is_lost(place: Place) -> None:
     before = "# mine\nservers:\n  own: {command: x}  # keep\n\n# about the log\nlog: {level: info}\n"
-    place.config.write_text(before)
+    place.write_config(before)
     place.write(place.project / ".mcp.json", servers(docs={"url": "https://example.com/mcp"}))
 
     finished = place.run()
@@ -102,7 +114,7 @@ def test_doing_it_again_changes_nothing(place: Place) -> None:
 
 
 def test_what_is_there_already_is_kept(place: Place) -> None:
-    place.config.write_text("servers: {github: {command: mine}}\n")
+    place.write_config("servers: {github: {command: mine}}\n")
     place.write(place.project / ".mcp.json", servers(github=GITHUB))
 
     finished = place.run()
@@ -249,13 +261,41 @@ def test_a_reference_to_a_variable_that_is_set_stays_one(place: Place) -> None:
 
 def test_a_link_to_a_configuration_stays_a_link(place: Place) -> None:
     real = place.write(place.home / "dotfiles" / "onetool.yaml", "log: {level: info}\n")
-    place.config.symlink_to(real)
+    own = place.home / ".onetool" / "onetool.yaml"
+    own.parent.mkdir()
+    own.symlink_to(real)
     place.write(place.project / ".mcp.json", servers(s={"command": "s"}))
 
-    assert place.run().returncode == 0
+    assert place.run("--global").returncode == 0
 
-    assert place.config.is_symlink()
+    assert own.is_symlink()
     assert "servers:" in real.read_text()
+
+
+# trust
+
+
+def test_servers_that_come_with_the_project_are_left_out_where_nobody_can_be_asked(place: Place) -> None:
+    place.write(place.project / ".mcp.json", servers(theirs={"command": "theirs"}))
+    place.write(place.home / ".cursor" / "mcp.json", servers(mine={"command": "mine"}))
+
+    finished = place.run_unsure()
+
+    assert finished.returncode == 1
+    assert "theirs: left out, since they come with the project" in finished.stderr
+    assert set(place.known_servers()) == {"mine"}
+
+
+def test_nothing_is_written_beside_files_that_nobody_has_trusted(place: Place) -> None:
+    place.write(place.project / ".onetool" / "tools" / "evil.py", "def f(): ...\n")
+    place.write(place.home / ".cursor" / "mcp.json", servers(mine={"command": "mine"}))
+
+    finished = place.run()
+
+    assert finished.returncode == 2
+    assert f"onetool trust {place.project}" in finished.stderr
+    assert not place.config.exists()
+    assert place.known_servers() == {}
 
 
 # --connect

@@ -21,6 +21,7 @@ COMMANDS = {
     "call": "call one tool",
     "stats": "show what was called, how it went and what it saved",
     "check": "check the configuration and the packs for mistakes",
+    "trust": "look at what a project's .onetool would do, and trust it",
     "init": "write a configuration file to start from",
     "import": "import servers from other MCP clients, or add OneTool to one",
     "login": "log in to a server that asks for it",

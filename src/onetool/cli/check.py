@@ -13,12 +13,16 @@ from onetool.cli.printing import say
 from onetool.cli.start import load
 from ot.app import proxy_host
 from ot.config.loader import LoadedConfig
+from ot.config.paths import FOLDER
+from ot.config.project_trust import project_trust
 from ot.execution.idle_rules import find_idle_rules
 from ot.execution.wording import word_error
 from ot.introspect import find_alias_problems
 from ot.proxy import Acceptance, find_mistake
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
+from ot.trust.project_trust import Comparison
+from ot.trust.untrusted import trust_command
 
 EPILOG = "Exit status: 0 if nothing is wrong, else 2."
 
@@ -28,7 +32,7 @@ def main(options: Namespace) -> int:
     registry = read_registry(loaded)
     problems = [*_find_pack_problems(registry), *_find_setting_problems(loaded, registry)]
     notes = [word_collision(collision) for collision in registry.collisions if not _is_mistake(collision)]
-    notes += _find_changed_servers(loaded)
+    notes += [*_find_changed_servers(loaded), *_find_untrusted(loaded)]
     for line in (*problems, *(f"note: {note}" for note in notes)):
         say(" ".join(line.split()))
     if problems:
@@ -64,6 +68,18 @@ def _find_changed_servers(loaded: LoadedConfig) -> Iterator[str]:
         if differences:
             counted = count_differences(differences)
             yield f"servers.{name} differs from what you accepted ({counted}); see onetool accept {name}"
+
+
+def _find_untrusted(loaded: LoadedConfig) -> Iterator[str]:
+    trust = project_trust(loaded.project, loaded.home)
+    found = trust.compare() if trust is not None else Comparison()
+    for name in found.untrusted:
+        state = "has changed since you trusted it" if name in found.changed else "is not trusted"
+        yield f"{FOLDER}/{name} {state}; see {trust_command(loaded.project)}"
+    for line in (*found.refused, *loaded.untrusted.broken):
+        yield f"{FOLDER}/{line}"
+    for refusal in loaded.refused:
+        yield f"{refusal.key} of the project is left out: {refusal.reason}"
 
 
 def _find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:

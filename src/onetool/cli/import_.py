@@ -7,18 +7,21 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import complain, confirm, say
+from onetool.cli.printing import complain, confirm, say, visible
 from onetool.foreign.clients import CLIENTS, System
 from onetool.foreign.connecting import plan_connection, show_difference
-from onetool.foreign.importing import Decision, Plan, carry_out, changed_text, make_plan, servers_in
+from onetool.foreign.importing import NEW, Decision, Plan, carry_out, changed_text, make_plan, servers_in
 from onetool.foreign.survey import Survey, survey
 from onetool.foreign.text_files import replace_text_file
 from ot.config.paths import CONFIG_FILE, FOLDER, SECRETS_FILE, Places, find_places
+from ot.config.project_trust import trust_around
 from ot.execution.wording import word_error
+from ot.trust.folder_files import read_folder
 
 EPILOG = (
     "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf and Zed. "
@@ -37,7 +40,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--connect", choices=list(CLIENTS), metavar="CLIENT",
                         help="add OneTool to this client's configuration instead")  # fmt: skip
     parser.add_argument("--project", action="store_true", help="with --connect: write the project's file, not your own")
-    parser.add_argument("--yes", action="store_true", help="with --connect: write without asking")
+    parser.add_argument("--yes", action="store_true", help="do not ask, neither about servers that come with the "
+                        "project nor with --connect")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="show everything and write nothing")
 
 
@@ -56,14 +60,21 @@ def _import(options: Namespace, system: System, places: Places, named: Path | No
     file = named or own_folder / CONFIG_FILE
     own = places.home_folder / CONFIG_FILE
     chosen = [each for each in found.found if not options.names or each.name in options.names]
-    plan = make_plan(
-        chosen,
-        file,
+    trust = trust_around(file, system.home)
+    if trust is not None and not options.dry_run:
+        trust.refuse_untrusted()
+    plan_for = partial(
+        make_plan,
+        file=file,
         elsewhere={} if own == file else dict.fromkeys(servers_in(own), own),
         more_secrets=[places.home_folder / SECRETS_FILE],
         project=places.project if options.everywhere else None,
     )
+    plan = plan_for(chosen)
     _show(plan, found, options.names)
+    unasked = [] if options.yes or options.dry_run else _leave_to_the_project(plan)
+    if unasked:
+        plan = plan_for([each for each in chosen if each.source.project is None])
     for error in found.broken:
         complain(f"onetool: {word_error(error)}")
     missing = [name for name in options.names if name not in {each.name for each in found.found}]
@@ -71,7 +82,22 @@ def _import(options: Namespace, system: System, places: Places, named: Path | No
         complain(f"onetool: no client knows a server {name!r}")
     if plan.servers:
         _write(plan, dry_run=options.dry_run)
-    return FAILED if found.broken or missing else OK
+        if trust is not None and not options.dry_run:
+            trust.store.trust(trust.project, read_folder(trust.folder).contents, whole=True)
+    return FAILED if found.broken or missing or unasked else OK
+
+
+def _leave_to_the_project(plan: Plan) -> list[str]:
+    """Ask about servers that the project's own files bring; return those that the person does not want."""
+    theirs = [each.name for each in plan.decisions if each.state == NEW and each.found.source.project is not None]
+    if not theirs:
+        return []
+    names = visible(", ".join(theirs))
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if at_terminal and confirm(f"These come with the project, and would be started as you: {names}. Take them over?"):
+        return []
+    complain(f"onetool: {names}: left out, since they come with the project; --yes takes them over")
+    return theirs
 
 
 def _show(plan: Plan, found: Survey, names: list[str]) -> None:
@@ -148,7 +174,7 @@ def _tell_written(file: Path, backup: Path | None) -> None:
 
 def _tell(text: str) -> None:
     """Write a line; what others wrote into their files may not move the cursor of this terminal."""
-    say("".join(character if character.isprintable() or character == "\t" else "�" for character in text))
+    say(visible(text))
 
 
 def _near(text: object) -> str:

@@ -8,18 +8,27 @@ from pathlib import Path
 from onetool.cli import OK
 from onetool.cli.printing import say
 from ot.config.paths import CONFIG_FILE, FOLDER
+from ot.config.project_trust import trust_around
 from ot.config.template import render_template
 from ot.errors import ConfigError
 
-EPILOG = "Writes .onetool/onetool.yaml in this folder, or the file given by --config; never overwrites one."
+EPILOG = (
+    "Writes .onetool/onetool.yaml in this folder, or the file given by --config; never overwrites one. What it has "
+    "written is trusted."
+)
 
 
 def main(options: Namespace) -> int:
     file = options.config or Path(FOLDER) / CONFIG_FILE
+    trust = trust_around(file, Path.home())
+    if trust is not None:
+        trust.refuse_untrusted()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as stream:
             stream.write(render_template())
+        if trust is not None:
+            trust.accept([trust.folder / file.name])
     except FileExistsError:
         say(f"{file} already exists and stays as it is")
     except OSError as error:

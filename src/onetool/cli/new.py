@@ -10,11 +10,12 @@ from onetool.cli.definitions import read_registry
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
 from ot.config.paths import tool_folders
+from ot.config.project_trust import project_trust
 from ot.errors import NewExtensionError
 from ot.execution.wording import word_error
 from ot.workers.new_extension import write_extension
 
-EPILOG = "Writes .onetool/tools/NAME in the project; never overwrites a file."
+EPILOG = "Writes .onetool/tools/NAME in the project; never overwrites a file. What it has written is trusted."
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -24,6 +25,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def main(options: Namespace) -> int:
     loaded = load(options)
+    trust = project_trust(loaded.project, loaded.home)
+    if trust is not None:
+        trust.refuse_untrusted()
     folder, _ = tool_folders(loaded.project, loaded.home)
     taken = [pack.name for pack in read_registry(loaded).packs()]
     try:
@@ -31,6 +35,8 @@ def main(options: Namespace) -> int:
     except NewExtensionError as error:
         complain(f"onetool: {word_error(error)}")
         return USAGE
+    if trust is not None:
+        trust.accept([written.file, written.test])
     here = Path.cwd()
     for file in (written.file, written.test):
         say(f"wrote {file.relative_to(here) if file.is_relative_to(here) else file}")

@@ -19,6 +19,11 @@ def complain(text: str) -> None:
     write_encodable(f"{text}\n", sys.stderr)
 
 
+def visible(text: str) -> str:
+    """Return a line of a stranger's text that cannot move the cursor of this terminal, nor hide anything in it."""
+    return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
 def confirm(question: str) -> bool:
     """Ask the person at the terminal; anything but a yes is a no, and so is the end of the input."""
     sys.stdout.write(f"{question} [y/N] ")

@@ -6,10 +6,32 @@ import os
 import shlex
 import stat
 from pathlib import Path
+from typing import Protocol
 
+from ot.config.paths import present
 from ot.errors import ConfigError
 
 MAX_BYTES = 1_000_000
+
+
+class Documents(Protocol):
+    """Where files are read from."""
+
+    def read(self, file: Path, *, private: bool = False) -> dict[object, object] | None:
+        """Return the mapping in a YAML file; None to leave the file out. Raises ConfigError."""
+
+    def exists(self, file: Path) -> bool:
+        """True if there is something to read, even if it cannot be read."""
+
+
+class FilesOnDisk:
+    """Files as they are."""
+
+    def read(self, file: Path, *, private: bool = False) -> dict[object, object]:
+        return read_document(file, private=private)
+
+    def exists(self, file: Path) -> bool:
+        return present(file)
 
 
 def read_document(file: Path, *, private: bool = False) -> dict[object, object]:
@@ -17,7 +39,13 @@ def read_document(file: Path, *, private: bool = False) -> dict[object, object]:
 
     A `private` file must be closed to other users, and no mistake quotes a value of it.
     """
-    text = _decode(_read_bytes(file, private=private), file)
+    return parse_document(_read_bytes(file, private=private), file, private=private)
+
+
+def parse_document(content: bytes, file: Path, *, private: bool = False) -> dict[object, object]:
+    """Return the mapping in the content of a YAML file, which mistakes name as `file`."""
+    _require_small(file, len(content))
+    text = _decode(content, file)
     from ot.config.yaml_reader import read_yaml  # noqa: PLC0415 - PyYAML costs start-up time, and there may be no file
 
     value = read_yaml(text, file=file, private=private)
@@ -42,7 +70,7 @@ def _read_bytes(file: Path, *, private: bool) -> bytes:
         status = os.fstat(descriptor)
         _require_plain_file(file, status)
         if private:
-            _require_closed_to_others(file, status)
+            require_closed_to_others(file, status)
         with os.fdopen(descriptor, "rb", closefd=False) as stream:
             return stream.read(MAX_BYTES)
     except OSError as exc:
@@ -61,13 +89,17 @@ def _require_plain_file(file: Path, status: os.stat_result) -> None:
         raise ConfigError("is a folder, not a file", file=file, fix="name the file inside it")
     if not stat.S_ISREG(status.st_mode) and str(file) != os.devnull:
         raise ConfigError("is not a regular file", file=file, fix="copy its content into a file")
-    if status.st_size > MAX_BYTES:
+    _require_small(file, status.st_size)
+
+
+def _require_small(file: Path, size: int) -> None:
+    if size > MAX_BYTES:
         raise ConfigError(
             f"is larger than {MAX_BYTES:,} bytes", file=file, fix="move everything that is not configuration elsewhere"
         )
 
 
-def _require_closed_to_others(file: Path, status: os.stat_result) -> None:
+def require_closed_to_others(file: Path, status: os.stat_result) -> None:
     if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
         raise ConfigError(
             "other users of this machine can open it", file=file, fix=f"chmod 600 {shlex.quote(str(file))}"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ot.config.documents import read_document
+from ot.config.documents import Documents, FilesOnDisk
 from ot.config.keys import ANY, INCLUDE, Key, dotted, matches, printable
-from ot.config.paths import PROMPTS_FILE, absolute, find_file, present
+from ot.config.paths import absolute
 from ot.config.variables import Variables
 from ot.errors import ConfigError
+from ot.trust.untrusted import Untrusted
 
 MAX_INCLUDE_DEPTH = 20
 
@@ -32,6 +33,16 @@ class Layer:
     unwritten: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class NearLayer:
+    """The settings that come before the person's own files, nearest first, with the secrets beside them."""
+
+    layers: list[Layer]
+    secrets: Mapping[str, str]
+    substituted: frozenset[str]
+    untrusted: Untrusted
+
+
 def merge(farther: Mapping[object, object], nearer: Mapping[object, object]) -> dict[object, object]:
     """Merge mappings key by key, at every depth; a list or a single value replaces the farther one as a whole.
 
@@ -48,41 +59,66 @@ def merge(farther: Mapping[object, object], nearer: Mapping[object, object]) -> 
 
 
 class LayerReader:
-    """Reads files into layers, nearest first."""
+    """Reads files into layers, nearest first; of `sections` alone, if they are named."""
 
-    def __init__(self, variables: Variables, *, home: Path, keys: Sequence[Key]) -> None:
+    def __init__(
+        self,
+        variables: Variables,
+        *,
+        home: Path,
+        keys: Sequence[Key],
+        documents: Documents | None = None,
+        sections: Collection[str] | None = None,
+    ) -> None:
         self._variables = variables
+        self._documents = documents or FilesOnDisk()
         self._home = home
+        self._sections = None if sections is None else {*sections, INCLUDE}
         self._paths = [(*key.path, ANY) if key.is_list else key.path for key in keys if key.is_path]
         self._paths += [(INCLUDE,), (INCLUDE, ANY)]
 
-    def read(self, folder: Path | None, file: Path | None) -> list[Layer]:
-        """Read `file`, the prompts in `folder`, and the files that `file` includes; each of them may be missing."""
+    def read(self, file: Path | None, prompts: Path | None) -> list[Layer]:
+        """Read `file`, the prompts beside it, and the files that `file` includes; each of them may be missing."""
         by_file: dict[str, Layer] = {}
         if file is not None:
             self._read_with_includes(file, (), by_file)
         layers = list(reversed(by_file.values()))
-        prompts = find_file(folder, PROMPTS_FILE)
-        if prompts is not None:
-            layers.insert(1, self._read_prompts(prompts))  # below the file beside it, above what that includes
+        if prompts is not None and self._reads("prompts"):
+            layers[1:1] = self._read_prompts(prompts)  # below the file beside it, above what that includes
         return layers
 
     def _read_with_includes(self, file: Path, chain: tuple[Path, ...], layers: dict[str, Layer]) -> None:
         """Add the files that `file` includes, then `file`; one that is included twice counts only the first time."""
-        written = read_document(file)
+        written = self._documents.read(file)
+        if written is None:
+            return
         values = self._settle(written, file)
-        for included in _included(values, file):
+        for included in self._included(values, file):
             _refuse_circle(included, (*chain, file))
             if _identity(included) not in layers:
                 self._read_with_includes(included, (*chain, file), layers)
         values.pop(INCLUDE, None)
         layers[_identity(file)] = Layer(file, written, values)
 
-    def _read_prompts(self, file: Path) -> Layer:
-        written = read_document(file)
+    def _read_prompts(self, file: Path) -> list[Layer]:
+        written = self._documents.read(file)
+        if written is None:
+            return []
         wrapped = list(written) == ["prompts"]
         values = self._settle(written if wrapped else {"prompts": written}, file)
-        return Layer(file, written, values, unwritten=0 if wrapped else 1)
+        return [Layer(file, written, values, unwritten=0 if wrapped else 1)]
+
+    def _included(self, values: Mapping[object, object], file: Path) -> list[Path]:
+        named = included_in(values, file)
+        for item in named:
+            if not self._documents.exists(Path(item)):
+                raise ConfigError(
+                    f"{printable(item)} does not exist",
+                    file=file,
+                    key=INCLUDE,
+                    fix=f"create it or name a file as seen from {file.parent}",
+                )
+        return [Path(item) for item in named]
 
     def _settle(self, written: Mapping[object, object], file: Path) -> dict[object, object]:
         """Return a copy with variables filled in, paths absolute, and a project's bare path spelled out."""
@@ -90,7 +126,10 @@ class LayerReader:
         if isinstance(projects, dict):
             spelled = {name: {"path": item} if isinstance(item, str) else item for name, item in projects.items()}
             written = {**written, "projects": spelled}
-        return {key: self._settled(value, (str(key),), file) for key, value in written.items()}
+        return {key: self._settled(value, (str(key),), file) for key, value in written.items() if self._reads(key)}
+
+    def _reads(self, section: object) -> bool:
+        return self._sections is None or section in self._sections
 
     def _settled(self, value: object, path: tuple[str, ...], file: Path) -> object:
         if isinstance(value, dict):
@@ -106,7 +145,8 @@ class LayerReader:
         return text
 
 
-def _included(values: Mapping[object, object], file: Path) -> list[Path]:
+def included_in(values: Mapping[object, object], file: Path) -> list[str]:
+    """Return the names of files that a file includes; raises ConfigError."""
     named = values.get(INCLUDE)
     named = [] if named is None else [named] if isinstance(named, str) else named
     if not isinstance(named, list) or not all(
@@ -115,15 +155,7 @@ def _included(values: Mapping[object, object], file: Path) -> list[Path]:
         raise ConfigError(
             "must be a list of file names", file=file, key=INCLUDE, fix="write for example [snippets.yaml]"
         )
-    for item in named:
-        if not present(Path(item)):
-            raise ConfigError(
-                f"{printable(item)} does not exist",
-                file=file,
-                key=INCLUDE,
-                fix=f"create it or name a file as seen from {file.parent}",
-            )
-    return [Path(item) for item in named]
+    return named
 
 
 def _refuse_circle(included: Path, chain: tuple[Path, ...]) -> None:

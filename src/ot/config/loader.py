@@ -12,14 +12,25 @@ from pydantic import ValidationError
 from mcp_core.nearest_names import nearest
 from ot.config.environment import CONFIG_VARIABLE, TOKEN_VARIABLE, read_environment
 from ot.config.keys import Key, known_keys
-from ot.config.layers import Layer, LayerReader, merge
+from ot.config.layers import Layer, LayerReader, NearLayer, merge
 from ot.config.mistakes import UNFINISHED, explain
 from ot.config.models import Config
-from ot.config.paths import CONFIG_FILE, SECRETS_FILE, absolute, find_file, find_places
+from ot.config.paths import (
+    CONFIG_FILE,
+    PROMPTS_FILE,
+    SECRETS_FILE,
+    Places,
+    absolute,
+    find_file,
+    find_places,
+    state_folder,
+)
 from ot.config.secrets import Secrets, read_secrets
+from ot.config.tightening import Refusal, Tightening, guard_sections, guards_of, keep_guards
 from ot.config.variables import Variables
 from ot.errors import ConfigError
 from ot.redaction import Redactor
+from ot.trust.untrusted import Untrusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +45,8 @@ class LoadedConfig:
     redactor: Redactor
     files: tuple[Path, ...]
     project: Path
+    refused: tuple[Refusal, ...]  # what the project's file says and may not say
+    untrusted: Untrusted  # what of the project is not in force, because nobody has trusted it
     # The same places as they are by then; raises ConfigError. Not shown: it holds the environment.
     read_again: Callable[[], LoadedConfig] = field(repr=False, compare=False)
     home: Path = field(default_factory=Path.home)
@@ -42,31 +55,49 @@ class LoadedConfig:
 def load_config(explicit: Path | None = None, *, environ: Mapping[str, str], cwd: Path, home: Path) -> LoadedConfig:
     """Read everything that applies to `cwd`, or raise one ConfigError.
 
-    `ONETOOL_*` variables come first, then the project's file, then the person's in `home`, then the defaults. A file
-    named by `explicit` or `ONETOOL_CONFIG` takes the place of both files; the person's secrets still apply. Mappings
-    are merged key by key at every depth, lists and single values replace what stands farther away.
+    `ONETOOL_*` variables come first, then the project's file, then the person's in `home`, then the defaults. Mappings
+    are merged key by key at every depth, lists and single values replace what stands farther away; but a project's
+    file only adds and tightens (`tightening.py`). A file named by `explicit` or `ONETOOL_CONFIG` takes the place of
+    both files; the person's secrets still apply, and what guards the person in their own file.
     """
     cwd, home = cwd.absolute(), home.absolute()
     keys = known_keys()
     named = _named_file(explicit, environ, cwd=cwd, home=home)
     places = find_places(cwd=cwd, home=home, named=named)
-    folders = [places.project_folder, places.home_folder] if named is None else [named.parent]
+    own = _read_secrets(places.home_folder)
+    variables = Variables(own, environ)
+    sections = None if named is None else guard_sections(keys)
+    far = LayerReader(variables, home=home, keys=keys, sections=sections).read(*_files(places.home_folder))
+    environment = read_environment(environ, cwd=cwd, home=home, keys=keys)
 
-    secrets = _read_secrets([*folders, places.home_folder])
-    variables = Variables(secrets, environ)
-    reader = LayerReader(variables, home=home, keys=keys)
-    layers = read_environment(environ, cwd=cwd, home=home, keys=keys)
-    for folder in folders:
-        layers += reader.read(folder, named or find_file(folder, CONFIG_FILE))
+    if named is None:
+        person = _started_at_home(_merged(far), home)
+        near = _read_project(places, home=home, keys=keys, variables=(own, environ), taken=person)
+        layers = [*environment, *near.layers, *far]
+        _check(layers, keys)
+        tightening = Tightening(keys, project=places.project)
+        merged, refused = tightening.apply(person, _merged(near.layers)), tuple(tightening.refused)
+    else:
+        near = _read_named(named, home=home, keys=keys, variables=(own, environ))
+        layers = [*environment, *near.layers, *(layer for layer in far if layer.values)]
+        _check(layers, keys)
+        values = _merged(near.layers)
+        there = values if named.is_relative_to(places.project) else _started_at_home(values, home)
+        merged, refused = keep_guards(guards_of(_merged(far), keys), there, keys), ()
 
-    token = environ.get(TOKEN_VARIABLE, "")
-    known = Secrets(secrets, environ=environ, substituted={*variables.substituted, token})
+    substituted = {*variables.substituted, *near.substituted, environ.get(TOKEN_VARIABLE, "")}
+    if named is None:
+        secrets = Secrets(own, project=near.secrets, environ=environ, substituted=substituted)
+    else:
+        secrets = Secrets({**own, **near.secrets}, environ=environ, substituted=substituted)
     return LoadedConfig(
-        config=_build(layers, keys),
-        secrets=known,
-        redactor=Redactor(known.known_values()),
+        config=_build(merge(merged, _merged(environment)), layers, keys),
+        secrets=secrets,
+        redactor=Redactor(secrets.known_values()),
         files=tuple(layer.source for layer in layers if isinstance(layer.source, Path)),
         project=places.project,
+        refused=refused,
+        untrusted=near.untrusted,
         read_again=partial(load_config, explicit, environ=environ, cwd=cwd, home=home),
         home=home,
     )
@@ -77,20 +108,75 @@ def _named_file(explicit: Path | None, environ: Mapping[str, str], *, cwd: Path,
     return absolute(text, folder=cwd, home=home) if text else None
 
 
-def _read_secrets(folders: Sequence[Path | None]) -> dict[str, str]:
-    found = [find_file(folder, SECRETS_FILE) for folder in folders]
-    return read_secrets(dict.fromkeys(file for file in found if file is not None))
+def _files(folder: Path) -> tuple[Path | None, Path | None]:
+    return find_file(folder, CONFIG_FILE), find_file(folder, PROMPTS_FILE)
 
 
-def _build(layers: Sequence[Layer], keys: Sequence[Key]) -> Config:
-    """Merge the layers; each is checked by itself first, so that a mistake is found in its own file.
+def _read_secrets(folder: Path) -> dict[str, str]:
+    file = find_file(folder, SECRETS_FILE)
+    return read_secrets([file]) if file is not None else {}
 
-    That finds also what a nearer layer covers. Only what is still unfinished can then be wrong with the whole.
-    """
-    merged: dict[object, object] = {}
-    for layer in reversed(layers):  # without any, nothing has to be validated, nor a validator built
+
+def _read_project(
+    places: Places,
+    *,
+    home: Path,
+    keys: Sequence[Key],
+    variables: tuple[Mapping[str, str], Mapping[str, str]],
+    taken: Mapping[object, object],
+) -> NearLayer:
+    if places.project_folder is None:
+        return NearLayer([], {}, frozenset(), Untrusted(places.project))
+    from ot.config.project_layer import read_project  # noqa: PLC0415 - start-up path: most folders are no project
+
+    state = state_folder(home)
+    return read_project(places.project_folder, state=state, home=home, keys=keys, variables=variables, taken=taken)
+
+
+def _read_named(
+    file: Path, *, home: Path, keys: Sequence[Key], variables: tuple[Mapping[str, str], Mapping[str, str]]
+) -> NearLayer:
+    """Read a file that the person names, which is trust, with the prompts and secrets beside it."""
+    own, environ = variables
+    secrets = _read_secrets(file.parent)
+    filling = Variables({**own, **secrets}, environ)
+    layers = LayerReader(filling, home=home, keys=keys).read(file, find_file(file.parent, PROMPTS_FILE))
+    return NearLayer(layers, secrets, frozenset(filling.substituted), Untrusted(file.parent))
+
+
+def _check(layers: Sequence[Layer], keys: Sequence[Key]) -> None:
+    """Check each layer by itself, so that a mistake is found in its own file, also one that a nearer layer covers."""
+    for layer in reversed(layers):
         _validate(layer.values, [layer], keys, leave_out=UNFINISHED)
-        merged = merge(merged, layer.values)
+
+
+def _merged(layers: Sequence[Layer]) -> dict[object, object]:
+    """The layers of one owner, nearest first, as one mapping."""
+    values: dict[object, object] = {}
+    for layer in reversed(layers):
+        values = merge(values, layer.values)
+    return values
+
+
+def _started_at_home(values: dict[object, object], home: Path) -> dict[object, object]:
+    """Let programs of the person start in their home: a project's files could take the place of what they need."""
+    servers = values.get("servers")
+    if not isinstance(servers, dict):
+        return values
+    placed = {name: _placed(server, home) for name, server in servers.items()}
+    return {**values, "servers": placed}
+
+
+def _placed(server: object, home: Path) -> object:
+    without = isinstance(server, dict) and server.get("command") is not None and server.get("cwd") is None
+    return {**server, "cwd": str(home)} if isinstance(server, dict) and without else server
+
+
+def _build(merged: Mapping[object, object], layers: Sequence[Layer], keys: Sequence[Key]) -> Config:
+    """Build the whole, with which only what is still unfinished can be wrong.
+
+    Without any layer nothing has to be validated, nor a validator built.
+    """
     config = (_validate(merged, layers, keys) if merged else None) or Config.model_construct()
     _check_aliases(config, layers)
     return config

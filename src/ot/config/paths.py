@@ -47,9 +47,14 @@ def tool_folders(project: Path, home: Path) -> tuple[Path, ...]:
     return (project / FOLDER / TOOLS, home / FOLDER / TOOLS)
 
 
-def belongs_to_stranger(folder: Path, *, near: Path) -> bool:
-    """True if the folder belongs neither to this user, nor to root, nor to the owner of the folder `near` it."""
-    return os.name == "posix" and _owner(folder) not in {os.geteuid(), 0, _owner(near)}
+def belongs_to_stranger(folder: Path, *, or_root: bool = False) -> bool:
+    """True if the folder belongs to another user, as git sees it: behind sudo, the one who typed it is no stranger.
+
+    `or_root` is for folders of the person, which an administrator may have put there.
+    """
+    own = os.geteuid()
+    known = {own, int(os.environ.get("SUDO_UID") or own) if own == 0 else own}
+    return _owner(folder) not in (known | {0} if or_root else known)
 
 
 def absolute(text: str, *, folder: Path, home: Path) -> Path:
@@ -101,13 +106,14 @@ def _find_project_folder(cwd: Path, home: Path) -> Path | None:
 
 
 def _refuse_a_stranger(folder: Path, cwd: Path) -> None:
-    """Refuse another user's folder, perhaps in a shared place such as /tmp: a configuration starts programs."""
-    if belongs_to_stranger(folder, near=cwd):
-        raise ConfigError(
-            "this folder belongs to another user",
-            file=folder,
-            fix=f"name its file with --config {folder / CONFIG_FILE} if you trust it",
-        )
+    """Refuse the folder of another user, who can change what is in it; in /tmp, for instance, anybody can make one."""
+    for part in (folder, folder.parent, cwd):
+        if belongs_to_stranger(part):
+            raise ConfigError(
+                "this folder belongs to another user",
+                file=part,
+                fix=f"name its file with --config {folder / CONFIG_FILE} if you trust it",
+            )
 
 
 def _owner(folder: Path) -> int | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ot.config.documents import read_document
+from ot.config.documents import Documents, FilesOnDisk
 from ot.config.keys import dotted
 from ot.errors import ConfigError
 
@@ -17,26 +17,35 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 class Secrets:
-    """Values by name, for the calls that may use them, and the set of values that no answer may show."""
+    """Values by name, for the calls that may use them, and the set of values that no answer may show.
 
-    __slots__ = ("_environ", "_known", "_values")
+    `project` are those of the project; whatever is not the project's finds them only where the person has none.
+    """
+
+    __slots__ = ("_environ", "_known", "_project", "_values")
 
     def __init__(
         self,
         values: Mapping[str, str] | None = None,
         *,
+        project: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
         substituted: Iterable[str] = (),
     ) -> None:
         self._values = dict(values or {})
+        self._project = dict(project or {})
         self._environ = dict(environ or {})
-        hidden = {*self._values.values(), *substituted}
+        hidden = {*self._values.values(), *self._project.values(), *substituted}
         self._known = frozenset(value for value in hidden if len(value) >= SHORTEST_HIDDEN)
 
     def get(self, name: str) -> str | None:
-        """Return the value from `secrets.yaml`, else from the environment."""
-        value = self._values.get(name)
-        return self._environ.get(name) if value is None else value
+        """Return the value for OneTool itself: from the person's `secrets.yaml`, the environment, the project's."""
+        return _first(name, self._values, self._environ, self._project)
+
+    def for_extension(self, name: str, *, of_project: bool) -> str | None:
+        """Return the value for an extension: from the `secrets.yaml` beside it first, never from the environment."""
+        files = (self._project, self._values) if of_project else (self._values, self._project)
+        return _first(name, *files)
 
     def known_values(self) -> frozenset[str]:
         """Return the values that must not leave the process: those of `secrets.yaml`, and used variables."""
@@ -45,20 +54,28 @@ class Secrets:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secrets):
             return NotImplemented
-        return (self._values, self._environ) == (other._values, other._environ)
+        return self._all() == other._all()
+
+    def _all(self) -> tuple[dict[str, str], ...]:
+        return self._values, self._project, self._environ
 
     def __hash__(self) -> int:
         return hash(frozenset(self._values))  # of the names
 
     def __repr__(self) -> str:
-        return f"Secrets({len(self._values)} hidden)"
+        return f"Secrets({len(self._values.keys() | self._project.keys())} hidden)"
 
 
-def read_secrets(files: Iterable[Path]) -> dict[str, str]:
+def _first(name: str, *places: Mapping[str, str]) -> str | None:
+    return next((place[name] for place in places if name in place), None)
+
+
+def read_secrets(files: Iterable[Path], documents: Documents | None = None) -> dict[str, str]:
     """Read the names and values of several files, nearest first: the first file that has a name decides."""
     secrets: dict[str, str] = {}
+    reader = documents or FilesOnDisk()
     for file in files:
-        for name, value in read_document(file, private=True).items():
+        for name, value in (reader.read(file, private=True) or {}).items():
             secrets.setdefault(*_checked(name, value, file))
     return secrets
 

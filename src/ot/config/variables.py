@@ -19,6 +19,11 @@ _ORDINARY = re.compile(
 """Variables that are part of many answers: hiding the home folder would make paths useless."""
 
 
+def references(text: str) -> list[str]:
+    """Return the names in every `${NAME}` of a text."""
+    return [match[1] for match in _REFERENCE.finditer(text) if match[1] is not None]
+
+
 class Variables:
     """Looks names up in the secrets, then in the environment, and remembers the values that were used."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ot.caller import Caller
 from ot.config.models import Config
+from ot.config.paths import FOLDER
 from ot.config.secrets import Secrets
 from ot.context import CallContext, Part
 from ot.errors import ToolError
@@ -16,6 +17,7 @@ from ot.execution.consent import held
 from ot.execution.policy import Policy, refuse_denied
 from ot.execution.rules import build_guard
 from ot.redaction import Redactor
+from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.values import Arguments, ToolValue
 
@@ -71,11 +73,18 @@ class PackDoor:
         """Return a declared secret; from then on its value is known and redacted."""
         if name not in self.registry.get(tool).secrets:
             raise ToolError(f"the pack of {tool} does not declare the secret {name}")
-        value = self._secrets.get(name)
+        value = self._secret(self.registry.get(tool), name)
         if not value:
-            raise ToolError(f"the secret {name} is not set; put it in secrets.yaml or in the environment")
+            raise ToolError(f"the secret {name} is not set; put it in secrets.yaml")
         self._redactor.learn(value)
         return value
+
+    def _secret(self, tool: ToolDefinition, name: str) -> str | None:
+        """Return a secret; what stands in the person's environment was not put there for extensions."""
+        if tool.cancellation is not Cancellation.WORKER:
+            return self._secrets.get(name)
+        of_project = tool.file is not None and tool.file.is_relative_to(self.project / FOLDER)
+        return self._secrets.for_extension(name, of_project=of_project)
 
     async def call_within(self, context: CallContext, name: str, arguments: Arguments) -> ToolValue:
         """Make a call for a tool: through the same door, within what is left of its own time."""

@@ -6,11 +6,13 @@ import difflib
 import signal
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from mcp_core.distribution import with_extra
 from mcp_core.nearest_names import nearest
 from ot import errors
+from ot.trust.untrusted import trust_command
 from ot_sdk.failures import builtin_name
 
 NAMES_SHOWN = 40
@@ -67,6 +69,13 @@ def _word_config(error: errors.ConfigError) -> str:
 def _word_pack_load(error: errors.PackLoadError) -> str:
     line = f", line {error.line}" if error.line else ""
     return f"{error.file.name}{line}: {error.reason}"
+
+
+def _word_untrusted(what: str, project: str) -> str:
+    return (
+        f"{what} belongs to the project in {project}, and nobody has trusted it as it is now. A person can look at it "
+        f"and trust it with `{trust_command(Path(project))}`; code cannot."
+    )
 
 
 def _word_unknown_tool(error: errors.UnknownToolError) -> str:
@@ -191,6 +200,8 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.UnknownSnippetError: lambda error: (
         f"There is no snippet ${error.name}. Snippets: {list_names(error.name, error.available)}."
     ),
+    errors.UntrustedSnippetError: lambda error: _word_untrusted(f"The snippet ${error.name}", error.project),
+    errors.UntrustedPackError: lambda error: _word_untrusted(f"The pack {error.pack}", error.project),
     errors.SnippetError: lambda error: f"${error.name}: {error.reason}. Usage: {error.usage}",
     errors.AliasCycleError: lambda error: f"These aliases lead back to themselves: {' -> '.join(error.cycle)}.",
     errors.PackLoadError: _word_pack_load,
@@ -304,6 +315,7 @@ _KINDS: dict[type, str] = {
     errors.ServerUnavailableError: "ConnectionError",
     errors.SwitchedOffError: "ConnectionError",
     errors.ToolChangedError: "PermissionError",
+    errors.UntrustedPackError: "PermissionError",
     errors.WorkerCrashedError: "ChildProcessError",
     errors.InvalidPeriodError: "ValueError",
     errors.ReportWriteError: "OSError",

@@ -8,9 +8,13 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
+import anyio.to_thread
+
 from mcp_core.distribution import DISTRIBUTION
 from mcp_core.json_types import JsonObject
+from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
+from ot.config.project_trust import project_trust
 from ot.errors import RunError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error
@@ -19,6 +23,8 @@ from ot.proxy import Servers, ServerStatus
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_threads import ToolThreads
 from ot.stats.recorder import Recorder
+from ot.trust.project_trust import Comparison
+from ot.trust.untrusted import trust_command
 from ot.workers.pool import WorkerPool
 
 OK = "ok"
@@ -36,6 +42,7 @@ class Health:
         workers: WorkerPool,
         servers: Servers,
         threads: ToolThreads,
+        loaded: LoadedConfig,
         *,
         settings: ExecutionSettings,
     ) -> None:
@@ -44,7 +51,8 @@ class Health:
         self._workers = workers
         self._servers = servers
         self._threads = threads
-        self._settings = settings
+        self._loaded = loaded
+        self._settings = settings  # of the start: kernels keep to them
 
     async def report(self) -> JsonObject:
         """Report everything. Servers that are not connected are tried; a kernel is started if there was none yet."""
@@ -64,6 +72,7 @@ class Health:
                 {"file": str(each.file), "line": each.line, "reason": each.reason} for each in registry.problems
             ],
             "collisions": [asdict(collision) for collision in registry.collisions],
+            "trust": await anyio.to_thread.run_sync(_describe_trust, self._loaded),
             "sandbox": await self._describe_sandbox(),
             "workers": [asdict(status) for status in self._workers.status()],
             "stats": _describe_stats(self._executor.recorder),
@@ -82,6 +91,19 @@ class Health:
         if self._supply.missing and described["status"] == OK:
             described["status"] = DEGRADED
         return {**described, "layers": list(self._supply.layers), "missing": list(self._supply.missing)}
+
+
+def _describe_trust(loaded: LoadedConfig) -> JsonObject:
+    """Describe what of the project nobody has trusted, and what its file says that only the person's may say."""
+    trust = project_trust(loaded.project, loaded.home)
+    found = trust.compare() if trust is not None else Comparison()
+    described: JsonObject = {"status": DEGRADED if found.untrusted or found.refused else OK}
+    if found.untrusted or found.refused:
+        described |= {"files": list(found.untrusted), "refused": list(found.refused)}
+        described["remedy"] = f"a person can look at them and type: {trust_command(loaded.project)}"
+    if loaded.refused:
+        described["left_out"] = [asdict(refusal) for refusal in loaded.refused]
+    return described
 
 
 def _describe_registry(registry: ToolRegistry) -> JsonObject:

@@ -21,7 +21,7 @@ from ot.proxy.server import ProxiedServer
 from ot.proxy.status import ServerStatus
 from ot.registry.definitions import PROXY, PackDefinition
 from ot.registry.identifiers import identifier
-from ot.registry.names import is_of_python, rename_pack
+from ot.registry.names import absent_name, rename_pack
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, LoadedPack, ToolRegistry
 
@@ -125,7 +125,7 @@ class Servers:
             wanted = identifier(server.name, fallback="server")
             enabled = server.settings.enabled
             if not enabled or not server.memory.known:
-                absent[_absent_name(server.name)] = AbsentPack(server.unavailable, enabled)
+                absent[absent_name(server.name)] = AbsentPack(server.unavailable, enabled)
                 continue
             pack = self._packs.get(server.name)
             if pack is None:
@@ -154,7 +154,7 @@ class Servers:
     def pack_name(self, name: str) -> str:
         """Return the name by which code reaches a server; empty if it cannot."""
         pack = self._packs.get(name)
-        return (self._places.name_of(pack) or "") if pack is not None else _absent_name(name)
+        return (self._places.name_of(pack) or "") if pack is not None else absent_name(name)
 
     # -- waiting for them
 
@@ -232,12 +232,6 @@ class Servers:
 
 def _is_coming(server: ProxiedServer) -> bool:
     return server.state == "connecting" and not server.memory.known
-
-
-def _absent_name(server: str) -> str:
-    """Return the name of a server's pack while nothing is known about it."""
-    wanted = identifier(server, fallback="server")
-    return f"{wanted}_" if is_of_python(wanted) else wanted
 
 
 def _is_named(server: ProxiedServer, code: str) -> bool:

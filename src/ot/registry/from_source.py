@@ -35,7 +35,18 @@ def read_pack(
     `name` is that of a pack which gives itself none, by default the file's; `cancellation` is how its calls end where
     the functions themselves do not decide it.
     """
-    module = _parse(file)
+    return _define(_read(file), file, source=source, name=name, cancellation=cancellation)
+
+
+def parse_pack(content: bytes, file: Path) -> PackDefinition:
+    """Read a pack from the content of a file, which mistakes name as `file`; raises PackLoadError."""
+    return _define(content, file, source="local", name=None, cancellation=None)
+
+
+def _define(
+    content: bytes, file: Path, *, source: str, name: str | None, cancellation: Cancellation | None
+) -> PackDefinition:
+    module = _parse(content, file)
     reader = _PackReader(file, source, module, name or file.stem, cancellation)
     pack = PackDefinition(
         name=reader.pack,
@@ -49,12 +60,17 @@ def read_pack(
     return pack
 
 
-def _parse(file: Path) -> ast.Module:
+def _read(file: Path) -> bytes:
     try:
-        # Decoded first: given bytes, the parser lets pass in comments what an import of the file then refuses.
-        return ast.parse(decode_source(file.read_bytes()), filename=str(file))
+        return file.read_bytes()
     except OSError as error:
         raise PackLoadError(file, error.strerror or type(error).__name__) from error
+
+
+def _parse(content: bytes, file: Path) -> ast.Module:
+    try:
+        # Decoded first: given bytes, the parser lets pass in comments what an import of the file then refuses.
+        return ast.parse(decode_source(content), filename=str(file))
     except SyntaxError as error:
         raise PackLoadError(file, f"not valid Python: {error.msg}", error.lineno) from error
     except ValueError as error:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ot.registry.definitions import PackDefinition, ToolDefinition
+from ot.registry.identifiers import identifier
 
 PROTECTED = frozenset({"ot", "proj"})
 """Packs whose name nobody can take: code relies on what they do."""
@@ -130,3 +131,9 @@ def _rename_tool(tool: ToolDefinition, name: str, pack: PackDefinition) -> ToolD
         moved_from=tool.name,
         docs=replace(tool.docs, example=calls.sub(f"{name}.", tool.docs.example)),
     )
+
+
+def absent_name(server: str) -> str:
+    """Return the name of a server's pack while nothing is known about it."""
+    wanted = identifier(server, fallback="server")
+    return f"{wanted}_" if is_of_python(wanted) else wanted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ot.config.models import ProjectSettings
 from ot.errors import UnknownProjectError, UnknownToolError
@@ -18,21 +18,31 @@ class Namespace:
     """Answers what a kernel asks about packs. One for the whole server: it follows the registry."""
 
     def __init__(
-        self, registry: ToolRegistry, aliases: Mapping[str, str], projects: Mapping[str, ProjectSettings]
+        self,
+        registry: ToolRegistry,
+        aliases: Mapping[str, str],
+        projects: Mapping[str, ProjectSettings],
+        *,
+        modest: Collection[str] = (),
     ) -> None:
         self.registry = registry
-        self._aliases = dict(aliases)
-        self._projects = projects
+        self.apply(aliases, projects, modest=modest)
 
-    def apply(self, aliases: Mapping[str, str], projects: Mapping[str, ProjectSettings]) -> None:
-        """Use these in runs that begin from now on."""
+    def apply(
+        self, aliases: Mapping[str, str], projects: Mapping[str, ProjectSettings], *, modest: Collection[str] = ()
+    ) -> None:
+        """Use these in runs that begin from now on; `modest` aliases give way to packs."""
         self._aliases = dict(aliases)
         self._projects = projects
+        self._modest = modest
 
     def request(self, code: str, values: Mapping[str, str], *, limit: int) -> bytes:
         """Build the message that starts a run whose answer has room for `limit` characters."""
         packs = self.registry.pack_names()
-        message = {"code": code, "values": values, "packs": packs, "aliases": self._aliases, "limit": limit}
+        aliases = self._aliases
+        if self._modest:
+            aliases = {name: aliases[name] for name in aliases if name not in self._modest or name not in packs}
+        message = {"code": code, "values": values, "packs": packs, "aliases": aliases, "limit": limit}
         return json.dumps(message, separators=(",", ":")).encode("ascii")
 
     def attribute(self, pack: str, name: str) -> ProjectPath | None:

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ot.config.models import SnippetParameter, SnippetSettings
-from ot.errors import SnippetError, UnknownSnippetError
+from ot.errors import SnippetError, UnknownSnippetError, UntrustedSnippetError
+from ot.trust.untrusted import Untrusted
 
 _INVOCATION = re.compile(r"\s*+\$(?P<name>[^\W\d][\w-]*+)(?=\s|\Z)")
 _ARGUMENT = re.compile(
@@ -40,8 +41,9 @@ class Expanded:
 class Snippets:
     """The configured snippets, by name."""
 
-    def __init__(self, settings: Mapping[str, SnippetSettings]) -> None:
+    def __init__(self, settings: Mapping[str, SnippetSettings], untrusted: Untrusted | None = None) -> None:
         self._settings = settings
+        self._untrusted = untrusted
 
     def expand(self, text: str) -> Expanded:
         """Expand `$name key=value ...`; other text comes back as it is. Raises UnknownSnippetError or SnippetError."""
@@ -50,6 +52,8 @@ class Snippets:
             return Expanded(text)
         name = invocation["name"]
         snippet = self._settings.get(name)
+        if snippet is None and self._untrusted is not None and name in self._untrusted.snippets:
+            raise UntrustedSnippetError(name, str(self._untrusted.project))
         if snippet is None:
             raise UnknownSnippetError(name, sorted(self._settings))
         usage = build_usage(name, snippet)

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ot.config.paths import belongs_to_stranger
+from ot.trust.project_trust import ProjectTrust
 
 SUFFIX = "_tools.py"
 
 
 @dataclass(frozen=True, slots=True)
+class ToolFolder:
+    """A folder for tools. With `trust` it is a project's, and a file counts only as the person has trusted it."""
+
+    path: Path
+    trust: ProjectTrust | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FoundFile:
-    """One extension file as it lies on disk; `state` changes with its content."""
+    """One extension file as it lies on disk; `state` changes with its content, and with what was trusted."""
 
     file: Path
     name: str  # of its pack, unless the file says otherwise
@@ -37,8 +46,9 @@ class FolderContents:
     misplaced: tuple[Misplaced, ...] = ()
 
 
-def list_folder(folder: Path) -> FolderContents:
+def list_folder(tools: ToolFolder) -> FolderContents:
     """Look through one folder for tools; blocking, at the cost of a `stat` for each extension."""
+    folder = tools.path
     try:
         paths = sorted(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
@@ -46,11 +56,13 @@ def list_folder(folder: Path) -> FolderContents:
     except OSError as error:
         return FolderContents(misplaced=(Misplaced(folder, _reason(error)),))
     # Looked at each time: a folder that anybody can write to may get one while the server runs.
-    if any(belongs_to_stranger(part, near=folder.parent.parent) for part in (folder.parent, folder)):
+    if any(belongs_to_stranger(part, or_root=tools.trust is None) for part in (folder.parent, folder)):
         return FolderContents(misplaced=(Misplaced(folder, "this folder belongs to another user"),))
     entries = [entry for path in paths if (entry := _look_at(path)) is not None]
+    found = sorted((e for e in entries if isinstance(e, FoundFile)), key=_packages_first)
+    trusted = tools.trust.state() if tools.trust is not None else ()
     return FolderContents(
-        found=tuple(sorted((e for e in entries if isinstance(e, FoundFile)), key=_packages_first)),
+        found=tuple(replace(each, state=(*each.state, *trusted)) for each in found),
         misplaced=tuple(entry for entry in entries if isinstance(entry, Misplaced)),
     )
 

@@ -110,7 +110,7 @@ async def _sync(file: Path, header: ScriptHeader, host: WorkerHost, tell: Tell) 
 
 async def _run(command: Sequence[str], host: WorkerHost, tell: Tell = lambda _: None) -> Finished:
     environ = uv_environment(host.environ)
-    return await run_program(command, environ=environ, cwd=host.project, on_stderr=lambda data: tell(_last_line(data)))
+    return await run_program(command, environ=environ, cwd=host.home, on_stderr=lambda data: tell(_last_line(data)))
 
 
 def _uv(host: WorkerHost) -> list[str]:

@@ -10,8 +10,13 @@ from ot.workers.pep723 import ScriptHeader
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """One extension file; `header` is its script header at the time it was found."""
+    """One extension; `header` is its script header at the time it was found.
+
+    `source` is what its worker runs: the file itself, or for a project's, the copy that the person has trusted.
+    """
 
     pack: str
     file: Path
     header: ScriptHeader | None
+    folder: Path  # its worker starts there
+    source: Path

@@ -12,13 +12,16 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from ot.errors import PackLoadError
+from ot.errors import PackLoadError, UntrustedPackError
 from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Cancellation, PackDefinition
 from ot.registry.from_source import read_pack
+from ot.registry.names import is_of_python
 from ot.registry.places import OfferedPack, PackPlaces
-from ot.registry.registry import ToolFunction, ToolRegistry
-from ot.workers.discovery import FolderContents, FoundFile, list_folder
+from ot.registry.registry import AbsentPack, ToolFunction, ToolRegistry
+from ot.trust.folder_files import read_inside
+from ot.trust.project_trust import ProjectTrust
+from ot.workers.discovery import FolderContents, FoundFile, ToolFolder, list_folder
 from ot.workers.extension import Extension
 from ot.workers.pep723 import ScriptHeader, read_header
 
@@ -36,6 +39,7 @@ class Reading:
     pack: PackDefinition | None
     header: ScriptHeader | None
     problems: tuple[PackLoadError, ...]
+    source: Path | None = None  # what a worker runs; None if nobody has trusted the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +69,18 @@ class ExtensionLoader:
     def __init__(  # noqa: PLR0913 - the last four are there for tests alone
         self,
         registry: ToolRegistry,
-        folders: Sequence[Path],
+        folders: Sequence[ToolFolder],
         function_of: FunctionOf,
         *,
         timeout: float,
         places: PackPlaces | None = None,
         forget: Callable[[Path], None] = lambda _: None,
-        list_folder: Callable[[Path], FolderContents] = list_folder,
+        list_folder: Callable[[ToolFolder], FolderContents] = list_folder,
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._registry = registry
-        self._folders = tuple({folder.resolve(): folder for folder in reversed(folders)}.values())[::-1]
+        self._folders = tuple(folders)
         self._function_of = function_of
         self._timeout = timeout  # seconds of one call
         self._forget = forget  # is told of each file that is gone
@@ -125,21 +129,30 @@ class ExtensionLoader:
         if contents == self._last.contents:
             return None
         known = self._last.readings
-        found = [file for folder in contents for file in folder.found]
-        return Look(contents, {file: known.get(file) or self._read(file) for file in found})
+        return Look(
+            contents,
+            {
+                file: known.get(file) or self._read(file, folder)
+                for folder, content in zip(self._folders, contents, strict=True)
+                for file in content.found
+            },
+        )
 
-    def _read(self, found: FoundFile) -> Reading:
+    def _read(self, found: FoundFile, folder: ToolFolder) -> Reading:
+        source = found.file if folder.trust is None else _trusted_copy(found.file, folder.trust)
+        if source is None:
+            return Reading(None, None, ())
         try:
-            pack = read_pack(found.file, name=found.name, cancellation=Cancellation.WORKER)
-            header, warning = read_header(found.file)
+            pack = _as_of(found.file, read_pack(source, name=found.name, cancellation=Cancellation.WORKER))
+            header, warning = read_header(source)
         except PackLoadError as problem:
-            return Reading(None, None, (problem,))
+            return Reading(None, None, (PackLoadError(found.file, problem.reason, problem.line),), source)
         problems = (PackLoadError(found.file, warning),) if warning else ()
         if not pack.tools:
             nothing = PackLoadError(found.file, "it has no tools: no function without a leading underscore")
-            return Reading(None, None, (*problems, nothing))
+            return Reading(None, None, (*problems, nothing), source)
         tools = {name: replace(tool, timeout=self._timeout) for name, tool in pack.tools.items()}
-        return Reading(replace(pack, tools=tools), header, problems)
+        return Reading(replace(pack, tools=tools), header, problems, source)
 
     def _apply(self, look: Look) -> None:
         """Change the registry in one step, on the event loop: no run sees half of it."""
@@ -150,6 +163,7 @@ class ExtensionLoader:
             ]
             problems = [*look.problems(), *self._places.offer("extensions", layers)]
             self._replace_problems(problems)
+            self._registry.explain_absent("extensions", self._untrusted(look))
             for file in self._last.files() - look.files():
                 self._forget(file)
             self._last = look
@@ -157,8 +171,28 @@ class ExtensionLoader:
 
     def _register(self, reading: Reading, pack: PackDefinition) -> None:
         assert pack.file is not None
-        extension = Extension(pack=pack.name, file=pack.file, header=reading.header)
+        assert reading.source is not None
+        folder = self._folder_of(pack.file).path.parent.parent
+        extension = Extension(pack.name, pack.file, reading.header, folder=folder, source=reading.source)
         self._registry.register_pack(pack, {tool: self._function_of(extension, tool) for tool in pack.tools})
+
+    def _untrusted(self, look: Look) -> dict[str, AbsentPack]:
+        """Return the packs that nobody has trusted, by the names of their files: nothing in them is read."""
+        absent: dict[str, AbsentPack] = {}
+        for found, reading in look.readings.items():
+            trust = self._folder_of(found.file).trust
+            if reading.source is None and trust is not None and found.name.isidentifier():
+                name = f"{found.name}_" if is_of_python(found.name) else found.name
+                explain = partial(UntrustedPackError, name, project=str(trust.project))
+                absent[name] = AbsentPack(explain, expected=False)
+        return absent
+
+    def trust_in(self, file: Path) -> ProjectTrust | None:
+        """Return the trust that a file in a folder for tools needs; None for those of the person."""
+        return self._folder_of(file).trust
+
+    def _folder_of(self, file: Path) -> ToolFolder:
+        return next((each for each in self._folders if file.is_relative_to(each.path)), self._folders[-1])
 
     def _replace_problems(self, problems: list[PackLoadError]) -> None:
         """Replace what was wrong with extensions; the registry also holds the problems of other packs."""
@@ -170,3 +204,18 @@ class ExtensionLoader:
                 logging.WARNING, "extensions.problem", file=problem.file, line=problem.line, reason=problem.reason
             )
         self._problems = problems
+
+
+def _trusted_copy(file: Path, trust: ProjectTrust) -> Path | None:
+    """Return the copy of a file that is as it was trusted; None for any other, and for a link that leads out."""
+    record, name = trust.record(), file.relative_to(trust.folder).as_posix()
+    try:
+        content = read_inside(trust.folder, name)
+    except OSError:
+        return None
+    return record.place(name) if record.holds(name, content) and record.copy(name) == content else None
+
+
+def _as_of(file: Path, pack: PackDefinition) -> PackDefinition:
+    """Return a pack that was read from a copy as one of the file itself."""
+    return replace(pack, file=file, tools={name: replace(tool, file=file) for name, tool in pack.tools.items()})

@@ -14,7 +14,8 @@ from ot.workers.uv import find_uv
 class WorkerHost:
     """Passed to the pool by whoever builds it."""
 
-    project: Path  # the working directory of every worker
+    project: Path  # what `${project}` stands for in a header
+    home: Path  # uv starts there: in a project it would go by the project's settings
     state: Path  # where the server keeps what it makes itself
     environ: Mapping[str, str]  # of which workers get what they need
     word: Callable[[CallError], str] = str  # the sentence for an error that goes back into an extension

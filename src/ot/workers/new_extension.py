@@ -85,7 +85,7 @@ def write_extension(folder: Path, name: str, *, project: Path, taken: Collection
 
     `taken` are the packs there are. Raises NewExtensionError.
     """
-    _check_name(name, taken)
+    check_name(name, taken)
     target = folder / name
     try:
         _check_place(folder, project)
@@ -97,7 +97,8 @@ def write_extension(folder: Path, name: str, *, project: Path, taken: Collection
     return NewExtension(target / f"{name}_tools.py", target / f"test_{name}.py")
 
 
-def _check_name(name: str, taken: Collection[str]) -> None:
+def check_name(name: str, taken: Collection[str]) -> None:
+    """Raise NewExtensionError for a name that no pack can have, or that one has already."""
     reason = ""
     if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name):
         reason = "the name of a pack is what stands before the dot in code: letters, digits and underscores"

@@ -76,7 +76,7 @@ class _Place:
     def start_again(self) -> Starting:
         """Begin another start, in place of the one before."""
         self._last_error = self.last_error
-        self.starting = Starting(self.extension.pack, file_state(self.extension.file))
+        self.starting = Starting(self.extension.pack, file_state(self.extension.source))
         return self.starting
 
 
@@ -149,7 +149,7 @@ class WorkerPool:
         """Return the worker that can take a call now; one whose file has changed is retired."""
         worker = place.worker
         if worker is not None and place.starting is not None:
-            if place.starting.state == file_state(place.extension.file):
+            if place.starting.state == file_state(place.extension.source):
                 return worker
             worker.retire()
         return None
@@ -206,9 +206,9 @@ class WorkerPool:
 
     async def _launch(self, extension: Extension, starting: Starting, facts: JsonObject) -> Worker:
         try:
-            command = await prepare(extension.file, self._host, launch=self._settings.launch, tell=starting.tell)
+            command = await prepare(extension.source, self._host, launch=self._settings.launch, tell=starting.tell)
             starting.tell("importing its file")
-            process = start_guarded(command.words, environ=command.environ, cwd=self._host.project)
+            process = start_guarded(command.words, environ=command.environ, cwd=extension.folder)
         except PreparationError as error:
             raise StartFailedError(str(error)) from error
         except OSError as error:

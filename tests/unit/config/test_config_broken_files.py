@@ -74,7 +74,7 @@ def test_a_byte_order_mark_is_no_mistake(workspace: Workspace) -> None:
 
 
 def test_a_folder_in_place_of_the_file_is_named(workspace: Workspace) -> None:
-    folder = workspace.project / ".onetool" / "onetool.yaml"
+    folder = workspace.home / ".onetool" / "onetool.yaml"
     folder.mkdir(parents=True)
 
     error = workspace.mistake()
@@ -97,7 +97,7 @@ def test_the_null_device_stands_for_an_empty_file(workspace: Workspace) -> None:
 
 
 def test_a_link_to_nowhere_is_not_taken_for_no_file(workspace: Workspace) -> None:
-    file = workspace.write("")
+    file = workspace.write_home("")
     file.unlink()
     file.symlink_to("nowhere.yaml")
 
@@ -107,7 +107,7 @@ def test_a_link_to_nowhere_is_not_taken_for_no_file(workspace: Workspace) -> Non
 
 
 def test_a_link_to_itself_is_named(workspace: Workspace) -> None:
-    file = workspace.write("")
+    file = workspace.write_home("")
     file.unlink()
     file.symlink_to(file.name)
 
@@ -135,7 +135,7 @@ def nobody_in_particular(folder: Path) -> Iterator[None]:
 
 
 def test_a_file_without_permission_is_named(workspace: Workspace) -> None:
-    file = workspace.write("")
+    file = workspace.write_home("")
     file.chmod(0)
 
     with nobody_in_particular(workspace.project.parent):
@@ -145,7 +145,7 @@ def test_a_file_without_permission_is_named(workspace: Workspace) -> None:
 
 
 def test_a_huge_file_is_refused(workspace: Workspace) -> None:
-    workspace.write(b"#" * (MAX_BYTES + 1))
+    workspace.write_home(b"#" * (MAX_BYTES + 1))
 
     assert workspace.mistake().reason == "is larger than 1,000,000 bytes"
 
@@ -187,7 +187,7 @@ def test_endless_nesting_is_refused(workspace: Workspace, text: str) -> None:
 
 
 def test_anchors_and_merge_keys_work(workspace: Workspace) -> None:
-    workspace.write("packs:\n  a: &a {x: 1, y: 1}\n  b: {<<: *a, y: 2}\n  c: {<<: [{x: 3}, *a], z: <<}\n")
+    workspace.write_home("packs:\n  a: &a {x: 1, y: 1}\n  b: {<<: *a, y: 2}\n  c: {<<: [{x: 3}, *a], z: <<}\n")
 
     packs = workspace.load().config.packs
 

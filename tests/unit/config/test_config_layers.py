@@ -10,41 +10,36 @@ from tests.unit.config.workspace import Workspace
 
 
 def test_the_project_wins_over_the_person_and_both_over_the_defaults(workspace: Workspace) -> None:
-    workspace.write_home("execution: {timeout: 10, warm: 1}\nlog: {level: debug}")
-    workspace.write("execution: {timeout: 20}")
+    workspace.write_home("aliases: {a: one.a, b: one.b}\nlog: {level: debug}")
+    workspace.write("aliases: {a: two.a}")
 
     config = workspace.load().config
 
-    assert (config.execution.timeout, config.execution.warm, config.log.level) == (20, 1, "debug")
+    assert (config.aliases, config.log.level) == ({"a": "two.a", "b": "one.b"}, "debug")
     assert config.execution.memory == 1024**3
 
 
 def test_mappings_are_merged_at_every_depth(workspace: Workspace) -> None:
-    workspace.write_home("servers: {github: {command: npx, env: {A: a, B: b}}}\npacks: {web: {deep: {x: 1, y: 2}}}")
-    workspace.write("servers: {github: {enabled: false, env: {B: c}}}\npacks: {web: {deep: {y: 3}}}")
+    workspace.write_home("include: [more.yaml]\npacks: {web: {deep: {y: 3}}}\nservers: {github: {env: {B: c}}}")
+    workspace.write_home(
+        "servers: {github: {command: npx, env: {A: a, B: b}}}\npacks: {web: {deep: {x: 1, y: 2}}}", "more.yaml"
+    )
 
     config = workspace.load().config
 
     assert config.servers["github"].command == "npx"
-    assert not config.servers["github"].enabled
     assert config.servers["github"].env == {"A": "a", "B": "c"}
     assert config.packs["web"].options == {"deep": {"x": 1, "y": 3}}
 
 
-def test_a_list_takes_the_place_of_the_farther_one(workspace: Workspace) -> None:
-    workspace.write_home("policy: {deny: [a.*, b.*], ask: [c.*]}")
-    workspace.write("policy: {deny: [d.*]}")
+@pytest.mark.parametrize(("nearer", "deny"), [("[d.*]", ("d.*",)), ("[]", ())])
+def test_a_list_takes_the_place_of_the_farther_one(workspace: Workspace, nearer: str, deny: tuple[str, ...]) -> None:
+    workspace.write_home(f"include: [more.yaml]\npolicy: {{deny: {nearer}}}")
+    workspace.write_home("policy: {deny: [a.*, b.*], ask: [c.*]}", "more.yaml")
 
     policy = workspace.load().config.policy
 
-    assert (policy.deny, policy.ask) == (("d.*",), ("c.*",))
-
-
-def test_an_empty_list_takes_the_place_of_the_farther_one_too(workspace: Workspace) -> None:
-    workspace.write_home("policy: {deny: [a.*]}")
-    workspace.write("policy: {deny: []}")
-
-    assert workspace.load().config.policy.deny == ()
+    assert (policy.deny, policy.ask) == (deny, ("c.*",))
 
 
 def test_a_section_without_lines_leaves_the_farther_one(workspace: Workspace) -> None:
@@ -59,8 +54,8 @@ def test_a_section_without_lines_leaves_the_farther_one(workspace: Workspace) ->
 
 
 def test_null_puts_a_single_value_back_to_its_default(workspace: Workspace) -> None:
-    workspace.write_home("log: {file: /tmp/log, level: debug}")
-    workspace.write("log: {file: null, level: null}")
+    workspace.write_home("include: [more.yaml]\nlog: {file: null, level: null}")
+    workspace.write_home("log: {file: /tmp/log, level: debug}", "more.yaml")
 
     log = workspace.load().config.log
 
@@ -78,15 +73,15 @@ def test_a_bare_project_path_merges_like_the_long_form(workspace: Workspace) -> 
 
 
 def test_relative_paths_start_from_the_file_that_names_them(workspace: Workspace) -> None:
-    workspace.write_home("projects: {a: here}\nexecution: {readable: [data]}")
-    workspace.write("include: ../more/extra.yaml\nprojects: {b: here}")
-    workspace.write("projects: {c: here}", "../more/extra.yaml")
+    workspace.write_home("include: ../more/extra.yaml\nprojects: {a: here}\nexecution: {readable: [data]}")
+    workspace.write("projects: {b: here}")
+    workspace.write_home("projects: {c: here}", "../more/extra.yaml")
 
     config = workspace.load().config
 
     assert config.projects["a"].path == workspace.home / ".onetool" / "here"
     assert config.projects["b"].path == workspace.project / ".onetool" / "here"
-    assert config.projects["c"].path == workspace.project / "more" / "here"
+    assert config.projects["c"].path == workspace.home / "more" / "here"
     assert config.execution.readable == (workspace.home / ".onetool" / "data",)
 
 
@@ -216,12 +211,12 @@ def test_what_no_file_completes_is_named_in_the_nearest_file_that_has_it(workspa
 
 
 def test_what_contradicts_itself_across_files_is_a_mistake_of_the_nearer(workspace: Workspace) -> None:
-    workspace.write_home("servers: {github: {command: npx}}")
-    project = workspace.write("servers: {github: {url: 'https://example.com'}}")
+    nearer = workspace.write_home("include: [more.yaml]\nservers: {github: {url: 'https://example.com'}}")
+    workspace.write_home("servers: {github: {command: npx}}", "more.yaml")
 
     error = workspace.mistake()
 
-    assert (error.file, error.reason) == (project, "both command and url are given")
+    assert (error.file, error.reason) == (nearer, "both command and url are given")
 
 
 @pytest.mark.parametrize("text", ["packs: {excel: Open it first.}", "prompts: {packs: {excel: Open it first.}}"])

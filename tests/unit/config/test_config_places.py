@@ -117,7 +117,7 @@ def test_a_named_file_has_its_own_prompts_and_secrets_and_the_persons_secrets(wo
 
 @pytest.mark.parametrize("name", ["onetool.yml", "secrets.yml", "prompts.yml"])
 def test_a_name_that_would_be_passed_over_is_a_mistake(workspace: Workspace, name: str) -> None:
-    file = workspace.write("", name)
+    file = workspace.write_home("", name)
 
     error = workspace.mistake()
 

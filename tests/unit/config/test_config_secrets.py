@@ -13,20 +13,31 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissi
 
 
 def test_a_secret_is_found_in_the_file_then_in_the_environment(workspace: Workspace) -> None:
-    workspace.write("API_KEY: from-file", "secrets.yaml")
+    workspace.write_home("API_KEY: from-file", "secrets.yaml")
 
     secrets = workspace.load(API_KEY="from-environment", OTHER="other").secrets
 
     assert (secrets.get("API_KEY"), secrets.get("OTHER"), secrets.get("NONE")) == ("from-file", "other", None)
 
 
-def test_the_projects_secrets_win_over_the_persons(workspace: Workspace) -> None:
-    workspace.write("A: project", "secrets.yaml")
+def test_everybody_reads_the_secrets_beside_them_first(workspace: Workspace) -> None:
+    workspace.write("A: project\nC: project", "secrets.yaml")
     workspace.write_home("A: person\nB: person", "secrets.yaml")
 
-    secrets = workspace.load().secrets
+    secrets = workspace.load(B="environment", D="environment").secrets
 
-    assert (secrets.get("A"), secrets.get("B")) == ("project", "person")
+    assert [secrets.get(name) for name in "ABCD"] == ["person", "person", "project", "environment"]
+    theirs = [secrets.for_extension(name, of_project=True) for name in "ABCD"]
+    assert theirs == ["project", "person", "project", None]
+    assert [secrets.for_extension(name, of_project=False) for name in "ABCD"] == ["person", "person", "project", None]
+
+
+def test_the_secrets_beside_a_named_file_are_the_persons(workspace: Workspace) -> None:
+    file = workspace.write("", "../mine/mine.yaml")
+    workspace.write("A: mine", "../mine/secrets.yaml")
+    workspace.write_home("A: person", "secrets.yaml")
+
+    assert workspace.load(file).secrets.get("A") == "mine"
 
 
 @posix_only

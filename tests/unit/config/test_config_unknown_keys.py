@@ -52,7 +52,7 @@ def test_a_key_like_no_other_is_answered_with_all_known_ones(workspace: Workspac
 
 
 def test_a_pack_may_have_keys_of_its_own(workspace: Workspace) -> None:
-    workspace.write("packs: {brave: {anything: {at: all, 5: five}}}")
+    workspace.write_home("packs: {brave: {anything: {at: all, 5: five}}}")
 
     assert workspace.load().config.packs["brave"].options == {"anything": {"at": "all", 5: "five"}}
 

@@ -42,13 +42,13 @@ docs_url: http://localhost:8000/
 
 
 def test_every_key_is_accepted(workspace: Workspace) -> None:
-    folder = workspace.write(EVERY_KEY).parent
+    folder = workspace.write_home(EVERY_KEY).parent
 
     config = workspace.load(GITHUB_TOKEN="github-token", DOCS_TOKEN="docs-token").config
 
     assert config.model_fields_set == set(Config.model_fields)
     assert config.projects["onetool"].path == workspace.home / "projects" / "onetool"
-    assert config.projects["notes"].path == workspace.project / "notes"
+    assert config.projects["notes"].path == workspace.home / "notes"
     assert config.projects["notes"].attrs == {"language": "en"}
     assert config.aliases == {"ws": "brave.web_search", "w": "ws"}
     assert config.servers["github"].env == {"GITHUB_TOKEN": "github-token"}
@@ -118,7 +118,7 @@ def test_a_size_is_a_number_with_a_unit(text: str, size: int | None) -> None:
 def test_a_value_is_read_as_the_person_meant_it(
     workspace: Workspace, text: str, section: str, key: str, value: Any
 ) -> None:
-    workspace.write(text)
+    workspace.write_home(text)
 
     assert getattr(getattr(workspace.load().config, section), key) == value
 
@@ -193,7 +193,7 @@ def test_a_value_is_read_as_the_person_meant_it(
     ],
 )
 def test_a_wrong_value_is_named_with_its_key(workspace: Workspace, text: str, key: str, words: str) -> None:
-    file = workspace.write(text)
+    file = workspace.write_home(text)
 
     error = workspace.mistake()
 

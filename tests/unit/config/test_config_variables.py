@@ -21,13 +21,13 @@ def test_a_variable_comes_from_the_secrets_then_from_the_environment(workspace: 
 
 
 def test_a_variable_may_stand_for_a_number_or_a_path(workspace: Workspace) -> None:
-    workspace.write("execution: {timeout: '${T}', readable: ['${D}/x', '${R}']}\ninclude: ['${I}.yaml']")
-    workspace.write("log: {level: debug}", "more.yaml")
+    workspace.write_home("execution: {timeout: '${T}', readable: ['${D}/x', '${R}']}\ninclude: ['${I}.yaml']")
+    workspace.write_home("log: {level: debug}", "more.yaml")
 
     config = workspace.load(T="7", D="/data", R="rel", I="more").config
 
     assert config.execution.timeout == 7
-    assert config.execution.readable == (Path("/data/x"), workspace.project / ".onetool" / "rel")
+    assert config.execution.readable == (Path("/data/x"), workspace.home / ".onetool" / "rel")
     assert config.log.level == "debug"
 
 
@@ -57,7 +57,7 @@ def test_an_empty_variable_is_set(workspace: Workspace) -> None:
     ],
 )
 def test_a_dollar_is_a_dollar_where_no_variable_is_meant(workspace: Workspace, written: str, read: str) -> None:
-    workspace.write(f"packs: {{p: {{text: '{written}'}}}}")
+    workspace.write_home(f"packs: {{p: {{text: '{written}'}}}}")
 
     assert workspace.load(A="a").config.packs["p"].options == {"text": read}
 
@@ -73,13 +73,13 @@ def test_what_is_no_name_of_a_variable_is_a_mistake(workspace: Workspace, text: 
 
 
 def test_a_value_is_not_looked_at_again(workspace: Workspace) -> None:
-    workspace.write("packs: {p: {text: '${A}'}}")
+    workspace.write_home("packs: {p: {text: '${A}'}}")
 
     assert workspace.load(A="${B} $${C}").config.packs["p"].options == {"text": "${B} $${C}"}
 
 
 def test_code_and_keys_are_left_alone(workspace: Workspace) -> None:
-    workspace.write("snippets: {s: {body: 'print(\"${A} $${\")'}}\npacks: {p: {'${A}': 1}}")
+    workspace.write_home("snippets: {s: {body: 'print(\"${A} $${\")'}}\npacks: {p: {'${A}': 1}}")
 
     config = workspace.load(A="a").config
 
@@ -115,7 +115,7 @@ def test_the_value_of_a_variable_is_in_no_mistake(workspace: Workspace) -> None:
 def test_a_variable_overrides_the_files(
     workspace: Workspace, name: str, text: str, section: str, key: str, value: object
 ) -> None:
-    workspace.write("execution: {timeout: 99, memory: 1g, sandbox: strict}\nlog: {level: error, file: x}")
+    workspace.write_home("execution: {timeout: 99, memory: 1g, sandbox: strict}\nlog: {level: error, file: x}")
 
     config = workspace.load(environ={name: text}).config
 

@@ -10,6 +10,7 @@ import pytest
 
 from ot.config import LoadedConfig, load_config
 from ot.errors import ConfigError
+from tests.trusting import trust_project
 
 
 class Workspace:
@@ -35,9 +36,12 @@ class Workspace:
         *,
         cwd: Path | None = None,
         environ: Mapping[str, str] | None = None,
+        trusted: bool = True,
         **variables: str,
     ) -> LoadedConfig:
-        """What `load_config` gives in the project, with these variables and no others."""
+        """What `load_config` gives in the project, which the person has trusted, with these variables and no others."""
+        if trusted:
+            trust_project(self.project, self.home)
         return load_config(explicit, environ=environ or variables, cwd=cwd or self.project, home=self.home)
 
     def mistake(

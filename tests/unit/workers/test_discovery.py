@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ot.workers.discovery import FolderContents, list_folder
+from ot.workers.discovery import FolderContents, ToolFolder, list_folder
 
 
 @pytest.fixture
@@ -26,11 +26,11 @@ def write(file: Path, text: str = "def f(): ...\n") -> Path:
 
 def found(folder: Path) -> dict[str, str]:
     """Pack names with their files."""
-    return {each.name: str(each.file.relative_to(folder)) for each in list_folder(folder).found}
+    return {each.name: str(each.file.relative_to(folder)) for each in list_folder(ToolFolder(folder)).found}
 
 
 def misplaced(folder: Path) -> list[tuple[str, str]]:
-    return [(each.file.name, each.reason) for each in list_folder(folder).misplaced]
+    return [(each.file.name, each.reason) for each in list_folder(ToolFolder(folder)).misplaced]
 
 
 def test_an_extension_is_a_file_named_after_its_folder_or_a_file_by_itself(tools: Path) -> None:
@@ -42,7 +42,7 @@ def test_an_extension_is_a_file_named_after_its_folder_or_a_file_by_itself(tools
 
 
 def test_a_folder_that_does_not_exist_holds_nothing(tmp_path: Path) -> None:
-    assert list_folder(tmp_path / "nowhere" / "tools") == FolderContents()
+    assert list_folder(ToolFolder(tmp_path / "nowhere" / "tools")) == FolderContents()
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_folder_that_does_not_exist_holds_nothing(tmp_path: Path) -> None:
 def test_what_is_no_extension_is_left_alone(tools: Path, name: str) -> None:
     write(tools / name)
 
-    assert list_folder(tools) == FolderContents()
+    assert list_folder(ToolFolder(tools)) == FolderContents()
 
 
 def test_a_folder_whose_file_has_another_name_is_told(tools: Path) -> None:
@@ -91,32 +91,29 @@ def test_the_file_with_a_folder_of_its_own_comes_first(tools: Path) -> None:
 
 def test_contents_are_equal_until_a_file_changes(tools: Path) -> None:
     file = write(tools / "notes.py")
-    before = list_folder(tools)
-    same = list_folder(tools)
+    before = list_folder(ToolFolder(tools))
+    same = list_folder(ToolFolder(tools))
     write(file, "def g(): ...  # longer\n")
 
     assert before == same
-    assert list_folder(tools) != before
+    assert list_folder(ToolFolder(tools)) != before
 
 
 def test_a_file_that_was_made_readable_counts_as_changed(tools: Path) -> None:
     file = write(tools / "notes.py")
     file.chmod(0o000)
-    before = list_folder(tools)
+    before = list_folder(ToolFolder(tools))
     deadline = time.monotonic() + 5
-    while list_folder(tools) == before and time.monotonic() < deadline:
+    while list_folder(ToolFolder(tools)) == before and time.monotonic() < deadline:
         file.chmod(0o644)  # until the clock of the file system has moved on
 
-    assert list_folder(tools) != before
+    assert list_folder(ToolFolder(tools)) != before
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_folder_of_another_user_is_told_and_not_looked_into(tools: Path, tmp_path: Path) -> None:
+def test_a_folder_of_another_user_is_told_and_not_looked_into(tools: Path) -> None:
     write(tools / "notes.py")
     os.chown(tools.parent, 12345, 12345)
 
     assert misplaced(tools) == [("tools", "this folder belongs to another user")]
     assert found(tools) == {}
-
-    os.chown(tmp_path, 12345, 12345)  # whoever owns the project may have tools in it
-    assert found(tools) == {"notes": "notes.py"}

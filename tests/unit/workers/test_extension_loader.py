@@ -13,7 +13,7 @@ import pytest
 from ot.errors import UnknownPackError
 from ot.registry.definitions import Cancellation, PackDefinition
 from ot.registry.registry import ToolFunction, ToolRegistry
-from ot.workers.discovery import FolderContents, list_folder
+from ot.workers.discovery import FolderContents, ToolFolder, list_folder
 from ot.workers.extension import Extension
 from ot.workers.extension_loader import INTERVAL, ExtensionLoader
 from tests.opened_executor import define
@@ -70,7 +70,7 @@ class Workspace:
             PackDefinition("basic", "Built in.", tools={"upper": define("basic.upper")}), {"upper": answer("built in")}
         )
         self.loader = ExtensionLoader(
-            self.registry, [self.project, self.home], call_nobody, timeout=60, clock=self.clock
+            self.registry, [ToolFolder(self.project), ToolFolder(self.home)], call_nobody, timeout=60, clock=self.clock
         )
 
     def write(self, text: str = "def f(): ...\n", *, name: str = "notes", home: bool = False) -> Path:
@@ -128,7 +128,7 @@ async def test_a_call_goes_to_the_file_with_the_header_that_it_has(workspace: Wo
     extension, tool = await workspace.call("notes.find")
     assert (extension.pack, extension.file, tool) == ("notes", file, "find")
     assert extension.header is not None
-    assert await workspace.call("plain.f") == (Extension("plain", plain, None), "f")
+    assert await workspace.call("plain.f") == (Extension("plain", plain, None, plain.parents[3], plain), "f")
 
 
 @pytest.mark.parametrize(
@@ -192,16 +192,6 @@ async def test_an_extension_of_the_project_comes_before_that_of_the_person(works
     assert workspace.registry.collisions == ()
 
 
-async def test_one_folder_that_is_both_project_and_home_is_read_once(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
-    workspace.write()
-    loader = ExtensionLoader(workspace.registry, [workspace.project, workspace.project], call_nobody, timeout=60)
-    loader.load()
-
-    assert workspace.registry.get("notes.f").pack == "notes"
-    assert workspace.registry.collisions == ()
-
-
 async def test_files_that_come_change_and_go_are_seen(workspace: Workspace) -> None:
     async def tools_after(change: Callable[[], object]) -> list[str]:
         change()
@@ -248,12 +238,12 @@ async def test_what_has_not_changed_stays_registered_as_it_is(workspace: Workspa
 async def test_a_folder_that_does_not_answer_keeps_nobody_waiting(workspace: Workspace) -> None:
     answered = threading.Event()
 
-    def wait(folder: Path) -> FolderContents:
+    def wait(folder: ToolFolder) -> FolderContents:
         answered.wait(30)
         return list_folder(folder)
 
     loader = ExtensionLoader(
-        workspace.registry, [workspace.project], call_nobody, timeout=60, list_folder=wait, patience=0.5
+        workspace.registry, [ToolFolder(workspace.project)], call_nobody, timeout=60, list_folder=wait, patience=0.5
     )
     workspace.write()
     with anyio.fail_after(10):

@@ -8,7 +8,7 @@ import pytest
 
 from ot.errors import NewExtensionError
 from ot.registry.from_source import read_pack
-from ot.workers.discovery import list_folder
+from ot.workers.discovery import ToolFolder, list_folder
 from ot.workers.new_extension import NewExtension, write_extension
 
 
@@ -19,7 +19,7 @@ def write(project: Path, name: str = "weather", taken: tuple[str, ...] = ()) -> 
 def test_it_lies_where_extensions_are_found(tmp_path: Path) -> None:
     written = write(tmp_path)
 
-    [found] = list_folder(tmp_path / ".onetool" / "tools").found
+    [found] = list_folder(ToolFolder(tmp_path / ".onetool" / "tools")).found
     assert (found.name, found.file) == ("weather", written.file)
     assert written.test == written.file.with_name("test_weather.py")
 

@@ -1,0 +1,119 @@
+"""What the files of a project would do, in lines for the person who is asked to trust them.
+
+Everything in it comes from a stranger: whoever prints it makes control characters visible.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ot.config.documents import parse_document
+from ot.config.keys import INCLUDE, dotted, known_keys
+from ot.config.paths import PROMPTS_FILE, SECRETS_FILE, TOOLS
+from ot.config.tightening import Tightening
+from ot.config.variables import references
+from ot.errors import ConfigError, PackLoadError
+from ot.registry.from_source import parse_pack
+from ot.trust.folder_files import FolderFiles
+from ot.trust.project_trust import Comparison
+from ot.trust.record import TrustRecord
+from ot.workers.pep723 import parse_header
+
+
+def describe(files: FolderFiles, record: TrustRecord, found: Comparison, *, project: Path) -> Iterator[str]:
+    """Describe every file that is new, changed or gone; a changed one with the difference."""
+    for name in found.untrusted:
+        content, before = files.contents[name], record.copy(name)
+        yield f"{name} ({'changed' if name in found.changed else 'new'}, {len(content):,} bytes)"
+        yield from (f"  {line}" for line in _describe_file(name, content, files.folder, project))
+        if name in found.changed and before is not None and name != SECRETS_FILE:
+            yield from (f"  {line}" for line in _difference(before, content))
+    for name in found.gone:
+        yield f"{name} (gone)"
+
+
+def _describe_file(name: str, content: bytes, folder: Path, project: Path) -> Iterator[str]:
+    if name.startswith(f"{TOOLS}/") and name.endswith(".py"):
+        yield from _describe_tools(name, content, folder)
+    elif name == SECRETS_FILE:
+        yield from _describe_secrets(content, folder / name)
+    elif name.endswith(".yaml"):
+        yield from _describe_configuration(name, content, folder, project)
+
+
+def _describe_configuration(name: str, content: bytes, folder: Path, project: Path) -> Iterator[str]:
+    try:
+        document = parse_document(content, folder / name)
+    except ConfigError as error:
+        yield f"cannot be read: {error.reason}"
+        return
+    if name == PROMPTS_FILE and list(document) != ["prompts"]:
+        document = {"prompts": document}
+    yield from _describe_servers(document)
+    tightening = Tightening(known_keys(), project=project)
+    tightening.apply({}, document)
+    left_out = {refusal.key: refusal.reason for refusal in tightening.refused}
+    for path, value in _leaves(document, ()):
+        if path[0] != "servers" or path[2:3] not in (("command",), ("args",), ("url",)):
+            key = dotted(path) or ""
+            note = f" (left out: {left_out[key]})" if key in left_out else ""
+            first, *others = str(value).splitlines() or [""]
+            yield f"{'includes' if path[0] == INCLUDE else 'sets'} {key}: {first}{note}"
+            yield from (f"  | {line}" for line in others)
+    named = sorted({each for _, value in _leaves(document, ()) for each in references(str(value))})
+    if named:
+        yield f"reads the variables or secrets: {', '.join(named)}"
+
+
+def _describe_servers(document: Mapping[object, object]) -> Iterator[str]:
+    servers = document.get("servers")
+    for name, server in servers.items() if isinstance(servers, dict) else ():
+        if isinstance(server, dict) and "command" in server:
+            arguments = server.get("args")
+            words = [server["command"], *(arguments if isinstance(arguments, list) else [])]
+            yield f"starts, as the server {name}: {' '.join(map(str, words))}"
+        if isinstance(server, dict) and "url" in server:
+            yield f"connects, as the server {name}, to: {server['url']}"
+
+
+def _describe_tools(name: str, content: bytes, folder: Path) -> Iterator[str]:
+    try:
+        pack = parse_pack(content, folder / name)
+    except PackLoadError as error:
+        yield f"cannot be read: {error.reason}"
+        return
+    yield f"runs as you, when one of its tools is called: {', '.join(pack.tools) or 'it has none'}"
+    secrets = sorted({secret for tool in pack.tools.values() for secret in tool.secrets})
+    if secrets:
+        yield f"reads the secrets: {', '.join(secrets)}"
+    header, _ = parse_header(content.decode("utf-8-sig", "replace"))
+    if header is not None and header.dependencies:
+        yield f"installs: {', '.join(header.dependencies)}"
+    if header is not None and header.tool:
+        yield f"tells uv: {header.tool}"
+
+
+def _describe_secrets(content: bytes, file: Path) -> Iterator[str]:
+    try:
+        yield f"holds the secrets: {', '.join(map(str, parse_document(content, file, private=True)))}"
+    except ConfigError as error:
+        yield f"cannot be read: {error.reason}"
+
+
+def _difference(before: bytes, content: bytes) -> Iterator[str]:
+    try:
+        old, new = before.decode().splitlines(), content.decode().splitlines()
+    except UnicodeDecodeError:
+        return
+    lines = difflib.unified_diff(old, new, "as you trusted it", "as it is now", lineterm="", n=2)
+    yield from lines
+
+
+def _leaves(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
+    if isinstance(value, dict) and value:
+        for name, item in value.items():
+            yield from _leaves(item, (*path, str(name)))
+    elif path:
+        yield path, value

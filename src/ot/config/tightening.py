@@ -1,0 +1,257 @@
+"""A nearer file over the person's: it adds what is its own, and may only tighten what guards the person.
+
+What each key allows stands on its field (`Layers` in `settings.py`). What a file may not say is left out, and told.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from ot.config.keys import ANY, Key, dotted, matches, starts
+from ot.config.layers import merge
+from ot.config.settings import Rule
+from ot.config.values import parse_size, read_word
+
+Values = Mapping[object, object]
+
+_REACHED_BY = ("command", "args", "env", "cwd", "url", "headers", "oauth", "confine")
+"""The keys of a server that say what is started or reached, and what is handed to it."""
+
+_GUARDS: frozenset[Rule | None] = frozenset({"union", "smaller", "stricter", "stays on"})
+_WILDCARDS = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A key that a project's file may not set as it does, and why."""
+
+    key: str
+    reason: str
+
+
+class Tightening:
+    """Puts the settings of a project over those of the person; `refused` is what was left out."""
+
+    def __init__(self, keys: Sequence[Key], *, project: Path) -> None:
+        self._keys = keys
+        self._project = os.path.realpath(project)
+        self.refused: list[Refusal] = []
+
+    def apply(self, farther: Values, nearer: Values) -> dict[object, object]:
+        """Return what holds when both are read."""
+        return self._section(farther, nearer, ())
+
+    def _section(self, farther: Values, nearer: Values, path: tuple[str, ...]) -> dict[object, object]:
+        merged = dict(farther)
+        for name, value in nearer.items():
+            here = (*path, str(name))
+            below = merged.get(name)
+            key = next((key for key in self._keys if matches(key.path, here)), None)
+            if path == ("servers",) and isinstance(below, dict) and isinstance(value, dict):
+                merged[name] = self._server(below, value, here)
+            elif key is None and isinstance(value, dict) and self._is_section(here):
+                inner = self._section(below if isinstance(below, dict) else {}, value, here)
+                if inner or name in merged or not value:
+                    merged[name] = inner
+            else:
+                self._put(merged, name, value, key or self._first_below(here), here)
+        return merged
+
+    def _is_section(self, path: tuple[str, ...]) -> bool:
+        return any(len(key.path) > len(path) and starts(key.path, path) for key in self._keys)
+
+    def _first_below(self, path: tuple[str, ...]) -> Key | None:
+        """Return a key of a section that is written as something else: all that it may be follows from that."""
+        return next((key for key in self._keys if starts(key.path, path)), None)
+
+    def _put(
+        self, merged: dict[object, object], name: object, value: object, key: Key | None, path: tuple[str, ...]
+    ) -> None:
+        layers = key.layers if key is not None else None
+        if layers is not None and "project" in layers.sets:
+            merged |= merge({name: merged[name]} if name in merged else {}, {name: value})
+        elif value is None:
+            pass  # a key without a value says nothing
+        elif key is not None and layers is not None and layers.rule is not None and "project" in layers.tightens:
+            tightened = self._tightened(layers.rule, key, merged.get(name), value, path)
+            if tightened is not None:
+                merged[name] = tightened
+        else:
+            self._refuse(path, "only your own file sets it")
+
+    def _tightened(self, rule: Rule, key: Key, below: object, value: object, path: tuple[str, ...]) -> object:
+        """Return the value that holds; None where nobody has set one."""
+        if rule == "below":
+            return self._within(below, value, path)
+        if rule == "stricter" and below is None:
+            below = key.default  # and not whatever the project likes: the default is a guard as well
+        return tighten(rule, key, below, value)
+
+    def _within(self, below: object, value: object, path: tuple[str, ...]) -> list[object]:
+        """Return the farther paths, and those of the project that lie in it or in one of them, without links.
+
+        A link is resolved here, once: what it leads to later is not opened.
+        """
+        farther = _listed(below)
+        places = [self._project, *(os.path.realpath(str(item)) for item in farther)]
+        kept: list[object] = []
+        for item in _listed(value):
+            real = os.path.realpath(str(item))
+            if any(Path(real).is_relative_to(place) for place in places):
+                kept.append(real)
+            else:
+                self._refuse(path, f"{real} lies outside of the project; your own file can open it")
+        return [*farther, *(item for item in kept if item not in farther)]
+
+    def _server(self, below: Values, value: Values, path: tuple[str, ...]) -> dict[object, object]:
+        """Return a server that both describe.
+
+        Where the project reaches another one, it is the project's, and gets nothing that the person gave to theirs.
+        """
+        given: dict[object, object] = {key: value[key] for key in _REACHED_BY if value.get(key) is not None}
+        changed = [key for key in given if given[key] != below.get(key)]
+        others = {key: item for key, item in value.items() if key not in _REACHED_BY}
+        if changed and ("command" in given or "url" in given):
+            below = {key: item for key, item in below.items() if key not in _REACHED_BY}
+            return merge(self._section(below, others, path), given)
+        for key in changed:
+            self._refuse(
+                (*path, str(key)), "this server is yours; a project that describes one of its own names it anew"
+            )
+        return self._section(below, others, path)
+
+    def _refuse(self, path: tuple[str, ...], reason: str) -> None:
+        self.refused.append(Refusal(dotted(path) or "", reason))
+
+
+def guard_sections(keys: Sequence[Key]) -> frozenset[str]:
+    """Return the sections that guard the person."""
+    return frozenset(path[0] for path in _guards(keys))
+
+
+def guards_of(values: Values, keys: Sequence[Key]) -> dict[object, object]:
+    """Return what guards the person, and holds whatever file they name: policy, confinement, limits, accepted tools."""
+    found: dict[object, object] = {}
+    for path in _guards(keys):
+        value = _at(values, path)
+        if value is not None:
+            found = merge(found, _nested(path, value))
+    return found
+
+
+def keep_guards(guards: Values, named: Values, keys: Sequence[Key]) -> dict[object, object]:
+    """Return a file that the person names, with the guards of their own file around it."""
+    merged = merge(guards, named)
+    for path, key in _guards(keys).items():
+        below, value = _at(guards, path), _at(named, path)
+        if below is not None and key.layers is not None and key.layers.rule is not None:
+            held = below if value is None else tighten(key.layers.rule, key, below, value)
+            merged = merge(merged, _nested(path, held))
+    return merged
+
+
+def tighten(rule: Rule, key: Key, below: object, value: object) -> object:
+    """Return the tighter of two values, or of one alone; None where the nearer one says nothing that counts."""
+    return _RULES[rule](key, below, value)
+
+
+def _guards(keys: Sequence[Key]) -> dict[tuple[str, ...], Key]:
+    """Return the keys that guard the person by where they stand; a list of rules counts as one."""
+    found = [key for key in keys if key.layers is not None and key.layers.rule in _GUARDS]
+    paths = [(tuple(itertools.takewhile(lambda part: part != ANY, key.path)), key) for key in found]
+    return {path: key for path, key in paths if key.path == path or path[0] == "policy"}
+
+
+def _nested(path: Sequence[str], value: object) -> dict[object, object]:
+    *sections, last = path
+    values: dict[object, object] = {last: value}
+    for part in reversed(sections):
+        values = {part: values}
+    return values
+
+
+def _at(values: Values, path: Sequence[str]) -> object:
+    value: object = values
+    for part in path:
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _union(key: Key, below: object, value: object) -> object:
+    farther = _listed(below)
+    return [*farther, *(item for item in _listed(value) if item not in farther)]
+
+
+def _intersection(key: Key, below: object, value: object) -> object:
+    """Return the patterns of either that lie within one of the other; what overlaps only in part is left out."""
+    farther = [str(item) for item in (_listed(key.default) if below is None else _listed(below))]
+    nearer = [str(item) for item in _listed(value)]
+    inside = [item for item in nearer if any(_covers(other, item) for other in farther)]
+    around = [item for item in farther if item not in inside and any(_covers(other, item) for other in nearer)]
+    return inside + around
+
+
+def _covers(wide: str, narrow: str) -> bool:
+    """True if every text that fits the pattern `narrow` certainly fits `wide` too."""
+    if wide == narrow:
+        return True
+    # A `?` or a set would take a wildcard of the other for a letter; a `*` takes it for what it stands for.
+    certain = not _WILDCARDS & set(narrow) or not {"?", "["} & set(wide)
+    return certain and fnmatchcase(narrow, wide)
+
+
+def _smaller(key: Key, below: object, value: object) -> object:
+    return value if below is None or _amount(value) <= _amount(below) else below
+
+
+def _stricter(key: Key, below: object, value: object) -> object:
+    words: list[object] = list(_words_of(key.field.annotation))
+    known = [read_word(word) for word in (below, value) if word is not None]
+    return min(known, key=words.index)
+
+
+def _stays_on(key: Key, below: object, value: object) -> object:
+    return True if below is not None and _is_true(below) else value
+
+
+def _stays_off(key: Key, below: object, value: object) -> object:
+    return below if _is_true(value) else False
+
+
+_RULES: Mapping[Rule, Callable[[Key, object, object], object]] = {
+    "union": _union,
+    "intersection": _intersection,
+    "smaller": _smaller,
+    "stricter": _stricter,
+    "stays on": _stays_on,
+    "stays off": _stays_off,
+}
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _amount(value: object) -> float:
+    try:
+        return float(str(value))
+    except ValueError:
+        return parse_size(str(value)) or 0
+
+
+def _is_true(value: object) -> bool:
+    return TypeAdapter(bool).validate_python(value)
+
+
+def _words_of(annotation: object) -> tuple[str, ...]:
+    if typing.get_origin(annotation) is typing.Literal:
+        return typing.get_args(annotation)
+    return next((words for part in typing.get_args(annotation) if (words := _words_of(part))), ())

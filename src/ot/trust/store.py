@@ -1,0 +1,126 @@
+"""TrustStore: what a person has trusted, in their state folder; files are written whole, under a lock."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from mcp_core.atomic_write import write_file, write_private
+from ot.logs import write_log
+from ot.trust.record import TrustRecord, digest
+from ot.trust.worktrees import main_folder
+
+_FORM = 1
+_RECORD = "record.json"
+_COPIES = "files"
+
+
+class TrustStore:
+    """One folder a project, named by the digest of where it lies; a git worktree shares that of its main folder."""
+
+    def __init__(self, state: Path) -> None:
+        self._folder = state / "trust"
+
+    def record(self, project: Path) -> TrustRecord:
+        """Return what was trusted of a project; a record that cannot be read trusts nothing."""
+        place = self._place(project)
+        return TrustRecord(place / _COPIES, self._read(place))
+
+    def state(self, project: Path) -> tuple[int, ...]:
+        """Return a state that changes with the record; at the cost of a `stat`."""
+        try:
+            status = (self._place(project) / _RECORD).stat()
+        except OSError:
+            return ()
+        return status.st_mtime_ns, status.st_ino, status.st_size
+
+    def trust(self, project: Path, contents: Mapping[str, bytes], *, whole: bool) -> None:
+        """Trust files as they are given; `whole` forgets all others of the project. Raises OSError.
+
+        Copies first, then the record: whatever comes between, no file counts as trusted that nobody saw.
+        """
+        place = self._place(project)
+        with self._locked():
+            before = self._read(place)
+            kept = {} if whole else {name: known for name, known in before.items() if name not in contents}
+            for name in before.keys() - kept.keys() - contents.keys():
+                _remove(place / _COPIES, name)
+            for name, content in contents.items():
+                _write_copy(place / _COPIES, name, content)
+            digests = {**kept, **{name: digest(content) for name, content in contents.items()}}
+            facts = {"form": _FORM, "project": str(main_folder(project)), "files": dict(sorted(digests.items()))}
+            write_private(place / _RECORD, json.dumps(facts, indent=1))
+
+    def revoke(self, project: Path) -> bool:
+        """Forget a project; False if there was nothing to forget. Raises OSError."""
+        place = self._place(project)
+        with self._locked():
+            try:
+                (place / _RECORD).unlink()
+            except FileNotFoundError:
+                return False
+            shutil.rmtree(place)
+        return True
+
+    def projects(self) -> dict[Path, int]:
+        """Return every project that was trusted, with the number of its files."""
+        found: dict[Path, int] = {}
+        for record in sorted(self._folder.glob(f"*/{_RECORD}")):
+            facts = _read_facts(record)
+            if facts is not None:
+                found[Path(facts[0])] = len(facts[1])
+        return found
+
+    def _place(self, project: Path) -> Path:
+        return self._folder / hashlib.sha256(os.fsencode(main_folder(project))).hexdigest()[:32]
+
+    def _read(self, place: Path) -> Mapping[str, str]:
+        facts = _read_facts(place / _RECORD)
+        return {} if facts is None else facts[1]
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (self._folder / "lock").open("ab") as lock:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _read_facts(record: Path) -> tuple[str, dict[str, str]] | None:
+    try:
+        found = json.loads(record.read_bytes())
+        if found["form"] != _FORM:
+            raise ValueError("it has an unknown format")
+        return str(found["project"]), {str(name): str(known) for name, known in found["files"].items()}
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        write_log(logging.ERROR, "trust.record", file=record, reason=str(error))
+        return None
+
+
+def _write_copy(copies: Path, name: str, content: bytes) -> None:
+    file = copies / name
+    with suppress(OSError):
+        if file.read_bytes() == content:
+            return
+    for parent in reversed(file.relative_to(copies).parents):
+        if (copies / parent).is_file():  # it was a file when it was last trusted
+            (copies / parent).unlink()
+    if file.is_dir():
+        shutil.rmtree(file)
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_file(file, content, mode=0o600)
+
+
+def _remove(copies: Path, name: str) -> None:
+    with suppress(FileNotFoundError):
+        (copies / name).unlink()
