@@ -27,6 +27,7 @@ LEVELS: Mapping[str, int] = {
 }
 TOGETHER = 0.02  # seconds in which lines gather that are written together
 MOST_TOGETHER = 1000
+_STDERR = 2
 
 Redact = Callable[[str], str]
 
@@ -55,6 +56,12 @@ def send_log(
         if isinstance(previous, _LineHandler):
             previous.close()
     root.addHandler(handler)
+
+
+def log_descriptor() -> int:
+    """Return the descriptor that log lines are written to, for what must be able to write without the interpreter."""
+    own = [handler for handler in logging.getLogger().handlers if isinstance(handler, _LineHandler)]
+    return own[0].stream.fileno() if own else _STDERR
 
 
 class LineMessage:

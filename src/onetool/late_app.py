@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from onetool.stalls import name_stalls
+
 if TYPE_CHECKING:
     from ot.app import App
 
@@ -39,7 +41,7 @@ class LateApp:
         await self._wanted.wait()
         async with open_app() as self._app:
             self._opened.set()
-            await anyio.sleep_forever()
+            await name_stalls()
 
 
 @asynccontextmanager
