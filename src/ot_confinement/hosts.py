@@ -5,10 +5,13 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
-from typing import NamedTuple, Union
+from typing import Any, Callable, NamedTuple, Union
 
 Address = Union[ipaddress.IPv4Address, ipaddress.IPv6Address]
 Network = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
+
+Resolve = Callable[..., "list[tuple[Any, Any, Any, Any, Any]]"]
+"""`socket.getaddrinfo`."""
 
 WEB_PORTS = (80, 443)
 _LOCALHOST = "localhost"
@@ -46,9 +49,9 @@ def parse_host(text: str) -> Host:
 
 def _split_port(text: str) -> tuple[str, int | None]:
     if text.startswith("["):
-        name, _, rest = text[1:].partition("]")
+        name, closed, rest = text[1:].partition("]")
         port = rest[1:] if rest.startswith(":") else ""
-        if rest and not port:
+        if not closed or (rest and not port):
             raise ValueError(f"{text!r} is not a host")
     elif text.count(":") == 1:
         name, _, port = text.partition(":")
@@ -81,7 +84,8 @@ def _looks_numeric(name: str) -> bool:
 class HostRules:
     """The hosts of one program, and where each of them leads."""
 
-    def __init__(self, hosts: tuple[str, ...]) -> None:
+    def __init__(self, hosts: tuple[str, ...], resolve: Resolve = socket.getaddrinfo) -> None:
+        self._resolve_name = resolve
         self._hosts = [parse_host(host) for host in hosts]
 
     def find_addresses(self, name: str, port: int) -> list[str]:
@@ -100,7 +104,7 @@ class HostRules:
 
     def _resolve(self, name: str, port: int, fitting: list[Host]) -> list[str]:
         """Resolve once, here: what is connected to is what was judged."""
-        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+        found = self._resolve_name(name, port, type=socket.SOCK_STREAM)
         addresses = [str(entry[4][0]) for entry in found]
         local = name == _LOCALHOST
         allowed = [

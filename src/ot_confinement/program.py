@@ -29,7 +29,7 @@ SYSTEM_FILES = (
 )  # fmt: skip
 """What any program needs of its system. Of other processes it sees nothing: their command lines may hold secrets."""
 
-_SINKS = ("/dev/null", "/dev/zero", "/dev/full")
+_SINKS = ("/dev/null", "/dev/full")
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 _PLACES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
 _LOOPBACK = ("localhost", "127.", "[::1]", "::1")
@@ -55,8 +55,10 @@ def confine_program(confine: Confine, folder: str, *, parent: int, channel: sock
         privileges.end_with_parent(libc, parent)
         rules = landlock.PathRules(libc, _allowance(confine), version)
         rules.restrict(rules.build_ruleset(folder))
-        filter_ = build_program_filter(machine, network=bool(confine.hosts), metadata=read_only)
-        seccomp.Filter(libc, filter_).load(os.getpid())
+        program = build_program_filter(
+            machine, network=bool(confine.hosts), metadata=read_only, bounded=confine.memory is not None
+        )
+        seccomp.Filter(libc, program).load(os.getpid())
     except OSError as error:
         raise RefusedError(f"{error.strerror or error}") from error
 

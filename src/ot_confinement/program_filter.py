@@ -29,13 +29,16 @@ _SOCK_STREAM, _SOCK_DGRAM, _SOCK_SEQPACKET = 1, 2, 5
 _SOCK_TYPE_MASK = 0xF
 _CLONE_NAMESPACES = 0x7E020000  # all that `clone` can make; the rest of them is left to `unshare` and `clone3`
 _IOCTLS = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX: typing into a terminal
+_MAP_SHARED_ANONYMOUS = 0x21
 _WHOLE = 0xFFFFFFFF
 
 
-def build_program_filter(machine: str, *, network: bool, metadata: bool) -> bytes:
+def build_program_filter(machine: str, *, network: bool, metadata: bool, bounded: bool) -> bytes:
     """A filter for a program that may have connections, of its own namespace, and may change modes and times, or not.
 
-    Its sockets are those of the internet: one with a path in the file system would reach every other program's.
+    With `bounded` it has no memory but what its processes are seen to hold: pages that are shared outlive whoever
+    wrote them, and count for nobody. Its sockets are those of the internet: one with a path in the file system would
+    reach every other program's.
     """
     column = ARCHITECTURES[machine][1]
     program = [
@@ -49,6 +52,10 @@ def build_program_filter(machine: str, *, network: bool, metadata: bool) -> byte
         program += _refuse_all(refused.NETWORK.values(), column)
     if not metadata:
         program += _refuse_all(refused.METADATA.values(), column)
+    if bounded:
+        program += _refuse_all(refused.HIDDEN_MEMORY.values(), column)
+        shared = _bits_missing(3, _MAP_SHARED_ANONYMOUS)
+        program += decide_calls([(refused.MMAP[column], shared)])
     # A pair of datagram sockets could be sent from to any path.
     pairs = _both((0, _WHOLE, (_AF_UNIX,)), (1, _SOCK_TYPE_MASK, (_SOCK_STREAM, _SOCK_SEQPACKET)))
     sockets = _both((0, _WHOLE, (_AF_INET, _AF_INET6)), (1, _SOCK_TYPE_MASK, (_SOCK_STREAM, _SOCK_DGRAM)))
@@ -83,6 +90,11 @@ def _unless_one_of(index: int, mask: int, values: tuple[int, ...]) -> Rule:
     """Refuse the call unless an argument, under a mask, is one of these; otherwise go on."""
     over = [op(JUMP_EQUAL, value, len(values) - place, 0) for place, value in enumerate(values)]
     return [argument(index), op(AND, mask), *over, *refuse()]
+
+
+def _bits_missing(index: int, bits: int) -> Rule:
+    """Allow the call unless an argument has all of these bits."""
+    return [argument(index), op(AND, bits), op(JUMP_EQUAL, bits, 1, 0), op(RETURN, ALLOW), *refuse()]
 
 
 def _none_of(index: int, values: tuple[int, ...]) -> Rule:

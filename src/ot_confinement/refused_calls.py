@@ -99,6 +99,12 @@ NETWORK: dict[str, tuple[int, int]] = {
     "accept4": (288, 242),
 }
 
+# Memory that no process is seen to hold, where memory is bounded.
+HIDDEN_MEMORY: dict[str, tuple[int, int]] = {
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+}
+
 # Modes, owners, times and attributes, which Landlock does not cover: shut where mounts cannot be made read-only.
 METADATA: dict[str, tuple[int | None, int | None]] = {
     "chmod": (90, None),
@@ -137,6 +143,7 @@ ABOUT_ITSELF: dict[str, tuple[tuple[int, int], int]] = {
 
 # Calls that are allowed only with certain arguments; program_filter.py says which.
 CLONE = (56, 220)
+MMAP = (9, 222)
 IOCTL = (16, 29)
 SOCKET = (41, 198)
 SOCKETPAIR = (53, 199)

@@ -17,7 +17,7 @@ TYPE_CHECKING = False  # typing itself takes longer to import than all of a guar
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_COUNTED = (b"RssAnon:", b"RssShmem:", b"VmSwap:")  # what is not a file's
+_COUNTED = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"HugetlbPages:")  # what is not a file's
 _REFUSED = 126  # the exit status of a child that was not begun
 
 

@@ -260,9 +260,12 @@ def test_hosts_where_namespaces_are_refused_keep_it_from_starting(place: Place, 
     [
         "hold(300 << 20)",
         "hold(300 << 20, shared=True)",
+        "[hold_after_its_writer(60 << 20) for _ in range(5)] and time.sleep(60)",
+        "[os.write(os.memfd_create('a'), bytes(60 << 20)) for _ in range(5)] and time.sleep(60)",
+        "mmap.mmap(os.open('/dev/zero', os.O_RDWR), 300 << 20)",
         "[os.fork() or hold(60 << 20) and time.sleep(60) for _ in range(4)] and time.sleep(60)",
     ],
-    ids=["its own", "shared", "of several processes"],
+    ids=["its own", "shared", "of a writer that is gone", "in files of memory", "of a device", "of several processes"],
 )
 def test_memory_is_bounded_for_all_processes_together(place: Place, greed: str) -> None:
     ended = place.run("self", {"greed": greed}, memory=128 << 20)

@@ -68,6 +68,21 @@ def hold(size, shared=False):
     time.sleep(60)
 
 
+HELD = []
+
+
+def hold_after_its_writer(size):
+    """Keep pages that another process has written, and has left: they are nobody's in particular."""
+    taken = mmap.mmap(-1, size, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+    HELD.append(taken)
+    writer = os.fork()
+    if writer == 0:
+        for place in range(0, size, 4096):
+            taken[place] = 1
+        os._exit(0)
+    os.waitpid(writer, 0)
+
+
 def descriptors():
     """What it has inherited, without asking /proc."""
     return [number for number in range(1024) if _is_open(number)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from onetool.cli import OK, USAGE
 from onetool.cli.accept import count_differences
+from onetool.cli.confinement import describe_confinement, find_confinement_mistakes
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import say
 from onetool.cli.start import load
@@ -30,13 +31,19 @@ EPILOG = "Exit status: 0 if nothing is wrong, else 2."
 def main(options: Namespace) -> int:
     loaded = load(options)  # a mistake in a file ends here, with its own line
     registry = read_registry(loaded)
-    problems = [*_find_pack_problems(registry), *_find_setting_problems(loaded, registry)]
+    problems = [
+        *_find_pack_problems(registry),
+        *_find_setting_problems(loaded, registry),
+        *find_confinement_mistakes(loaded, registry),
+    ]
     notes = [word_collision(collision) for collision in registry.collisions if not _is_mistake(collision)]
     notes += [*_find_changed_servers(loaded), *_find_untrusted(loaded)]
     for line in (*problems, *(f"note: {note}" for note in notes)):
         say(" ".join(line.split()))
     if problems:
         return USAGE
+    for line in describe_confinement(loaded, registry):
+        say(line)
     files = ", ".join(map(str, loaded.files)) or "no file, only defaults"
     say(f"OK: {len(registry.packs())} packs, {len(registry.definitions())} tools; configuration: {files}")
     return OK

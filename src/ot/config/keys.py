@@ -117,14 +117,18 @@ def _keys_of(
         if inner is None:
             yield Key(path, field, said.words if said else "", now, by)
         else:
-            many = typing.get_origin(field.annotation) in (dict, tuple)
-            yield from _keys_of(inner, (*path, ANY) if many else path, now, by)
+            yield from _keys_of(inner, (*path, ANY) if holds_several(field.annotation) else path, now, by)
 
 
 def inner_model(annotation: object) -> type[BaseModel] | None:
     """The model of the section, or of each entry of the mapping or list, that a field holds."""
     models = [kind for kind in _plain_types(annotation) if isinstance(kind, type) and issubclass(kind, BaseModel)]
     return models[0] if models else None
+
+
+def holds_several(annotation: object) -> bool:
+    """True for a mapping or list of sections, false for one section."""
+    return typing.get_origin(annotation) in (dict, tuple)
 
 
 def _plain_types(annotation: object) -> list[object]:

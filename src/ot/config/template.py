@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pydantic import BaseModel
 
-from ot.config.keys import INCLUDE, INCLUDE_WORDS, inner_model
+from ot.config.keys import INCLUDE, INCLUDE_WORDS, holds_several, inner_model
 from ot.config.models import Config
 from ot.config.settings import NEXT_START, setting_of
 from ot.config.value_words import with_range, word_value
@@ -46,12 +46,11 @@ def _lines(model: type[BaseModel], values: Mapping[str, object], names: Iterable
         words = with_range(said.words, field) + (" [next start]" if said.when == NEXT_START else "")
         value = values.get(name, said.example)
         inner = inner_model(field.annotation)
-        one = field.annotation == inner
         if inner is None:
             yield f"{name}: {word_value(field.default if value is None else value, field)}", _plain(words)
             continue
         yield f"{name}:", _plain(words)
-        if one:
+        if not holds_several(field.annotation):
             yield from _indented(_lines(inner, _mapping(value)))
         elif isinstance(value, list):
             yield from _indented(_listed(inner, value))

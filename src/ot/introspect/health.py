@@ -117,10 +117,12 @@ def _describe_registry(registry: ToolRegistry) -> JsonObject:
 
 def _describe_proxy(servers: Sequence[ServerStatus]) -> JsonObject:
     lacking = any(server.state in ("connecting", "disconnected") for server in servers)
+    confined = [server.name for server in servers if server.confined]
     return {
         "status": DEGRADED if lacking else OK,
         "server_count": len(servers),
         "servers": {server.name: server.state for server in servers},
+        **({"confined": confined} if confined else {}),
     }
 
 

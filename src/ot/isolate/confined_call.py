@@ -15,7 +15,7 @@ _PROJECT = "{project}"
 _PACKAGES = Path(__file__).parent.parent.parent
 
 
-def confine_call(touches: Touches, module: str, arguments: Mapping[str, object], *, memory: int) -> Confine:
+def confine_call(touches: Touches, module: str, arguments: Mapping[str, object]) -> Confine:
     """Return the bounds of one call of a function in `module`, a dotted name or the path of a file.
 
     A path to be written that does not exist yet opens the folder in which it would lie: there is nothing else to open.
@@ -23,7 +23,7 @@ def confine_call(touches: Touches, module: str, arguments: Mapping[str, object],
     own = (*_own_files(), *([module] if Path(module).is_absolute() else []))
     reads = [path for path in _fill_in(touches.reads, arguments) if path.exists()]
     writes = [_existing(path) for path in _fill_in(touches.writes, arguments)]
-    return Confine((*own, *map(str, reads)), tuple(map(str, writes)), touches.hosts, memory)
+    return Confine((*own, *map(str, reads)), tuple(map(str, writes)), touches.hosts)
 
 
 def _fill_in(declared: Iterable[str], arguments: Mapping[str, object]) -> Iterable[Path]:

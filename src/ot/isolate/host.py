@@ -63,7 +63,7 @@ class IsolateHost:
         knows.
         """
         request = {"module": module, "function": function, "arguments": arguments, "context": _context_for_child()}
-        confine = None if touches is None else confine_call(touches, module, arguments, memory=self._memory)
+        confine = None if touches is None else confine_call(touches, module, arguments)
         async with self._places:
             while True:
                 idle = self._take(module, confine)

@@ -220,7 +220,8 @@ class Servers:
         known = server.settings.enabled and server.memory.known
         changes = server.memory.all_changes() if known else {}
         count = len(server.offer().tools) if known else 0
-        return ServerStatus(server.name, self.pack_name(server.name), server.state, server.error, count, changes)
+        pack, confined = self.pack_name(server.name), server.settings.confine is not None
+        return ServerStatus(server.name, pack, server.state, server.error, count, changes, confined)
 
     async def close(self) -> None:
         """End all connections at once; those that take too long are left to whoever cancels them."""

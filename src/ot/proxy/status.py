@@ -21,3 +21,4 @@ class ServerStatus:
     error: str = ""  # of the last attempt, if that failed
     tool_count: int = 0
     changes: Mapping[Part, Changes] = field(default_factory=dict)
+    confined: bool = False

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import struct
-from pathlib import Path
 
 import pytest
 
 from ot_confinement import seccomp, syscalls
+from tests.filter_machine import ARCHITECTURES, TABLES, decide, read_table
 
 CONDITIONAL = {
     "clone": syscalls.CLONE,
@@ -22,18 +21,6 @@ CONDITIONAL = {
     "prlimit64": syscalls.PRLIMIT64,
     "mmap": syscalls.MMAP,
 }
-TABLES = {
-    "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
-    "aarch64": Path("/usr/include/asm-generic/unistd.h"),
-}
-
-
-def read_table(header: Path) -> dict[str, int]:
-    text = header.read_text()
-    numbers = {name: int(number) for name, number in re.findall(r"#define (__NR\w+)\s+(\d+)\b", text)}
-    redirected = re.findall(r"#define (__NR_\w+)\s+(__NR3264_\w+)", text)
-    numbers |= {name: numbers[other] for name, other in redirected if other in numbers}
-    return {name.removeprefix("__NR_"): number for name, number in numbers.items()}
 
 
 @pytest.mark.parametrize(("column", "machine"), [(0, "x86_64"), (1, "aarch64")])
@@ -79,28 +66,6 @@ def programs(machine: str) -> list[bytes]:
     own_pid = struct.pack("=I", seccomp._OWN_PID)
     filters = (seccomp.build_shared_filter(machine), seccomp.build_own_filter(machine))
     return [program.replace(own_pid, struct.pack("=I", 4321)) for program in filters]
-
-
-ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-
-
-def decide(program: bytes, number: int, arguments: tuple[int, ...], *, arch: int) -> int:
-    """What a filter says to a call: the few instructions of Berkeley's machine that ours are made of."""
-    data = struct.pack("=IIQ6Q", number, arch, 0, *(arguments + (0,) * 6)[:6])
-    at, accumulator = 0, 0
-    while True:
-        code, if_true, if_false, value = struct.unpack_from("=HBBI", program, at * 8)
-        at += 1
-        if code == 0x06:
-            return int(value)
-        if code == 0x20:
-            accumulator = struct.unpack_from("=I", data, value)[0]
-        elif code == 0x54:
-            accumulator &= value
-        else:
-            holds = accumulator == value if code == 0x15 else accumulator > value
-            assert code in {0x15, 0x25}
-            at += if_true if holds else if_false
 
 
 def is_allowed(machine: str, name_or_number: str | int, *arguments: int) -> bool:

@@ -1,0 +1,77 @@
+"""Lines of `onetool check` about the confinement of servers, extensions and isolated tools, and what is wrong there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ot.config.confine import ConfineSettings
+from ot.config.loader import LoadedConfig
+from ot.processes.confinement_probe import find_confinement_problem
+from ot.registry.definitions import Cancellation, Touches
+from ot.registry.registry import ToolRegistry
+from ot.workers.confined_header import ConfineMistakeError, read_confine
+from ot.workers.pep723 import read_header
+from ot_confinement.confine import Confine
+
+_NOT = "not confined"
+
+
+def describe_confinement(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
+    """One line for each server that is a process, each extension and each isolated tool."""
+    for name, server in loaded.config.servers.items():
+        if server.enabled and server.command is not None:
+            yield f"servers.{name}: {_words(server.confine)}"
+    for name, confine in _extensions(loaded, registry):
+        yield f"extension {name}: {confine if isinstance(confine, str) else _words(confine)}"
+    for tool in registry.definitions():
+        if tool.cancellation is Cancellation.ISOLATED:
+            yield f"tool {tool.name}: {_words_of_tool(tool.touches)}"
+
+
+def find_confinement_mistakes(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
+    """Headers that cannot be read, paths that do not exist, and bounds that this system cannot hold."""
+    confined = {
+        f"servers.{name}.confine": server.confine
+        for name, server in loaded.config.servers.items()
+        if server.enabled and server.confine is not None
+    }
+    for name, confine in _extensions(loaded, registry):
+        if isinstance(confine, str):
+            yield f"extension {name}: {confine}"
+        elif confine is not None:
+            confined[f"extension {name}"] = confine
+    for name, settings in confined.items():
+        for path in (*settings.read, *settings.write):
+            if not path.exists():
+                yield f"{name}: {path} does not exist, so it opens nothing"
+    for hosts in sorted({bool(settings.hosts) for settings in confined.values()}):
+        problem = find_confinement_problem(Confine(hosts=("example.com",) if hosts else ()))
+        if problem:
+            names = ", ".join(name for name, settings in confined.items() if bool(settings.hosts) is hosts)
+            yield f"{names}: a program like this {problem}"
+
+
+def _extensions(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[tuple[str, ConfineSettings | str | None]]:
+    """The bounds of each extension, or what is wrong with them."""
+    files = {
+        tool.pack: tool.file
+        for tool in registry.definitions()
+        if tool.cancellation is Cancellation.WORKER and tool.file is not None
+    }
+    for pack, file in files.items():
+        header, _ = read_header(file)
+        try:
+            yield pack, None if header is None else read_confine(header, file, project=loaded.project)
+        except ConfineMistakeError as error:
+            yield pack, str(error)
+
+
+def _words(confine: ConfineSettings | None) -> str:
+    return _NOT if confine is None else f"confined to {confine.describe()}"
+
+
+def _words_of_tool(touches: Touches) -> str:
+    shown = ConfineSettings.model_construct(
+        read=touches.reads, write=touches.writes, hosts=touches.hosts
+    )  # places that stand for arguments are not paths
+    return f"confined to {shown.describe()}"

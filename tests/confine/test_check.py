@@ -1,0 +1,80 @@
+"""`onetool check` and `ot.health()` show what is confined, and to what; what cannot be held is a mistake."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ot.app import open_app
+from ot.config.loader import load_config
+from tests.proxied import PROGRAMS, program
+
+EXTENSION = '''\
+# /// script
+# dependencies = []
+# [tool.onetool]
+# confine = {hosts = ["api.example.com"], memory = "512m"}
+# ///
+def tool() -> int:
+    """Do something."""
+    return 1
+'''
+
+
+def check(home: Path, config: dict[str, Any], *words: str) -> tuple[int, str]:
+    (home / ".onetool" / "tools").mkdir(parents=True)
+    (home / ".onetool" / "onetool.yaml").write_text(json.dumps(config))
+    (home / ".onetool" / "tools" / "sample.py").write_text(EXTENSION)
+    command = [*words, sys.executable, "-m", "onetool", "check"]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ, cwd=home, timeout=120)
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def test_check_shows_the_confinement_of_everything_that_is_started(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    servers = {
+        "plain": program("plain_server"),
+        "shut": program("plain_server", confine={}),
+        "some": program("plain_server", confine={"write": [str(notes)], "hosts": ["*.example.com"]}),
+    }
+
+    status, text = check(tmp_path, {"servers": servers, "packs": {"demo": {"enabled": True}}})
+
+    assert status == 0, text
+    assert "servers.plain: not confined\n" in text
+    assert "servers.shut: confined to its own files; no network\n" in text
+    assert f"servers.some: confined to its own files; writes {notes}; reaches *.example.com\n" in text
+    assert "extension sample: confined to its own files; reaches api.example.com; at most 512m of memory\n" in text
+    assert "tool demo.block: confined to its own files; writes {path}; no network\n" in text
+
+
+def test_bounds_that_this_system_cannot_hold_are_a_mistake(tmp_path: Path) -> None:
+    restricted = (sys.executable, str(PROGRAMS.parent / "restricted_start.py"), "bare")
+    servers = {"web": program("plain_server", confine={"hosts": ["example.com"], "read": ["/nowhere"]})}
+
+    status, text = check(tmp_path, {"servers": servers}, *restricted)
+
+    assert status == 2
+    assert "servers.web.confine: /nowhere does not exist" in text
+    assert "servers.web.confine, extension sample: a program like this cannot be confined" in text
+    assert "this system refuses one (Operation not permitted)" in text
+
+
+@pytest.mark.anyio
+async def test_health_names_the_servers_that_are_confined(tmp_path: Path) -> None:
+    (tmp_path / ".onetool").mkdir()
+    servers = {"shut": program("plain_server", confine={}), "plain": program("plain_server")}
+    (tmp_path / ".onetool" / "onetool.yaml").write_text(json.dumps({"servers": servers}))
+    async with open_app(load_config(environ={}, cwd=tmp_path, home=tmp_path)) as app:
+        answer = await app.runner.run("ot.health()['proxy']")
+
+    assert "confined: [shut]" in answer.text
