@@ -14,8 +14,8 @@ def with_demo(config: str = "") -> str:
     return f"include: [{_FILE}]\n{config}"
 
 
-def give_demo(home: Path) -> Path:
+def give_demo(home: Path, config: str = "") -> Path:
     """Write the configuration of a person who has switched the pack on; gives their home."""
     (home / ".onetool").mkdir(parents=True, exist_ok=True)
-    (home / ".onetool" / "onetool.yaml").write_text(with_demo())
+    (home / ".onetool" / "onetool.yaml").write_text(with_demo(config))
     return home

@@ -1,7 +1,9 @@
-"""The MCP server over streamable HTTP: this machine only, with `Host`, `Origin` and a bearer token checked."""
+"""The MCP server over streamable HTTP: this machine only, with `Host`, `Origin` and a token or the user checked."""
 
 from __future__ import annotations
 
+import logging
+import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,12 +16,19 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_official import MAX_LINE, wait_for_signal
+from onetool.http_connections import HttpConnection, PlaceGate, Places, bounds_within, count_open_files_allowed
+from onetool.http_log import quiet_log
 from onetool.http_token import accepts
 from onetool.late_app import LateApp
 from onetool.server import OneToolServer
+from ot.config.models import HttpSettings
+from ot.logs import write_log
 
 PATH = "/mcp"
 _PATIENCE = 1  # seconds for open connections when the server is told to end
+_QUEUE = (
+    1024  # connections that may wait to be accepted: a client behind a crowd waits for its turn, not for a second try
+)
 
 
 class BearerGate:
@@ -47,17 +56,43 @@ class _WebServer(uvicorn.Server):
         """Leave signals alone: uvicorn would raise them again when it is done, before the engine has been closed."""
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or []:
+            listener.listen(_QUEUE)  # uvicorn asks for a queue only as long as what it accepts at once
+
 
 async def serve_http(
-    app: LateApp, listener: socket.socket, *, token: str | None, ready: Callable[[str], None] = lambda url: None
+    app: LateApp,
+    listener: socket.socket,
+    *,
+    settings: HttpSettings,
+    token: str | None,
+    ready: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve any number of clients until a signal asks this process to end; `ready` hears the address."""
-    host, port = listener.getsockname()[:2]
-    authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    web_app = _build_web_app(app, {authority, f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"}, token)
+    """Serve any number of clients until a signal asks this process to end; `ready` hears the address.
+
+    On a socket in the file system only this user is served, with or without a token.
+    """
+    address, hosts = _find_address(listener)
+    bounds = bounds_within(settings, count_open_files_allowed())
+    if bounds.connections < settings.connections:
+        write_log(logging.WARNING, "http.bounds", connections=bounds.connections, wanted=settings.connections)
+
+    class Connection(HttpConnection):
+        places = Places(bounds)
+        only_user = os.geteuid() if listener.family == socket.AF_UNIX else None
+
     server = _WebServer(
         uvicorn.Config(
-            web_app, log_config=None, access_log=False, timeout_graceful_shutdown=_PATIENCE, lifespan="on", ws="none"
+            _build_web_app(app, hosts, token),
+            http=Connection,
+            backlog=bounds.accepted_at_once,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=_PATIENCE,
+            lifespan="on",
+            ws="none",
         )
     )
 
@@ -65,11 +100,22 @@ async def serve_http(
         await wait_for_signal()
         server.should_exit = True
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(stop_on_signal)
-        ready(f"http://{authority}{PATH}")
-        await server.serve(sockets=[listener])
-        tasks.cancel_scope.cancel()
+    with quiet_log():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop_on_signal)
+            ready(address)
+            await server.serve(sockets=[listener])
+            tasks.cancel_scope.cancel()
+
+
+def _find_address(listener: socket.socket) -> tuple[str, set[str]]:
+    """Return where clients reach the server, and what they may call its host."""
+    name = listener.getsockname()
+    if listener.family == socket.AF_UNIX:
+        return f"unix:{name}", {"localhost"}
+    host, port = name[:2]
+    authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"http://{authority}{PATH}", {authority, f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"}
 
 
 def _build_web_app(app: LateApp, hosts: set[str], token: str | None) -> ASGIApp:
@@ -80,4 +126,5 @@ def _build_web_app(app: LateApp, hosts: set[str], token: str | None) -> ASGIApp:
             allowed_hosts=sorted(hosts), allowed_origins=sorted(f"http://{host}" for host in hosts)
         ),
     )
-    return web_app if token is None else BearerGate(web_app, token)
+    placed = PlaceGate(web_app)
+    return placed if token is None else BearerGate(placed, token)

@@ -6,6 +6,7 @@ import ipaddress
 import socket
 
 _HIGHEST_PORT = 65535
+_SILENCE = 1  # seconds after which a client that sends nothing is accepted all the same
 
 
 def bind_loopback(address: str) -> socket.socket:
@@ -21,6 +22,9 @@ def bind_loopback(address: str) -> socket.socket:
         raise ValueError(f"{host} is not this machine alone; use 127.0.0.1, [::1] or localhost")
     family = socket.AF_INET6 if ":" in number else socket.AF_INET
     opened = socket.create_server((number, int(port)), family=family)
+    if hasattr(socket, "TCP_DEFER_ACCEPT"):
+        # A client is accepted when it has sent something, so it can be heard before a crowd behind it takes its place.
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, _SILENCE)
     # asyncio sends answers at once (TCP_NODELAY) only where the protocol is named; else each waits 40 ms for the next.
     return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=opened.detach())
 

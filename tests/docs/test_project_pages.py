@@ -80,3 +80,8 @@ def test_the_version_of_the_project_is_in_the_changelog() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
     assert f"\n## {version}\n" in CHANGELOG
+
+
+@pytest.mark.parametrize(("file", "name"), re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", SECURITY))
+def test_every_test_that_holds_a_promise_exists(file: str, name: str) -> None:
+    assert re.search(rf"^(async )?def {name}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)

@@ -40,11 +40,15 @@ class RawServer:
         command: tuple[str, ...] = ("serve",),
         hears: int | None = None,
         preloaded: bool = False,
+        started_by: tuple[str, ...] = (),
     ) -> None:
-        """With `hears`, so many lines of stdout are read and then no more: a client that has stopped reading."""
+        """With `hears`, so many lines of stdout are read and then no more: a client that has stopped reading.
+
+        `started_by` is a program that starts the server in its own place.
+        """
         program = preloaded_command("onetool") if preloaded else [sys.executable, "-m", "onetool"]
         self.process = subprocess.Popen(
-            [*program, *command, *arguments],
+            [*started_by, *program, *command, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
 import signal
 import socket
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -18,61 +16,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
-from tests.demo_pack import give_demo
+from tests.e2e.http_server import HttpServer
 from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.e2e.raw_server import WAIT, RawServer
 
 pytestmark = pytest.mark.xdist_group("http")  # the tests share a server
-
-ADDRESS = re.compile(r"serving MCP at (http://127\.0\.0\.1:(\d+)/mcp)")
-
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "raw", "version": "1"},
-    },
-}
-
-
-class HttpServer:
-    """`onetool serve --http` on a free port."""
-
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        self.folder = folder
-        self.raw = RawServer(give_demo(folder), "--http", "127.0.0.1:0", *arguments)
-        self.raw.wait_for_log("serving MCP at")
-        found = next(match for line in self.raw.log if (match := ADDRESS.search(line)))
-        self.url, self.port = found[1], int(found[2])
-
-    @property
-    def token_file(self) -> Path:
-        return self.folder / ".onetool" / "state" / "http-token"
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token_file.read_text().strip()}"}
-
-    def post(self, headers: Mapping[str, str | None], *, path: str = "/mcp") -> http.client.HTTPResponse:
-        """Send a handshake with exactly these headers besides the necessary ones; None leaves one out."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
-        usual = {
-            "Host": f"127.0.0.1:{self.port}",
-            "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
-        }
-        body = json.dumps(INITIALIZE).encode()
-        connection.putrequest("POST", path, skip_host=True, skip_accept_encoding=True)
-        for name, value in {**usual, "Content-Length": str(len(body)), **headers}.items():
-            if value is not None:
-                connection.putheader(name, value)
-        connection.endheaders(body)
-        with closing(connection), connection.getresponse() as response:
-            response.read()
-        return response
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,14 @@
-"""`onetool serve`: MCP over stdin and stdout, or over HTTP on this machine."""
+"""`onetool serve`: MCP over stdin and stdout, or over HTTP on this machine or a socket of this user."""
 
 from __future__ import annotations
 
 import gc
 import os
+import socket
 from argparse import ArgumentParser, Namespace
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, ExitStack
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_core.standard_streams import claim_standard_streams
@@ -15,6 +17,7 @@ from onetool.cli.printing import complain
 from onetool.cli.start import load
 from onetool.http_token import TOKEN_FILE, read_token
 from onetool.loopback import bind_loopback
+from onetool.unix_socket import listen_privately
 from ot.config.environment import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -25,16 +28,20 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at this local address")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at this local address")
+    where.add_argument("--unix", metavar="PATH", help="serve streamable HTTP on a socket for this user alone")
     parser.add_argument("--no-token", action="store_true", help="with --http, for tests: require no token")
 
 
 def main(options: Namespace) -> int:
-    if options.no_token and not options.http:
+    if options.no_token and options.http is None:
         complain("onetool serve: --no-token needs --http")
         return USAGE
     loaded = load(options, quiet=False)
-    return _serve_http(loaded, options) if options.http else _serve_stdio(loaded)
+    if options.http is not None:
+        return _serve_address(loaded, options)
+    return _serve_socket(loaded, Path(options.unix)) if options.unix is not None else _serve_stdio(loaded)
 
 
 def _serve_stdio(loaded: LoadedConfig) -> int:
@@ -75,19 +82,31 @@ def _open_app(loaded: LoadedConfig, launched: ZygoteProcess) -> AbstractAsyncCon
     return open_app(loaded, launched=launched, own_definition=own_definition)
 
 
-def _serve_http(loaded: LoadedConfig, options: Namespace) -> int:
+def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
     try:
         listener = bind_loopback(options.http)
     except (ValueError, OSError) as error:
         complain(f"onetool serve: cannot listen at {options.http}: {error}")
         return USAGE
+    if options.no_token:
+        return _serve_http(loaded, listener, token=None, guard="no token")
     folder = state_folder(loaded.home)
-    token = None if options.no_token else read_token(folder, environ=os.environ)
+    where = f"from {TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else f"in {folder / TOKEN_FILE}"
+    token = read_token(folder, environ=os.environ)
+    return _serve_http(loaded, listener, token=token, guard=f"token {where}")
 
-    def announce(url: str) -> None:
-        where = f"token from {TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else f"token in {folder / TOKEN_FILE}"
-        complain(f"onetool: serving MCP at {url} ({'no token' if token is None else where})")
 
+def _serve_socket(loaded: LoadedConfig, path: Path) -> int:
+    with ExitStack() as stack:
+        try:
+            listener = stack.enter_context(listen_privately(path))
+        except (ValueError, OSError) as error:
+            complain(f"onetool serve: cannot listen at {path}: {error}")
+            return USAGE
+        return _serve_http(loaded, listener, token=None, guard="this user only")
+
+
+def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | None, guard: str) -> int:
     launched = launch_zygote(loaded.config.execution)
     import anyio  # start-up path, as above: a web server is more than a client on stdin should wait for
 
@@ -97,7 +116,13 @@ def _serve_http(loaded: LoadedConfig, options: Namespace) -> int:
     async def serve() -> None:
         async with open_late_app(partial(_open_app, loaded, launched)) as app:
             app.want()
-            await serve_http(app, listener, token=token, ready=announce)
+            await serve_http(
+                app,
+                listener,
+                settings=loaded.config.http,
+                token=token,
+                ready=lambda address: complain(f"onetool: serving MCP at {address} ({guard})"),
+            )
 
     anyio.run(serve)
     return OK

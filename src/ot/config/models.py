@@ -271,6 +271,21 @@ class LogSettings(Section):
     file: FilePath | None = setting(None, "the file to log to; if not set, the log goes to stderr")
 
 
+class HttpSettings(Section):
+    """The limits of `onetool serve --http` and `--unix`."""
+
+    connections: Annotated[Count, Interval(ge=8, le=100_000)] = setting(
+        256,
+        "open connections of clients; an idle one is closed to make room for a new one",
+    )
+    unauthenticated: Annotated[Count, Interval(ge=8, le=10_000)] = setting(
+        64, "further open connections that have not shown the token; the oldest is closed to make room"
+    )
+    request_timeout: Seconds = setting(
+        30, "seconds within which a request must have arrived; its answer may take longer"
+    )
+
+
 class PriceSettings(Section):
     """The price of a model in US dollars per million tokens; without cache prices, that cost is unknown."""
 
@@ -433,6 +448,12 @@ class Config(Section):
     )
     log: LogSettings = setting(
         LogSettings.model_construct(), "what is logged, and where", when=NEXT_START, layers=PERSON
+    )
+    http: HttpSettings = setting(
+        HttpSettings.model_construct(),
+        "the limits of `onetool serve --http` and `--unix`",
+        when=NEXT_START,
+        layers=PERSON,
     )
     ai: AiSettings = setting(
         AiSettings.model_construct(),

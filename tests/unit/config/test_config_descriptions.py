@@ -76,7 +76,7 @@ def test_what_guards_the_person_can_only_be_tightened_by_a_project() -> None:
     assert rules["security.pin_tools"] == "stays on"
 
 
-@pytest.mark.parametrize("section", ["topics", "log", "ai", "results", "stats", "voice", "docs_url"])
+@pytest.mark.parametrize("section", ["topics", "log", "http", "ai", "results", "stats", "voice", "docs_url"])
 def test_what_belongs_to_the_person_is_not_set_by_a_project(section: str) -> None:
     layers = [key.layers for key in KEYS if key.path[0] == section]
 

@@ -35,6 +35,7 @@ topics: [{pattern: "notes*", file: notes.yaml}]
 prompts: {packs: {excel: "Open the workbook before reading ranges."}}
 packs: {brave: {timeout: 20, country: de, nested: {list: [1, 2]}}}
 log: {level: trace, file: onetool.log}
+http: {connections: 8, unauthenticated: 8, request_timeout: 5}
 ai: {provider: ollama, tools: ["file.*"], memory: {messages: 10}, ollama: {model: qwen3, context: 4096}}
 voice: {engine: grammar, names: [Lamp], speaker: off, vad: {min_silence: 1, release: 0.2}}
 docs_url: http://localhost:8000/

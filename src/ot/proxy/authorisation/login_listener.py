@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
@@ -13,6 +14,7 @@ from mcp.shared.auth import AuthorizationCodeResult
 _PATH = "/callback"
 _MAX_LINE = 16 * 1024
 _READ = 10.0  # seconds
+_MOST_VISITORS = 16
 _PAGE = "<!doctype html><meta charset=utf-8><title>OneTool</title><p>{}</p><p>You can close this page and go back.</p>"
 
 
@@ -28,15 +30,20 @@ class LoginListener:
         self._port = port
         self._patience = patience
         self._server: asyncio.Server | None = None
+        self._visitors: dict[asyncio.StreamWriter, None] = {}  # the oldest first
+        self._state = ""
         self._result: AuthorizationCodeResult | None = None
         self._refusal = ""
         self._arrived = anyio.Event()
 
-    async def open(self) -> None:
-        """Begin to listen; raises OAuthFlowError if the port is taken."""
+    async def open(self, address: str) -> None:
+        """Begin to listen for the answer to what the browser is sent to; raises OAuthFlowError if the port is taken."""
+        self._state = _read_query(address).get("state", "")
         self._arrived, self._result, self._refusal = anyio.Event(), None, ""
         try:
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=_MAX_LINE)
+            self._server = await asyncio.start_server(
+                self._serve, "127.0.0.1", self._port, limit=_MAX_LINE, backlog=_MOST_VISITORS
+            )
         except OSError as error:
             raise OAuthFlowError(f"port {self._port}, to which a login returns, is taken: {error}") from error
 
@@ -57,6 +64,17 @@ class LoginListener:
             self._server = None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._visitors[writer] = None
+        if len(self._visitors) > _MOST_VISITORS:  # those who say nothing must not keep the browser out
+            oldest = next(iter(self._visitors))
+            del self._visitors[oldest]
+            oldest.transport.abort()
+        try:
+            await self._answer(reader, writer)
+        finally:
+            self._visitors.pop(writer, None)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         status, text = "400 Bad Request", "This page only receives the answer to a login."
         try:
             with anyio.move_on_after(_READ):
@@ -73,17 +91,24 @@ class LoginListener:
             writer.close()
 
     def _take(self, line: str) -> bool:
-        """Read a request's first line; True if it answers the login."""
+        """Read a request's first line; True if it answers the login, which it does once."""
         method, _, rest = line.partition(" ")
-        parts = urlsplit(rest.split(" ")[0])
-        if method != "GET" or parts.path != _PATH:
+        target = rest.split(" ")[0]
+        if self._arrived.is_set() or method != "GET" or urlsplit(target).path != _PATH:
             return False
-        query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        query = _read_query(target)
+        # Any page that the browser shows can send it here; only the login's own answer knows the state.
+        if not self._state or not secrets.compare_digest(query.get("state", "").encode(), self._state.encode()):
+            return False
         if "error" in query:
             self._refusal = f"the login was refused: {query.get('error_description') or query['error']}"[:300]
         elif "code" in query:
-            self._result = AuthorizationCodeResult(code=query["code"], state=query.get("state"), iss=query.get("iss"))
+            self._result = AuthorizationCodeResult(code=query["code"], state=query["state"], iss=query.get("iss"))
         else:
             return False
         self._arrived.set()
         return True
+
+
+def _read_query(address: str) -> dict[str, str]:
+    return {key: values[0] for key, values in parse_qs(urlsplit(address).query).items()}

@@ -34,7 +34,7 @@ class Authorisation(OAuthClientProvider):
         listener = LoginListener(tokens.port, patience=LOGIN)
 
         async def send(address: str) -> None:
-            await listener.open()
+            await listener.open(address)
             try:
                 await plan.authorise(address)
             except BaseException:

@@ -1,0 +1,69 @@
+"""`onetool serve --http` for tests, spoken to in whole and half requests."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from tests.demo_pack import give_demo
+from tests.e2e.raw_server import WAIT, RawServer
+
+ADDRESS = re.compile(r"serving MCP at (http://127\.0\.0\.1:(\d+)/mcp)")
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "raw", "version": "1"},
+    },
+}
+
+
+class HttpServer:
+    """`onetool serve --http` on a free port."""
+
+    def __init__(self, folder: Path, *arguments: str, config: str = "", open_files: int | None = None) -> None:
+        """With `open_files` it may not have more open at once."""
+        self.folder = folder
+        limited = ("sh", "-c", f'ulimit -S -n {open_files}; exec "$@"', "sh") if open_files else ()
+        self.raw = RawServer(give_demo(folder, config), "--http", "127.0.0.1:0", *arguments, started_by=limited)
+        self.raw.wait_for_log("serving MCP at")
+        found = next(match for line in self.raw.log if (match := ADDRESS.search(line)))
+        self.url, self.port = found[1], int(found[2])
+
+    @property
+    def token_file(self) -> Path:
+        return self.folder / ".onetool" / "state" / "http-token"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token_file.read_text().strip()}"}
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT)
+
+    def post(self, headers: Mapping[str, str | None], *, path: str = "/mcp") -> http.client.HTTPResponse:
+        """Send a handshake with exactly these headers besides the necessary ones; None leaves one out."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
+        usual = {
+            "Host": f"127.0.0.1:{self.port}",
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
+        body = json.dumps(INITIALIZE).encode()
+        connection.putrequest("POST", path, skip_host=True, skip_accept_encoding=True)
+        for name, value in {**usual, "Content-Length": str(len(body)), **headers}.items():
+            if value is not None:
+                connection.putheader(name, value)
+        connection.endheaders(body)
+        with closing(connection), connection.getresponse() as response:
+            response.read()
+        return response
