@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ot.app import load_connection_builder
+from ot.audit.log import AuditLog
 from ot.caller import NOBODY, Caller
 from ot.config.models import Config
 from ot.config.secrets import Secrets
@@ -57,6 +58,7 @@ async def open_proxied(
     registry: ToolRegistry | None = None,
     environ: Mapping[str, str] = os.environ,
     patience: float = PROBE,
+    audit: AuditLog | None = None,
     **config: Any,
 ) -> AsyncIterator[Proxied]:
     """An executor over servers whose project is one folder."""
@@ -71,6 +73,6 @@ async def open_proxied(
     )
     places = PackPlaces(registry, settings.packs)
     async with open_servers(settings.servers, registry=registry, places=places, host=host, patience=patience) as opened:
-        executor = ToolExecutor(registry, config=settings, secrets=Secrets(), project=folder)
+        executor = ToolExecutor(registry, config=settings, secrets=Secrets(), project=folder, audit=audit)
         executor.lend(opened)
         yield Proxied(opened, registry, executor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import weakref
 from collections.abc import Callable
@@ -21,6 +22,7 @@ class Clients:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._connected: dict[int, ClientMemory] = {}
+        self._numbers = itertools.count(1)
         self._sessionless = ClientMemory()
         self._last_seen = clock()
 
@@ -31,7 +33,7 @@ class Clients:
             return self._shared()
         memory = self._connected.get(id(connection))
         if memory is None:
-            memory = self._connected[id(connection)] = ClientMemory()
+            memory = self._connected[id(connection)] = ClientMemory(next(self._numbers))
             weakref.finalize(connection, self._connected.pop, id(connection), None)
         return memory
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from ot.audit.log import AUDIT_FOLDER, AuditLog
 from ot.caller import NOBODY, Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
@@ -107,6 +108,9 @@ async def open_app(
         recorder = await stack.enter_async_context(open_recorder(loaded))
         results_folder = state_folder(loaded.home) / RESULTS_FOLDER
         results = ResultStore(results_folder, config.results, redactor=loaded.redactor)
+        audit = build_audit_log(loaded)
+        if audit is not None:
+            stack.callback(audit.close)
         executor = ToolExecutor(
             registry,
             config=config,
@@ -116,6 +120,7 @@ async def open_app(
             recorder=recorder,
             results=results,
             questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
+            audit=audit,
         )
         host = WorkerHost(loaded.project, loaded.home, state_folder(loaded.home), environ, word=word_error)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
@@ -224,6 +229,14 @@ async def open_recorder(loaded: LoadedConfig) -> AsyncIterator[Recorder | None]:
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(recorder.close)
+
+
+def build_audit_log(loaded: LoadedConfig) -> AuditLog | None:
+    """Build the log of calls with effect, unless the configuration wants none. Its file is made late."""
+    if not loaded.config.audit.enabled:
+        return None
+    folder = state_folder(loaded.home) / AUDIT_FOLDER
+    return AuditLog(folder, loaded.config.audit, project=loaded.project, redactor=loaded.redactor)
 
 
 def build_statistics(

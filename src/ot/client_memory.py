@@ -13,9 +13,10 @@ EVERYTHING = "*"
 class ClientMemory:
     """Remembers for as long as a run, or the client that starts runs, lasts."""
 
-    __slots__ = ("__weakref__", "agreed", "read")
+    __slots__ = ("__weakref__", "agreed", "connection", "read")
 
-    def __init__(self) -> None:
+    def __init__(self, connection: int = 0) -> None:
+        self.connection = connection  # its number in this process; 0 for whoever has none
         self.agreed: set[tuple[str, str]] = set()  # a tool, and the reason for which a person was asked about it
         self.read: set[str] = set()  # names of tools and resources, if a flow rule guards what they give
 

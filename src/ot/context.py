@@ -47,7 +47,7 @@ class Door(Protocol):
 class CallContext:
     """One call, seen from inside the tool."""
 
-    __slots__ = ("_door", "_holds", "_left", "_scope", "caller", "depth", "effect", "tool")
+    __slots__ = ("_door", "_holds", "_left", "_scope", "caller", "depth", "effect", "entry", "tool")
 
     def __init__(
         self,
@@ -58,12 +58,14 @@ class CallContext:
         scope: anyio.CancelScope | None = None,
         depth: int = 0,
         effect: Effect = Effect.UNKNOWN,
+        entry: int = 0,
     ) -> None:
         self.tool = tool
         self._door = door
         self.caller = caller
         self.depth = depth  # how many calls stand around this one
         self.effect = effect  # what the call does outside
+        self.entry = entry  # the number of its line in the audit log; 0 if it has none
         self._scope = scope  # ends the call at its deadline
         self._holds = 0
         self._left = math.inf  # seconds, while held

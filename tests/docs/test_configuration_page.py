@@ -71,7 +71,7 @@ def _read_default(written: str, key: Key) -> object:
     if written in ("required", "none"):
         return None if written == "none" else key.default
     value = yaml.safe_load(written.strip("`"))
-    return parse_size(value) if key.path in (("execution", "memory"), ("results", "max_size")) else value
+    return parse_size(value) if key.path[-1] in ("memory", "max_size") and len(key.path) == 2 else value
 
 
 def test_only_keys_without_default_are_called_required() -> None:

@@ -15,7 +15,21 @@ import sys
 from pathlib import Path
 
 MAIN = {"onetool": "onetool.__main__", "mcp-guide": "mcp_guide.main", "zwave-mcp": "zwave_mcp.main"}
-COMMANDS = ("accept", "call", "check", "import_", "init", "login", "new", "run", "sdk_path", "serve", "stats", "tools")
+COMMANDS = (
+    "accept",
+    "audit",
+    "call",
+    "check",
+    "import_",
+    "init",
+    "login",
+    "new",
+    "run",
+    "sdk_path",
+    "serve",
+    "stats",
+    "tools",
+)
 LOADED = (
     *(f"onetool.cli.{name}" for name in COMMANDS),
     *("onetool.http_server", "onetool.late_app", "onetool.server", "ot.app", "ot.proxy.connections.connection"),

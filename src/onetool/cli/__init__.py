@@ -20,6 +20,7 @@ COMMANDS = {
     "tools": "list tools",
     "call": "call one tool",
     "stats": "show what was called, how it went and what it saved",
+    "audit": "show what was called with effect, or check that the log of it is whole",
     "check": "check the configuration and the packs for mistakes",
     "trust": "look at what a project's .onetool would do, and trust it",
     "init": "write a configuration file to start from",

@@ -181,6 +181,18 @@ class StatsSettings(Section):
     )
 
 
+class AuditSettings(Section):
+    """The audit log of calls with side effects."""
+
+    enabled: bool = setting(
+        True, "whether calls with side effects, and refused calls, are logged ([policy.md](policy.md#audit))"
+    )
+    keep_days: Annotated[Count, Interval(ge=1, le=3650)] = setting(
+        365, "days after which a file of the log that is no longer written to is deleted"
+    )
+    max_size: Bytes = setting(100 * 1024**2, "total size of the log; the oldest files are deleted first")
+
+
 @with_key("from", tuple[Pattern, ...], "patterns of `pack.tool` whose results are guarded")
 class FlowSettings(Section):
     """A guarded flow: what the tools of `from` return may not go to those of `to` unasked."""
@@ -426,6 +438,9 @@ class Config(Section):
     )
     stats: StatsSettings = setting(
         StatsSettings.model_construct(), "counts of calls and of what they cost", when=NEXT_START, layers=PERSON
+    )
+    audit: AuditSettings = setting(
+        AuditSettings.model_construct(), "the audit log of calls with side effects", when=NEXT_START, layers=PERSON
     )
     policy: PolicySettings = setting(
         PolicySettings.model_construct(), "tools that need permission", when=AT_ONCE, layers=UNION

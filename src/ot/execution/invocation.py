@@ -21,13 +21,16 @@ def refuse_endless(call: Call) -> None:
         raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), call.name)
 
 
-async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door) -> ToolValue:
-    """Call the function; raises CallError and nothing else, apart from cancellation."""
+async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, entry: int = 0) -> ToolValue:
+    """Call the function; raises CallError and nothing else, apart from cancellation.
+
+    `entry` is the number of the call's line in the audit log.
+    """
     limit = time_limit(call)
     deadline = asyncio.get_running_loop().time() + limit  # move_on_after would look for the loop's kind, twice
     with anyio.CancelScope(deadline=deadline) as scope:
         context = CallContext(
-            call.name, door, caller=call.caller, scope=scope, depth=call.depth, effect=call.tool.effect
+            call.name, door, caller=call.caller, scope=scope, depth=call.depth, effect=call.tool.effect, entry=entry
         )
         token = set_current(context)
         try:

@@ -7,14 +7,16 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from ot.audit.log import AuditLog
 from ot.caller import Caller
 from ot.config.models import Config
 from ot.config.paths import FOLDER
 from ot.config.secrets import Secrets
 from ot.context import CallContext, Part
-from ot.errors import ToolError
+from ot.errors import CallError, ConsentError, ToolError
 from ot.execution.consent import held
 from ot.execution.policy import Policy, refuse_denied
+from ot.execution.records import audit_answer, audit_refusal
 from ot.execution.rules import build_guard
 from ot.redaction import Redactor
 from ot.registry.definitions import Cancellation, ToolDefinition
@@ -38,6 +40,7 @@ class PackDoor:
         redactor: Redactor,
         policy: Policy,
         call: CallInside,
+        audit: AuditLog | None,
     ) -> None:
         self.registry = registry
         self.settings = config
@@ -46,6 +49,7 @@ class PackDoor:
         self._redactor = redactor
         self._policy = policy
         self._call = call
+        self._audit = audit
         self._parts: dict[type, object] = {}
 
     def apply(self, config: Config, secrets: Secrets) -> None:
@@ -100,15 +104,28 @@ class PackDoor:
         """Ask the person behind the caller, without secrets."""
         guard = build_guard(self.registry.get(context.tool).all_names, self.settings.policy)
         with self.hold_within(context):
-            return await self._policy.ask(question, guard, context.caller)
+            try:
+                agreed = await self._policy.ask(question, guard, context.caller)
+            except ConsentError as error:
+                audit_answer(self._audit, context, error.reason)
+                raise
+        if guard.allowed_by is not None:
+            audit_answer(self._audit, context, f"policy.allow names {guard.allowed_by}")
+        else:
+            audit_answer(self._audit, context, "consent: once" if agreed else "the answer was no")
+        return agreed
 
     async def admit_within(self, context: CallContext, names: tuple[str, ...], arguments: Arguments) -> None:
         """Apply the policy to something that is not a tool, but that a tool is asked to get."""
         guard = build_guard(names, self.settings.policy)
-        refuse_denied(guard)
-        if not guard.simple:
-            with self.hold_within(context):
-                await self._policy.admit(guard, arguments, context.caller)
+        try:
+            refuse_denied(guard)
+            if not guard.simple:
+                with self.hold_within(context):
+                    await self._policy.admit(guard, arguments, context.caller)
+        except CallError as error:
+            await audit_refusal(self._audit, names[0], arguments, context.caller, context.depth + 1, error)
+            raise
 
     def hold_within(self, context: CallContext) -> AbstractContextManager[None]:
         """Stop the clock of a call, of the calls around it and of the run."""

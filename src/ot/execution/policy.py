@@ -39,8 +39,9 @@ class Policy:
         reasons += _closed_flows(guard, caller.memory)
         allowed_by = ""
         if reasons:
-            subject = Subject(guard.names[0], "; ".join(reasons), arguments)
-            allowed_by = await self._consent.obtain(subject, caller)
+            reason = "; ".join(reasons)
+            given = await self._consent.obtain(Subject(guard.names[0], reason, arguments), caller)
+            allowed_by = f"{given} ({reason})"
         if guard.guarded:
             caller.memory.note(guard.names)
         return allowed_by

@@ -8,7 +8,7 @@ from ot.config.models import Config
 from ot.effects import Effect
 from ot.execution.rules import Guard, build_guard
 from ot.execution.validation import ArgumentCheck
-from ot.registry.definitions import ToolDefinition
+from ot.registry.definitions import PROXY, ToolDefinition
 from ot.registry.registry import RegisteredTool, ToolFunction, ToolRegistry
 
 DEFAULT_LIMIT = 30.0  # seconds
@@ -24,6 +24,7 @@ class PreparedTool:
     check: ArgumentCheck
     limit: float  # seconds
     effect: Effect
+    audited: bool
     guard: Guard
 
 
@@ -54,5 +55,12 @@ class Preparation:
             ArgumentCheck(definition),
             own_limit,
             definition.effect,
+            _is_audited(definition),
             build_guard(definition.all_names, self._config.policy),
         )
+
+
+def _is_audited(definition: ToolDefinition) -> bool:
+    """True for calls with effect; a server cannot keep its own calls out of the log by hinting that they only read."""
+    hinted = definition.source.startswith(PROXY) and not definition.known_to_read
+    return hinted or definition.effect is not Effect.READS

@@ -1,35 +1,71 @@
-"""Records: every call is one line of the log and one note for the statistics."""
+"""Records: every call is one line of the log and one note for the statistics; one with effect is audited."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
+from ot.audit.chain import OK
+from ot.audit.given import Given
+from ot.audit.log import AuditLog
 from ot.caller import Caller
-from ot.errors import CallError, ToolFailedError
+from ot.context import CallContext
+from ot.errors import CallError, ConsentError, FlowDeniedError, ToolDeniedError, ToolFailedError
 from ot.execution.call import Call
 from ot.execution.wording import word_error
+from ot.large_values import LARGE_MESSAGE, aside, is_large
 from ot.logs import LogSpan, write_log
 from ot.stats.recorder import UNKNOWN_TOOL, Recorder
-from ot.values import ToolValue
+from ot.values import Arguments, ToolValue
 
 SLOW = 1.0  # seconds
+POSITIONAL = "*"  # stands for the positional arguments of a call that was refused before they had names
 
 
 class CallRecord(LogSpan):
-    """A call while it lasts: `with CallRecord(...) as record`, and `end` once its value is there."""
+    """A call while it lasts: `with CallRecord(...) as record`, and `end` once its value is there.
 
-    __slots__ = ("_call", "_received", "_recorder")
+    Of one that may have an effect the audit log is told when it begins, or that it was refused.
+    """
 
-    def __init__(self, call: Call, recorder: Recorder | None, clock: Callable[[], float] = time.perf_counter) -> None:
+    __slots__ = ("_audit", "_call", "_received", "_recorder", "entry")
+
+    def __init__(
+        self,
+        call: Call,
+        recorder: Recorder | None,
+        clock: Callable[[], float] = time.perf_counter,
+        *,
+        audit: AuditLog | None = None,
+    ) -> None:
         super().__init__(call.name, clock=clock, arguments=call.arguments)
         self._call = call
         self._recorder = recorder
         self._received = b""
+        self._audit = audit
+        self.entry = 0  # the number of its line in the audit log; 0 if it has none
         if call.positional:
             self.add(positional=call.positional)
+
+    async def begin(self, arguments: Arguments, allowed_by: str) -> None:
+        """Write into the audit log that the call begins."""
+        if self._audit is not None:
+            call = self._call
+            given = await _describe(self._audit, arguments, call.sent)
+            self.entry = self._audit.begin(
+                call.name, call.tool.effect, call.caller, depth=call.depth, allowed_by=allowed_by, given=given
+            )
+
+    async def refuse(self, error: CallError) -> None:
+        """Write into the audit log that the call was refused, if that is what went wrong before it began."""
+        call = self._call
+        given: object = call.arguments  # whoever called may have given anything
+        arguments = given if isinstance(given, Mapping) else {}
+        if call.positional:
+            arguments = {POSITIONAL: call.positional, **arguments}
+        await audit_refusal(self._audit, call.name, arguments, call.caller, call.depth, error, sent=call.sent)
 
     def end(self, value: ToolValue, received: bytes) -> None:
         """Say what the caller gets, as a value and as it is sent."""
@@ -52,10 +88,35 @@ class CallRecord(LogSpan):
                 sent=call.sent,
                 received=self._received,
             )
+        if self._audit is not None and self.entry:
+            self._audit.end(self.entry, _failure(error) or OK, seconds)
         if seconds > SLOW:
             self.add(slow=True)
             self.escalate(logging.WARNING)
         super().__exit__(kind, error, traceback)
+
+
+async def audit_refusal(
+    audit: AuditLog | None,
+    name: str,
+    arguments: Arguments,
+    caller: Caller,
+    depth: int,
+    error: CallError,
+    *,
+    sent: bytes = b"",
+) -> None:
+    """Write into the audit log that policy or a person refused something; other errors are no refusals."""
+    refused_by = _word_refusal(error)
+    if audit is not None and refused_by:
+        given = await _describe(audit, arguments, sent)
+        audit.refused(name, caller, depth=depth, refused_by=refused_by, given=given)
+
+
+def audit_answer(audit: AuditLog | None, context: CallContext, answer: str) -> None:
+    """Write into the audit log what was answered to a question that an audited tool asks by itself."""
+    if audit is not None and context.entry:
+        audit.asked(context.entry, answer)
 
 
 def record_unknown(name: str, error: CallError, caller: Caller, sent: bytes, recorder: Recorder | None) -> None:
@@ -66,7 +127,24 @@ def record_unknown(name: str, error: CallError, caller: Caller, sent: bytes, rec
         recorder.call(UNKNOWN_TOOL, seconds=0, error=failure, run=caller.run, sent=sent)
 
 
+async def _describe(audit: AuditLog, arguments: Arguments, sent: bytes) -> Given:
+    if len(sent) > LARGE_MESSAGE or is_large(arguments):
+        return await aside(audit.describe, arguments)
+    return audit.describe(arguments)
+
+
 def _failure(error: BaseException | None) -> str:
     if isinstance(error, ToolFailedError):
         return error.kind
     return "" if error is None else type(error).__name__
+
+
+def _word_refusal(error: CallError) -> str:
+    match error:
+        case ToolDeniedError():
+            return f"policy.deny names {error.rule}"
+        case FlowDeniedError():
+            return f"policy.flows: {error.read} was called before"
+        case ConsentError():
+            return f"{error.reason} ({error.rule})"
+    return ""

@@ -6,7 +6,7 @@ arguments    `validation`   bound to names, and checked against the schema
 flows, ask   `policy`       what the client has read, and a person, where the configuration wants that
 call         `invocation`   the function in its context, within its time
 redaction    `outgoing`     values and errors leave without secrets
-record       `records`      one line of the log, one note for the statistics
+record       `records`      one line of the log, one note for the statistics; calls with effect in the audit log
 
 Each step is a part of its own; `pack_door` is what a tool may use while it is called.
 """
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ot.audit.log import AuditLog
 from ot.caller import NOBODY, Caller, Notes
 from ot.client_memory import ClientMemory
 from ot.config.models import Config
@@ -53,7 +54,7 @@ class ToolAnswer:
 class ToolExecutor:
     """Every call of every tool, from whichever side it comes, goes through `call`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of all steps, most of which a test does without
         self,
         registry: ToolRegistry,
         *,
@@ -64,12 +65,14 @@ class ToolExecutor:
         recorder: Recorder | None = None,
         results: ResultStore | None = None,
         questions: Path | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
         self.registry = registry
         self.settings = config
         self.project = project
         self.redactor = redactor or Redactor(secrets.known_values())
         self.recorder = recorder
+        self.audit = audit
         self._results = results
         self._nobody = ClientMemory()
         self._preparation = Preparation(registry, config)
@@ -83,6 +86,7 @@ class ToolExecutor:
             redactor=self.redactor,
             policy=self._policy,
             call=self._call_inside,
+            audit=audit,
         )
         self.lend = self._door.lend
 
@@ -155,9 +159,9 @@ class ToolExecutor:
         return Call(tool.definition.name, tool, arguments, positional, caller, depth, sent)
 
     async def _pass(self, call: Call, delivery: Delivery | None) -> ToolValue:
-        with CallRecord(call, self.recorder) as record:
+        with CallRecord(call, self.recorder, audit=self.audit) as record:
             try:
-                value = await self._carry_out(call)
+                value = await self._carry_out(call, record)
                 value, packed = await aside_if_large(value, self._outgoing.make_ready, value, delivery)
             except CallError as error:
                 self._outgoing.redact(error)
@@ -167,15 +171,24 @@ class ToolExecutor:
             record.end(value, packed)
             return value
 
-    async def _carry_out(self, call: Call) -> ToolValue:
+    async def _carry_out(self, call: Call, record: CallRecord) -> ToolValue:
+        try:
+            bound, allowed_by = await self._admit(call)
+        except CallError as error:
+            await record.refuse(error)
+            raise
+        if call.tool.audited:
+            await record.begin(bound, allowed_by)
+        return await invoke(call, bound, self._door, record.entry)
+
+    async def _admit(self, call: Call) -> tuple[dict[str, ToolValue], str]:
+        """Return the arguments by name, and what has allowed the call."""
         guard = call.tool.guard
         refuse_denied(guard)
         refuse_endless(call)
         given = (call.positional, call.arguments) if call.positional else call.arguments
         bound = await aside_if_large(given, call.tool.check.bind, call.positional, call.arguments)
-        if not guard.simple:
-            await self._policy.admit(guard, bound, call.caller)
-        return await invoke(call, bound, self._door)
+        return bound, "" if guard.simple else await self._policy.admit(guard, bound, call.caller)
 
     async def _word_long(self, value: ToolValue, beginning: str, caller: Caller) -> str:
         """Say where a value that is too long to show is kept, or show its beginning if it could not be kept."""

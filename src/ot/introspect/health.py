@@ -12,6 +12,7 @@ import anyio.to_thread
 
 from mcp_core.distribution import DISTRIBUTION
 from mcp_core.json_types import JsonObject
+from ot.audit.log import AuditLog
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
 from ot.config.project_trust import project_trust
@@ -76,6 +77,7 @@ class Health:
             "sandbox": await self._describe_sandbox(),
             "workers": [asdict(status) for status in self._workers.status()],
             "stats": _describe_stats(self._executor.recorder),
+            "audit": _describe_audit(self._executor.audit),
             "running_late": self._threads.late,
         }
 
@@ -144,3 +146,12 @@ def _describe_stats(recorder: Recorder | None) -> JsonObject:
     if recorder.problem:
         described["reason"] = recorder.problem
     return {**described, "dropped": recorder.dropped}
+
+
+def _describe_audit(audit: AuditLog | None) -> JsonObject:
+    if audit is None:
+        return {"status": "disabled"}
+    described = {"status": DEGRADED if audit.problem or audit.lost else OK, "folder": str(audit.folder)}
+    if audit.problem:
+        described["reason"] = audit.problem
+    return {**described, "lost": audit.lost}

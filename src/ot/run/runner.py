@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -61,6 +62,7 @@ class Runner:
         self._catch_up = catch_up  # lets the registry see what has changed since the last run, and what this code needs
         self._settings = settings
         self._readers = anyio.CapacityLimiter(READERS)
+        self._unrecorded = itertools.count(1)  # numbers of runs that nobody records
 
     def apply(self, settings: RunSettings) -> None:
         """Use these settings for runs that begin from now on."""
@@ -70,7 +72,8 @@ class Runner:
         """Run one command and word its outcome; only cancellation is raised."""
         record = RunRecord(self._executor.recorder, command, caller.client)
         settings, notes = self._settings, Notes()
-        caller = replace(self._executor.known(caller), run=record.number, notes=notes, run_memory=ClientMemory())
+        number = record.number or next(self._unrecorded)
+        caller = replace(self._executor.known(caller), run=number, notes=notes, run_memory=ClientMemory())
         with LogSpan("run.command", size=len(command)) as span, record:
             try:
                 outcome = await self._execute(command, caller, settings)

@@ -1,0 +1,147 @@
+"""`onetool audit`: what was called with effect, by whom and by whose leave; or whether the log of it is whole."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from onetool.chat.clean_text import one_line
+from onetool.cli import FAILED, OK
+from onetool.cli.printing import complain, say
+from ot.audit.calls import AuditedCall, collect_calls
+from ot.audit.log import AUDIT_FOLDER
+from ot.audit.reading import Chain, Entry, Finding, find_chains, walk
+from ot.config.paths import state_folder
+from ot.stats.wording import duration, precise
+
+EPILOG = (
+    "Calls that only read are not logged. The newest call comes last. "
+    "Exit status of --verify: 0 if every line is as it was written, else 1; lines cut from the end are not noticed."
+)
+
+_HEADINGS = ("time", "client", "run", "tool", "outcome", "took", "allowed or refused by", "arguments in bytes")
+_WIDTHS = (19, 24, 8, 60, 24, 9, 100, 100)  # characters at most
+_RUN_NUMBER = 2**31 - 1  # what lies above it is the server's
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--verify", action="store_true", help="check the whole log for lines changed or removed")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--since", type=read_time, metavar="TIME", help="show calls from then on: 2026-11-30, or with T18:00"
+    )
+    parser.add_argument("--tool", default="*", metavar="NAME", help="show only this tool, pack, or pattern of either")
+
+
+def main(options: Namespace) -> int:
+    folder = state_folder(Path.home()) / AUDIT_FOLDER  # whatever the configuration says, or whether it can be read
+    try:
+        chains = find_chains(folder)
+    except OSError as error:
+        complain(f"onetool: {folder} cannot be read: {error.strerror}")
+        return FAILED
+    return _verify(chains, as_json=options.json) if options.verify else _show(chains, options)
+
+
+def read_time(text: str) -> str:
+    """Read a time that a person typed, in their time zone unless it names one; return it as the log writes times."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError) as error:
+        raise ArgumentTypeError(f"{text!r} is no time such as 2026-11-30 or 2026-11-30T18:00") from error
+
+
+# -- calls
+
+
+def _show(chains: Sequence[Chain], options: Namespace) -> int:
+    calls, findings = _collect(chains)
+    chosen = [call for call in calls if _is_chosen(call, options.tool, options.since or "")]
+    if options.json:
+        say(json.dumps([asdict(call) for call in chosen]))
+    else:
+        for line in _word_table(chosen):
+            say(line)
+    if findings:
+        complain(f"onetool: the log is not whole ({_count(findings, 'finding')}); onetool audit --verify names them")
+    return OK
+
+
+def _collect(chains: Sequence[Chain]) -> tuple[list[AuditedCall], list[Finding]]:
+    calls: list[AuditedCall] = []
+    findings: list[Finding] = []
+    for chain in chains:
+        in_use = chain.in_use  # asked first: whoever has ended since has written all
+        calls += collect_calls(_entries(chain, findings), in_use=in_use)
+    return sorted(calls, key=lambda call: call.time), [each for each in findings if not each.harmless]
+
+
+def _entries(chain: Chain, findings: list[Finding]) -> Iterator[Entry]:
+    """Go through the whole lines of a chain, and note everything else; a log may be larger than memory."""
+    for item in walk(chain):
+        if isinstance(item, Finding):
+            findings.append(item)
+        else:
+            yield item
+
+
+def _is_chosen(call: AuditedCall, tool: str, since: str) -> bool:
+    return call.time >= since and (fnmatchcase(call.tool, tool) or fnmatchcase(call.tool, f"{tool}.*"))
+
+
+def _word_table(calls: Sequence[AuditedCall]) -> Iterator[str]:
+    if not calls:
+        yield "Nothing that was called with effect is in the log."
+        return
+    rows = [_HEADINGS, *(_word_call(call) for call in calls)]
+    rows = [tuple(one_line(cell, width) for cell, width in zip(row, _WIDTHS, strict=True)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _word_call(call: AuditedCall) -> tuple[str, ...]:
+    return (
+        _local_time(call.time),
+        call.client if call.connection is None else f"{call.client} #{call.connection}",
+        str(call.run & _RUN_NUMBER) if call.run else "",
+        call.tool,
+        call.outcome,
+        "" if call.ms is None else duration(call.ms),
+        "; ".join(filter(None, [call.allowed_by, call.refused_by, *call.asked])),
+        ", ".join(f"{name}: {size}" for name, size in call.arguments.items()),
+    )
+
+
+def _local_time(text: str) -> str:
+    try:
+        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError):
+        return "?"
+
+
+# -- whether it is whole
+
+
+def _verify(chains: Sequence[Chain], *, as_json: bool) -> int:
+    findings: list[Finding] = []
+    lines = sum(1 for chain in chains for _ in _entries(chain, findings))
+    problems = [finding for finding in findings if not finding.harmless]
+    if as_json:
+        say(json.dumps({"chains": len(chains), "lines": lines, "findings": [each._asdict() for each in findings]}))
+        return FAILED if problems else OK
+    for finding in findings:
+        place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+        say(f"{'note: ' if finding.harmless else ''}{place}: {finding.reason}")
+    verdict = f"{_count(problems, 'problem')} found" if problems else "OK: every line is as it was written"
+    say(f"{verdict} ({_count(chains, 'chain')}, {precise(lines)} whole lines)")
+    return FAILED if problems else OK
+
+
+def _count(items: Sequence[object], noun: str) -> str:
+    return f"{precise(len(items))} {noun}{'' if len(items) == 1 else 's'}"

@@ -1,0 +1,91 @@
+"""Audited calls, put together from the lines of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import isfinite
+
+from mcp_core.json_types import JsonObject
+from ot.audit.chain import ASKED, BEGIN, END, REFUSED
+from ot.audit.reading import Entry
+
+REFUSAL = "refused"
+RUNNING = "running"
+UNKNOWN = "unknown"  # its process ended first
+
+
+@dataclass(slots=True)
+class AuditedCall:
+    """One call with effect, or one that was refused."""
+
+    time: str
+    chain: str
+    tool: str
+    client: str
+    connection: int | None  # None for the command line, 0 for a request without a session
+    run: int
+    depth: int
+    effect: str
+    allowed_by: str
+    refused_by: str
+    arguments: dict[str, int]  # bytes of JSON, by name
+    digest: str
+    outcome: str = UNKNOWN
+    ms: float | None = None
+    asked: list[str] = field(default_factory=list)  # answers to the tool's own questions
+
+
+def collect_calls(entries: Iterable[Entry], *, in_use: bool) -> list[AuditedCall]:
+    """Return the calls of one chain in their order; of one that is in use, some may still run."""
+    calls: list[AuditedCall] = []
+    begun: dict[int, AuditedCall] = {}
+    for name, fields in entries:
+        event, number = fields.get("event"), _number(fields, "call")
+        if event in (BEGIN, REFUSED):
+            call = _read_call(name, fields)
+            calls.append(call)
+            if event == REFUSED:
+                call.outcome = REFUSAL
+            else:
+                call.outcome = RUNNING if in_use else UNKNOWN
+                begun[_number(fields, "n")] = call
+        elif event == ASKED and number in begun:
+            begun[number].asked.append(_text(fields, "answer"))
+        elif event == END and number in begun:
+            call = begun.pop(number)
+            call.outcome, call.ms = _text(fields, "outcome"), _duration(fields.get("ms"))
+    return calls
+
+
+def _read_call(chain: str, fields: JsonObject) -> AuditedCall:
+    given = fields.get("arguments")
+    sizes = given if isinstance(given, dict) else {}
+    return AuditedCall(
+        time=_text(fields, "time"),
+        chain=chain,
+        tool=_text(fields, "tool"),
+        client=_text(fields, "client"),
+        connection=_number(fields, "connection") if "connection" in fields else None,
+        run=_number(fields, "run"),
+        depth=_number(fields, "depth"),
+        effect=_text(fields, "effect"),
+        allowed_by=_text(fields, "allowed_by"),
+        refused_by=_text(fields, "refused_by"),
+        arguments={name: size for name, size in sizes.items() if isinstance(size, int)},
+        digest=_text(fields, "digest"),
+    )
+
+
+def _text(fields: JsonObject, key: str) -> str:
+    value = fields.get(key, "")
+    return value if isinstance(value, str) else ""
+
+
+def _number(fields: JsonObject, key: str) -> int:
+    value = fields.get(key, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _duration(value: object) -> float | None:
+    return value if isinstance(value, float) and isfinite(value) else None

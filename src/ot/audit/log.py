@@ -1,0 +1,185 @@
+"""The writer of the audit log: one chain for each engine, appended to by plain writes that outlive a `kill -9`.
+
+A call with effect is one line before it begins and one after it has ended, so that one which was in flight when its
+process died is seen to have begun. Nothing is made or opened before the first line. A call is never kept from being
+made because it cannot be logged: that is reported in the log of the server once, and in `problem`; the next line that
+can be written says how many are missing before it.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import secrets
+import time
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from mcp_core.distribution import DISTRIBUTION
+from mcp_core.json_types import JsonObject
+from ot.audit import chain
+from ot.audit.given import Given, summarize
+from ot.audit.retention import claim, prune
+from ot.caller import Caller
+from ot.config.models import AuditSettings
+from ot.effects import Effect
+from ot.logs import write_log
+from ot.redaction import Redactor
+from ot.values import Arguments
+
+AUDIT_FOLDER = "audit"
+LOCAL = "local"  # the command line of this machine; clients have a connection as well
+LARGEST_FILE = 4 * 1024**2  # bytes
+_LONGEST_TEXT = 300  # characters
+
+
+class AuditLog:
+    """Appends lines; for one thread."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: AuditSettings,
+        *,
+        project: Path,
+        redactor: Redactor,
+        largest_file: int = LARGEST_FILE,
+    ) -> None:
+        self.folder = folder
+        self.problem = ""  # why lines are being lost, if so
+        self.lost = 0  # lines
+        self._settings = settings
+        self._project = project
+        self._redactor = redactor
+        self._largest = largest_file
+        self._chain = ""
+        self._part = 0
+        self._number = 0  # of the last line
+        self._previous = ""  # its digest
+        self._unsaid = 0  # lost lines that no line has told of
+        self._descriptor: int | None = None
+        self._size = 0  # bytes of the open file
+
+    def describe(self, arguments: Arguments) -> Given:
+        """Return all that is logged of arguments; on whatever thread."""
+        return summarize(arguments, self._redactor)
+
+    def begin(self, tool: str, effect: Effect, caller: Caller, *, depth: int, allowed_by: str, given: Given) -> int:
+        """Say that a call begins; return the number of the line, 0 if it could not be written."""
+        who = self._describe(tool, caller, depth)
+        allowed = {"allowed_by": self._clean(allowed_by)} if allowed_by else {}
+        return self._append({"event": chain.BEGIN, **who, "effect": effect.value, **allowed, **self._shown(given)})
+
+    def end(self, begun: int, outcome: str, seconds: float) -> None:
+        """Say how the call ended that began in this line."""
+        self._append({"event": chain.END, "call": begun, "outcome": outcome, "ms": float(round(seconds * 1000, 3))})
+
+    def asked(self, begun: int, answer: str) -> None:
+        """Say what was answered to the tool's own question, in the call that began in this line."""
+        self._append({"event": chain.ASKED, "call": begun, "answer": self._clean(answer)})
+
+    def refused(self, tool: str, caller: Caller, *, depth: int, refused_by: str, given: Given) -> None:
+        """Say that a call was not let begin."""
+        who = self._describe(tool, caller, depth)
+        self._append({"event": chain.REFUSED, **who, "refused_by": self._clean(refused_by), **self._shown(given)})
+
+    def close(self) -> None:
+        """Write the last line and let go of the file; nothing happens where there is none."""
+        if self._descriptor is not None:
+            self._append({"event": chain.CLOSE})
+        self._let_go()
+
+    # -- lines
+
+    def _describe(self, tool: str, caller: Caller, depth: int) -> JsonObject:
+        who: JsonObject = {"client": LOCAL}
+        if caller.client:  # whatever a client calls itself, only one with a connection is a client
+            who = {"client": self._clean(caller.client), "connection": caller.memory.connection}
+        return {"tool": self._clean(tool), **who, "run": caller.run, "depth": depth}
+
+    def _shown(self, given: Given) -> JsonObject:
+        return {"arguments": {self._clean(name): size for name, size in given.sizes.items()}, "digest": given.digest}
+
+    def _clean(self, text: str) -> str:
+        return self._redactor.text(text)[:_LONGEST_TEXT]
+
+    def _append(self, entry: JsonObject) -> int:
+        try:
+            self._make_room()
+            self._write(entry)
+        except OSError as error:
+            self._lose(error.strerror or str(error))
+            return 0
+        self.problem = ""
+        return self._number
+
+    def _lose(self, reason: str) -> None:
+        if self.problem != reason:
+            write_log(logging.WARNING, "audit.write", folder=str(self.folder), error=reason)
+        self.problem = reason
+        self.lost += 1
+        self._unsaid += 1
+
+    def _write(self, entry: JsonObject) -> None:
+        number = self._number + 1
+        gap = {"lost": self._unsaid} if self._unsaid else {}
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line, digest = chain.seal({"n": number, "time": now, **entry, **gap}, self._previous)
+        self._write_whole(line)
+        self._number, self._previous, self._unsaid = number, digest, 0
+        self._size += len(line)
+
+    def _write_whole(self, line: bytes) -> None:
+        assert self._descriptor is not None
+        if os.write(self._descriptor, line) != len(line):
+            os.ftruncate(self._descriptor, self._size)  # half a line would look like a changed one
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    # -- files
+
+    def _make_room(self) -> None:
+        """Open the first file, or the next one where this one is full or somebody has removed it."""
+        if self._descriptor is None:
+            self._open_next({})
+        elif os.fstat(self._descriptor).st_nlink == 0:
+            self._open_next({"because": chain.REMOVED})
+        elif self._size >= self._largest:
+            self._open_next({"because": chain.FULL})
+
+    def _open_next(self, reason: JsonObject) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        prune(self.folder, keep_days=self._settings.keep_days, most_bytes=self._settings.max_size - self._largest)
+        if not self._chain:
+            self._chain = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
+        file = self.folder / chain.name_file(self._chain, self._part + 1)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(file, flags, 0o600)
+        claim(descriptor)
+        self._let_go()
+        self._descriptor, self._size = descriptor, 0
+        self._part += 1
+        try:
+            self._write(self._head(reason))
+        except OSError:
+            self._let_go()
+            self._part -= 1
+            file.unlink()
+            raise
+
+    def _head(self, reason: JsonObject) -> JsonObject:
+        return {
+            "event": chain.START if self._part == 1 else chain.CONTINUED,
+            "chain": self._chain,
+            "part": self._part,
+            **reason,
+            "pid": os.getpid(),
+            "version": version(DISTRIBUTION),
+            "project": self._clean(str(self._project)),
+        }
+
+    def _let_go(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._descriptor = None

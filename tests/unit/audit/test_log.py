@@ -1,0 +1,298 @@
+"""The writer of the audit log: what stands in it, where it lies, how long it stays, and what happens where it cannot."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+import time
+from datetime import date
+from fractions import Fraction
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from mcp_core.distribution import DISTRIBUTION
+from ot.audit.calls import collect_calls
+from ot.audit.given import MOST_NAMES, summarize
+from ot.audit.reading import Entry, find_chains, walk
+from ot.audit.retention import DAY, prune
+from ot.caller import Caller
+from ot.client_memory import ClientMemory
+from ot.redaction import Redactor
+from tests.unit.audit.logs import (
+    NOTHING,
+    begin,
+    build_log,
+    entries_of,
+    files_of,
+    findings_of,
+    problems_of,
+    write_calls,
+)
+
+SECRET = "s3cr3t-value"
+
+
+# -- lines
+
+
+def test_nothing_is_made_before_the_first_line(tmp_path: Path) -> None:
+    log = build_log(tmp_path / "audit")
+    log.close()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_line_names_the_process_and_a_call_is_two_more(tmp_path: Path) -> None:
+    log = build_log(tmp_path)
+    caller = Caller(client="editor", run=7, memory=ClientMemory(3))
+
+    log.end(begin(log, caller=caller, allowed_by="consent: once (policy.ask names mail.*)"), "ok", 0.25)
+    log.close()
+
+    head, begun, ended, closed = entries_of(tmp_path)
+    assert (head["event"], head["pid"], head["version"]) == ("start", os.getpid(), version(DISTRIBUTION))
+    assert (head["n"], head["prev"], head["project"]) == (1, "", str(tmp_path))
+    facts = {key: begun[key] for key in ("event", "tool", "client", "connection", "run", "effect", "allowed_by")}
+    assert facts == {
+        "event": "begin",
+        "tool": "mail.send",
+        "client": "editor",
+        "connection": 3,
+        "run": 7,
+        "effect": "unknown",
+        "allowed_by": "consent: once (policy.ask names mail.*)",
+    }
+    assert (ended["event"], ended["call"], ended["outcome"], ended["ms"]) == ("end", begun["n"], "ok", 250)
+    assert closed["event"] == "close"
+    assert problems_of(tmp_path) == []
+
+
+def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
+    begin(build_log(tmp_path / "state" / "audit"))
+
+    [file] = files_of(tmp_path / "state" / "audit")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_each_line_has_the_digest_of_the_one_before(tmp_path: Path) -> None:
+    log = build_log(tmp_path)
+    write_calls(log, 3)
+
+    lines = entries_of(tmp_path)
+    assert [line["prev"] for line in lines] == ["", *(line["hash"] for line in lines[:-1])]
+    assert [line["n"] for line in lines] == list(range(1, len(lines) + 1))
+
+
+def test_two_logs_of_one_moment_do_not_share_a_file(tmp_path: Path) -> None:
+    first, second = build_log(tmp_path), build_log(tmp_path)
+    for _ in range(3):
+        begin(first)
+        begin(second)
+
+    assert len(files_of(tmp_path)) == 2
+    assert problems_of(tmp_path) == []
+
+
+def test_names_and_texts_are_bounded_and_hold_no_known_secret(tmp_path: Path) -> None:
+    log = build_log(tmp_path, secrets=(SECRET,))
+
+    given = log.describe({SECRET: "a", "b" * 5000: SECRET})
+    caller = Caller(client=f"{SECRET}\x1b[2K" + "c" * 5000)
+    log.refused(f"web.resource:https://x/?key={SECRET}", caller, depth=0, refused_by=SECRET, given=given)
+
+    [file] = files_of(tmp_path)
+    text = file.read_text()
+    assert SECRET not in text
+    assert "***" in text
+    assert "\x1b" not in text
+    assert len(text) < 3000
+
+
+# -- arguments
+
+
+def test_arguments_are_sizes_and_one_digest_that_a_person_can_compute() -> None:
+    given = summarize({"to": "a@example.org", "count": 3}, Redactor())
+
+    assert given.sizes == {"count": 1, "to": 15}
+    assert given.digest == sha256(b'{"count":3,"to":"a@example.org"}').hexdigest()
+
+
+def test_not_even_the_digest_depends_on_a_known_secret() -> None:
+    redactor = Redactor([SECRET, SECRET[::-1]])
+
+    first, second = (summarize({"key": key}, redactor) for key in (SECRET, SECRET[::-1]))
+
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (b"\xff\x00", b"\xff\x01"),
+        (date(2026, 1, 1), date(2026, 1, 2)),
+        (10**6000, 10**6000 + 1),
+        ({1: "a", "b": 2}, {1: "a", "b": 3}),
+        (Fraction(1, 3), Fraction(2, 3)),
+        ("\ud800", "\ud801"),
+        (float("nan"), float("inf")),
+    ],
+    ids=["bytes", "dates", "large numbers", "mixed keys", "fractions", "surrogates", "no numbers"],
+)
+def test_whatever_can_be_an_argument_has_a_digest_of_its_own(one: object, other: object) -> None:
+    first, again, second = (summarize({"x": value}, Redactor()) for value in (one, one, other))
+
+    assert first == again
+    assert first.digest != second.digest
+
+
+def test_what_has_no_form_has_the_name_of_its_kind() -> None:
+    circle: list[object] = []
+    circle.append(circle)
+
+    assert summarize({"x": circle, "y": object()}, Redactor()).sizes == {"x": len('"list"'), "y": len('"object"')}
+
+
+def test_very_many_arguments_are_not_all_named() -> None:
+    given = summarize({f"name{n:04}": n % 10 for n in range(2000)}, Redactor())
+
+    assert len(given.sizes) == MOST_NAMES + 1
+    assert sum(given.sizes.values()) == 2000
+
+
+# -- how long it stays
+
+
+def test_a_full_file_is_followed_by_another_one_of_the_same_chain(tmp_path: Path) -> None:
+    log = build_log(tmp_path, largest_file=50_000)
+    while len(files_of(tmp_path)) < 3:
+        write_calls(log, 100)
+    log.close()
+
+    [chain] = find_chains(tmp_path)
+    assert list(chain.files) == [1, 2, 3]
+    assert findings_of(tmp_path) == []
+    calls = collect_calls([item for item in walk(chain) if isinstance(item, Entry)], in_use=False)
+    assert {call.outcome for call in calls} == {"ok"}
+
+
+def test_all_files_together_stay_below_their_bound_and_the_newest_lines_are_there(tmp_path: Path) -> None:
+    log = build_log(tmp_path, max_size=200_000, largest_file=50_000)
+    for _ in range(4):
+        write_calls(log, 150)
+    begin(log, "mail.last")
+
+    assert sum(file.stat().st_size for file in files_of(tmp_path)) <= 201_000
+    assert entries_of(tmp_path)[-1]["tool"] == "mail.last"
+    assert problems_of(tmp_path) == []
+    assert [finding.harmless for finding in findings_of(tmp_path)] == [True]  # the beginning is gone
+
+
+def test_what_is_too_old_goes_unless_a_process_still_writes_to_it(tmp_path: Path) -> None:
+    running, ended = build_log(tmp_path), build_log(tmp_path)
+    begin(running)
+    begin(ended)
+    ended.close()
+    for file in files_of(tmp_path):
+        os.utime(file, (time.time() - 31 * DAY,) * 2)
+    (tmp_path / "notes.txt").write_text("not of the log")
+    os.utime(tmp_path / "notes.txt", (0, 0))
+
+    new = build_log(tmp_path, keep_days=30)
+    begin(new)
+    begin(running)
+
+    assert len(files_of(tmp_path)) == 2
+    assert (tmp_path / "notes.txt").exists()
+    assert len(entries_of(tmp_path)) == 5
+
+
+def test_there_are_never_more_files_than_can_be_looked_through(tmp_path: Path) -> None:
+    for _ in range(5):
+        log = build_log(tmp_path)
+        begin(log)
+        log.close()
+    newest = max(files_of(tmp_path), key=lambda file: file.stat().st_mtime_ns)
+
+    prune(tmp_path, keep_days=1, most_bytes=10**9, most_files=1)
+
+    assert files_of(tmp_path) == [newest]
+
+
+# -- where it cannot be written
+
+
+def test_a_line_that_cannot_be_written_is_counted_and_the_next_one_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "audit"
+    folder.write_text("in the way")
+    log = build_log(folder)
+
+    assert [begin(log), begin(log)] == [0, 0]
+    assert (log.lost, log.problem) == (2, os.strerror(errno.EEXIST))
+    assert [record.message for record in caplog.records] == [
+        f"audit.write folder={str(folder)!r} error={os.strerror(errno.EEXIST)!r}"
+    ]
+
+    folder.unlink()
+    assert begin(log) == 2
+    assert (log.lost, log.problem) == (2, "")
+    assert entries_of(folder)[0]["lost"] == 2
+
+
+FULL_DISK = """
+    import resource, signal, sys
+    from pathlib import Path
+    from tests.unit.audit.logs import begin, build_log
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    log = build_log(Path(sys.argv[1]))
+    begin(log)
+    begin(log)
+    size = next(Path(sys.argv[1]).glob("*.jsonl")).stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20, resource.RLIM_INFINITY))
+    assert [begin(log), begin(log)] == [0, 0]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert begin(log) == 4
+    assert log.lost == 2
+"""
+
+
+@pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_FSIZE)[1] != resource.RLIM_INFINITY, reason="files are limited")
+def test_half_a_line_is_taken_back_where_the_disk_is_full(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", dedent(FULL_DISK), str(tmp_path)], check=True, timeout=120)
+
+    assert [entry.get("lost") for entry in entries_of(tmp_path)] == [None, None, None, 2]
+    assert findings_of(tmp_path) == []
+
+
+def test_a_file_that_is_removed_meanwhile_is_noticed(tmp_path: Path) -> None:
+    log = build_log(tmp_path)
+    begin(log)
+    files_of(tmp_path)[0].unlink()
+
+    begin(log, "mail.after")
+
+    assert [entry.get("tool") for entry in entries_of(tmp_path)] == [None, "mail.after"]
+    [(line, reason)] = problems_of(tmp_path)
+    assert line == 1
+    assert reason.endswith("was removed while its process wrote to it")
+
+
+def test_the_command_line_is_local_and_no_client_can_pass_for_it(tmp_path: Path) -> None:
+    log = build_log(tmp_path)
+    for caller in (Caller(), Caller(client="local")):
+        log.refused("mail.send", caller, depth=0, refused_by="policy.deny names mail.*", given=NOTHING)
+
+    [line, called_so] = entries_of(tmp_path)[1:]
+    assert (line["client"], "connection" in line) == ("local", False)
+    assert (called_so["client"], called_so["connection"]) == ("local", 0)
