@@ -187,7 +187,7 @@ def test_others_cannot_be_touched_nor_the_bounds_left(place: Place, way: str) ->
             "their priority": "os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)",
             "their processors": "os.sched_setaffinity(os.getppid(), {0})",
             "facts of itself": "[line for line in open('/proc/self/status')]",
-            "capabilities": "sum(ctypes.CDLL(None).prctl(23, number, 0, 0, 0) for number in range(40))",
+            "capabilities": "capabilities()",
             "privileges": "ctypes.CDLL(None).prctl(39, 0, 0, 0, 0)",
             "its own limits": "resource.prlimit(0, resource.RLIMIT_CORE)",
             "its own child": "subprocess.run(['sh', '-c', 'exit 3']).returncode",
@@ -195,7 +195,13 @@ def test_others_cannot_be_touched_nor_the_bounds_left(place: Place, way: str) ->
         },
     )
 
-    outcomes = {"capabilities": 0, "privileges": 1, "its own limits": [0, 0], "its own child": 3, "a thread": None}
+    outcomes = {
+        "capabilities": [0, 0, 0, 0, 0, 0],
+        "privileges": 1,
+        "its own limits": [0, 0],
+        "its own child": 3,
+        "a thread": None,
+    }
     assert {name: value for name, value in ended.tried.items() if not str(value).startswith("refused")} == outcomes
     assert ended.status == 0
 

@@ -68,6 +68,13 @@ def hold(size, shared=False):
     time.sleep(60)
 
 
+def capabilities():
+    """Those in effect, permitted and inheritable, in two halves."""
+    found = (ctypes.c_uint32 * 6)()
+    ctypes.CDLL(None).capget((ctypes.c_uint32 * 2)(0x20080522, 0), found)
+    return list(found)
+
+
 HELD = []
 
 
