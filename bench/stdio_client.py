@@ -28,6 +28,7 @@ class StdioClient:
         self._environment = environment
         self._folder = folder
         self._last_id = 0
+        self._begun: set[int] = set()
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
@@ -64,6 +65,10 @@ class StdioClient:
         self._receive(self._send("tools/call", {"name": tool, "arguments": arguments}))
         return time.perf_counter() - start
 
+    def begin(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Call a tool without waiting for its answer, whatever that will be."""
+        self._begun.add(self._send("tools/call", {"name": tool, "arguments": arguments}))
+
     def call_many(self, tool: str, arguments: Mapping[str, Any], *, count: int, in_flight: int) -> float:
         """Make many calls, never more than `in_flight` at once; the seconds until all are answered."""
         start = time.perf_counter()
@@ -95,7 +100,7 @@ class StdioClient:
         assert self._process.stdout
         while line := self._process.stdout.readline():
             message = json.loads(line)
-            if "id" in message and "method" not in message:
+            if "id" in message and "method" not in message and message["id"] not in self._begun:
                 if "error" in message or message["result"].get("isError"):
                     raise CallFailedError(line.decode())
                 answered: int = message["id"]

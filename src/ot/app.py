@@ -27,6 +27,7 @@ from ot.execution.validation import load_compiler
 from ot.execution.wording import word_error
 from ot.introspect import Finder, Health, Reload
 from ot.isolate import IsolateHost
+from ot.kernel.groups import find_own_group
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.live_config import LiveConfig, LiveParts, note_untrusted, reads_of, run_settings
@@ -98,7 +99,8 @@ async def open_app(
     """
     config = loaded.config
     async with AsyncExitStack() as stack:
-        supply = await stack.enter_async_context(open_supply(launched or launch(loaded)))
+        zygote = launched or launch(loaded)
+        supply = await stack.enter_async_context(open_supply(zygote, group=find_own_group()))
         isolates = await stack.enter_async_context(IsolateHost())
         threads = ToolThreads()
         stack.callback(threads.close)

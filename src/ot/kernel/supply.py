@@ -12,12 +12,14 @@ import socket
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import anyio
 
 from mcp_core.backoff import wait_after
 from ot.errors import KernelStartError, RunError, SandboxError
+from ot.kernel.groups import KernelGroups, open_groups
 from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.process_usage import is_visible
 from ot.kernel.watch import KernelWatch
@@ -38,9 +40,11 @@ MAX_SAID = 4096
 class KernelSupply:
     """Owns the zygote and every kernel. `missing` are the confinement layers that this system does not have."""
 
-    def __init__(self, zygote: ZygoteProcess) -> None:
+    def __init__(self, zygote: ZygoteProcess, groups: KernelGroups | None = None) -> None:
         self._zygote = zygote
         self._settings = zygote.settings
+        self._groups = groups
+        self._entering: dict[Kernel, asyncio.Future[bool]] = {}
         self._loop = asyncio.get_running_loop()
         self._ready: deque[Kernel] = deque()
         self._waiting: deque[asyncio.Future[Kernel]] = deque()
@@ -70,6 +74,8 @@ class KernelSupply:
         """Hand out an unused kernel; it is killed afterwards, whatever happened."""
         async with self._slots:
             kernel = await self._next()
+            if kernel in self._entering:
+                await self._entering.pop(kernel)
             kernel.on_message = kernel.on_lost = ignore  # what it says from now on may be the code's
             self._in_use.add(kernel)
             self._watch.wake()
@@ -197,6 +203,8 @@ class KernelSupply:
         kernel_socket = socket.socket(fileno=fds[0])
         scratch = self._zygote.scratch_root / str(number)
         kernel = self._alive[number] = Kernel(number, pid, kernel_socket, (fds[1], fds[2], fds[3]), scratch)
+        if self._groups is not None:
+            self._entering[kernel] = self._loop.run_in_executor(None, self._groups.enter, pid)
         return kernel
 
     def _became_ready(self, kernel: Kernel, message: Message) -> None:
@@ -274,7 +282,12 @@ class KernelSupply:
         if kernel is None:
             return
         self._discard(kernel)
-        kernel.note_end(status)
+        self._entering.pop(kernel, None)
+        if self._groups is None:
+            kernel.note_end(status)
+        else:
+            left = self._loop.run_in_executor(None, self._groups.leave, kernel.pid)
+            left.add_done_callback(partial(_note_end_in_group, kernel, status))
         try:
             os.rmdir(kernel.scratch)
         except OSError:
@@ -367,8 +380,17 @@ class KernelSupply:
         if self._zygote.control.fileno() != -1:
             self._loop.remove_reader(self._zygote.control.fileno())
         self._dispose_zygote()
+        if self._groups is not None:
+            for kernel in self._alive.values():
+                self._groups.leave(kernel.pid)
         for folder in self._scratch_roots:
             clear_folder(folder)  # kernels of a zygote that was killed may have written a moment longer
+
+
+def _note_end_in_group(kernel: Kernel, status: int, left: asyncio.Future[bool]) -> None:
+    if not left.cancelled() and left.result():
+        kernel.overrun = kernel.overrun or "memory"
+    kernel.note_end(status)
 
 
 def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
@@ -383,9 +405,12 @@ def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
 
 
 @asynccontextmanager
-async def open_supply(zygote: ZygoteProcess) -> AsyncIterator[KernelSupply]:
-    """Open the supply on a zygote that is already starting; closing it leaves no process and no scratch folder."""
-    supply = KernelSupply(zygote)
+async def open_supply(zygote: ZygoteProcess, *, group: Path | None = None) -> AsyncIterator[KernelSupply]:
+    """Open the supply on a zygote that is already starting; closing it leaves no process and no scratch folder.
+
+    Kernels are put into control groups below `group`, where that may be divided.
+    """
+    supply = KernelSupply(zygote, open_groups(group, memory=zygote.settings.memory))
     supply.start()
     try:
         yield supply

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -43,9 +44,9 @@ class Ended:
 
 
 @asynccontextmanager
-async def kernels(**settings: Any) -> AsyncIterator[KernelSupply]:
-    """A supply of kernels with these execution settings."""
-    async with open_supply(launch_zygote(ExecutionSettings(**settings))) as supply:
+async def kernels(*, group: Path | None = None, **settings: Any) -> AsyncIterator[KernelSupply]:
+    """A supply of kernels with these execution settings, and groups below this one."""
+    async with open_supply(launch_zygote(ExecutionSettings(**settings)), group=group) as supply:
         yield supply
 
 

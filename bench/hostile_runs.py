@@ -1,0 +1,69 @@
+"""Runs that try to keep the server from everybody else, by what they write to its socket or ask of it."""
+
+from __future__ import annotations
+
+FORGE = """
+import json, os, struct, threading, time
+def send(payload):
+    view = memoryview(struct.pack('!I', len(payload)) + payload)
+    while view:
+        view = view[os.write(4, view):]
+def forge(**message):
+    send(json.dumps(message).encode())
+def forge_file(name, text):
+    with open(name, 'w') as file:
+        file.write(text)
+    forge(op='file', name=name)
+def read():
+    while True:
+        os.read(4, 2**20)
+def repeat(**message):
+    payload = json.dumps(message).encode()
+    while True:
+        send(payload)
+number = {'$': 'fraction', 'v': ['0x' + '7' * 450_000, '0x' + '3' * 450_001]}
+"""
+
+HOSTILE = {
+    "a number of millions of bits": "forge(op='value', value=number)",
+    "such a number in a call": "forge(op='call', id=1, tool='demo.foo', args=[number], kwargs={})\ntime.sleep(9)",
+    "numbers of 20 million bits in a file": (
+        "n = '0x' + '7' * 5_000_000\n"
+        "forge_file('.message-1', json.dumps({'op': 'value', 'value': {'$': 'fraction', 'v': [n + '1', n]}}))"
+    ),
+    "names of 900 kB": (
+        "threading.Thread(target=read).start()\nrepeat(op='attribute', id=1, pack='demo', name='n' * 900_000)"
+    ),
+    "names that nobody has": (
+        "threading.Thread(target=read).start()\nrepeat(op='attribute', id=1, pack='demo', name='nobody' * 30)"
+    ),
+    "names that nobody has, and answers that nobody reads": (
+        "repeat(op='attribute', id=1, pack='demo', name='nobody' * 30)"
+    ),
+    "calls with many small values": (
+        "threading.Thread(target=read).start()\n"
+        "repeat(op='call', id=1, tool='demo.foo', args=[[[]] * 250_000], kwargs={})"
+    ),
+    "a file with millions of values": (
+        "forge_file('.message-1', '{\"op\": \"value\", \"value\": [' + '[],' * 5_000_000 + '[]]}')\ntime.sleep(9)"
+    ),
+    "calls without end": (
+        "threading.Thread(target=read).start()\n"
+        "repeat(op='call', id=1, tool='demo.sleep', args=[], kwargs={'seconds': 5})"
+    ),
+    "references without end": (
+        "one = {'pack': 'demo', 'tool': 'nobody', 'keywords': [], 'positional': 0, 'open': False, 'line': 1}\n"
+        "forge(op='references', references=[{**one, 'tool': f'nobody{n}'} for n in range(9_000)])\ntime.sleep(9)"
+    ),
+    "arguments without end": (
+        "one = {'pack': 'demo', 'tool': 'foo', 'positional': 0, 'open': False, 'line': 1}\n"
+        "forge(op='references', references=[{**one, 'keywords': ['a'] * 200_000}])\ntime.sleep(9)"
+    ),
+    "tuples that share a hash": (
+        "zeros = [0] * 1_000\nlast = [{'$': 'int', 'v': hex(5 + n * (2**61 - 1))} for n in range(900)]\n"
+        "value = {'$': 'set', 'v': [{'$': 'tuple', 'v': zeros + [one]} for one in last]}\n"
+        "forge_file('.message-1', json.dumps({'op': 'value', 'value': value}))"
+    ),
+    "output without end": "while True: print('x' * 10_000)",
+    "files without end": "n = 0\nwhile True:\n    n += 1\n    open(str(n), 'w').close()",
+}
