@@ -5,20 +5,18 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import httpx2
 import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
-from mcp_types import TextContent
 
-from tests.availability import report_missing
+from ot.config.models import HttpSettings
 from tests.demo_pack import give_demo
 from tests.e2e.http_server import INITIALIZE
 from tests.e2e.raw_server import WAIT, RawServer
@@ -26,6 +24,7 @@ from tests.e2e.raw_server import WAIT, RawServer
 pytestmark = pytest.mark.xdist_group("http_unix")  # the tests share a server
 
 NOBODY = 65534
+PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -77,16 +76,18 @@ def post(path: Path, **headers: str) -> int:
 
 
 @pytest.mark.anyio
-async def test_a_client_of_the_same_user_gets_an_answer_without_a_token(path: Path) -> None:
-    transport = httpx2.AsyncHTTPTransport(uds=str(path))
-    async with (
-        httpx2.AsyncClient(transport=transport, timeout=WAIT) as http_client,
-        Client(streamable_http_client("http://localhost/mcp", http_client=http_client)) as client,
-    ):
-        result = await client.call_tool("run", {"command": "demo.upper(text='by a file')"})
+async def test_a_client_of_the_same_user_gets_an_answer_as_the_page_shows(path: Path) -> None:
+    [code] = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    shown: dict[str, Any] = {}
+    exec(code, shown)
 
-    assert isinstance(result.content[0], TextContent)
-    assert result.content[0].text == "BY A FILE"
+    assert await shown["run"]("demo.upper(text='by a file')", socket=str(path)) == "BY A FILE"
+
+
+def test_the_page_names_the_limits_that_there_are() -> None:
+    assert dict(re.findall(r"`http\.(\w+)` \((\d+)", PAGE)) == {
+        name: str(value) for name, value in HttpSettings().model_dump().items()
+    }
 
 
 def test_the_socket_is_for_its_owner_only(path: Path) -> None:
@@ -99,9 +100,8 @@ def test_the_host_and_the_origin_are_checked_here_too(path: Path) -> None:
     assert post(path, Origin="http://evil.example") == 403
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="MISSING: only root can act as another user")
 def test_another_user_is_refused_even_where_the_file_lets_them_in(home: Path, folder: Path) -> None:
-    if os.geteuid() != 0:
-        report_missing("the right to act as another user", remedy="Run this test as root.")
     path = folder / "theirs"
     server = serve(home, path)
     try:
