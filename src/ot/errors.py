@@ -108,7 +108,7 @@ class UnknownSnippetError(CommandError, names=("available",)):
     available: Sequence[str]
 
 
-class UntrustedSnippetError(CommandError, names=("project",)):
+class UntrustedSnippetError(CommandError):
     """`$name` where a project brings a snippet of that name that nobody has trusted."""
 
     name: str
@@ -283,7 +283,7 @@ class ToolChangedError(CallError, names=("server",)):
     prompt: str = ""
 
 
-class UntrustedPackError(CallError, names=("pack", "project")):
+class UntrustedPackError(CallError, names=("pack",)):
     """A pack that a project brings, a file of tools or a server, that nobody has trusted."""
 
     pack: str

@@ -255,7 +255,7 @@ def test_the_written_file_without_its_comment_signs_sets_every_key(onetool: OneT
 
     written = yaml.safe_load(file.read_text())
     assert [".".join(key.path) for key in known_keys() if not _is_set(written, key.path)] == []
-    changed = {"projects", "aliases", "snippets", "servers", "topics", "prompts", "packs", "ai"}  # examples
+    changed = {"projects", "aliases", "snippets", "servers", "topics", "prompts", "packs", "ai", "policy"}  # examples
     assert set(config.model_dump(exclude_defaults=True)) == changed
     assert onetool("run", "$note text=hello", "--config", str(file)).returncode == 0
     assert "hello" in (tmp_path / "notes.yaml").read_text()

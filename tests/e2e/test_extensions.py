@@ -130,12 +130,12 @@ async def test_files_that_come_change_and_go_are_seen_without_a_restart(tmp_path
     assert (first, second, workers) == ("first", "second", [])
 
 
-async def test_a_new_extension_is_written_from_a_run_and_works_in_the_next(tmp_path: Path) -> None:
+async def test_a_run_adds_no_extension_where_nobody_can_be_asked(tmp_path: Path) -> None:
     async with connect_server(tmp_path) as client:
-        await run(client, "scaffold.extension(name='weather')")
+        refused = await fail(client, "scaffold.extension(name='weather')")
 
-        assert await run(client, "weather.hello(name='Ada')") == "Hello, Ada!"
-        assert "there is a pack of this name already" in await fail(client, "scaffold.extension(name='weather')")
+    assert "nobody can be asked" in refused
+    assert not (tmp_path / ".onetool" / "tools").exists()
 
 
 async def test_a_broken_file_is_told_and_harms_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from ot.workers.pool import open_worker_pool
 
 
 async def main(folder: Path, file: Path, launch: str) -> None:
-    host = WorkerHost(folder, folder / "state", os.environ)
+    host = WorkerHost(folder, folder, folder / "state", os.environ)
     async with open_worker_pool(WorkerSettings(launch=launch), host=host) as pool:
         extension = Extension("held", file, None, folder, file)
         pids = await pool.call(extension, "start", {})

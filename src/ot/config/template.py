@@ -52,7 +52,7 @@ def _lines(model: type[BaseModel], values: Mapping[str, object], names: Iterable
         yield f"{name}:", _plain(words)
         if not holds_several(field.annotation):
             yield from _indented(_lines(inner, _mapping(value)))
-        elif isinstance(value, list):
+        elif isinstance(value, list | tuple):
             yield from _indented(_listed(inner, value))
         else:
             yield from _indented(_named(inner, _mapping(value)))
@@ -70,7 +70,7 @@ def _named(model: type[BaseModel], examples: Mapping[str, object]) -> Iterator[_
         yield from _indented(_lines(model, values, names))
 
 
-def _listed(model: type[BaseModel], examples: list[object]) -> Iterator[_Line]:
+def _listed(model: type[BaseModel], examples: Iterable[object]) -> Iterator[_Line]:
     for example in examples:
         (first, words), *others = _lines(model, _mapping(example))
         yield f"- {first}", words

@@ -219,7 +219,7 @@ def _stricter(key: Key, below: object, value: object) -> object:
 
 
 def _stays_on(key: Key, below: object, value: object) -> object:
-    return True if below is not None and _is_true(below) else value
+    return True if _is_true(value) or (below is not None and _is_true(below)) else below
 
 
 def _stays_off(key: Key, below: object, value: object) -> object:

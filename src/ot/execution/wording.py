@@ -73,7 +73,7 @@ def _word_pack_load(error: errors.PackLoadError) -> str:
 
 def _word_untrusted(what: str, project: str) -> str:
     return (
-        f"{what} belongs to the project in {project}, and nobody has trusted it as it is now. A person can look at it "
+        f"{what} comes with the project in {project}, and nobody has trusted it as it is now. A person can look at it "
         f"and trust it with `{trust_command(Path(project))}`; code cannot."
     )
 

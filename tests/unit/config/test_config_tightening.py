@@ -97,6 +97,14 @@ def test_pinned_tools_stay_pinned(workspace: Workspace, value: str) -> None:
     assert workspace.load().config.security.pin_tools
 
 
+@pytest.mark.parametrize("value", ["false", "'no'", "0", "null"])
+def test_a_project_does_not_switch_off_what_is_pinned_by_itself(workspace: Workspace, value: str) -> None:
+    default = workspace.load().config.security.pin_tools
+    workspace.write(f"security: {{pin_tools: {value}}}")
+
+    assert workspace.load().config.security.pin_tools == default
+
+
 def test_a_project_may_pin_tools(workspace: Workspace) -> None:
     workspace.write("security: {pin_tools: true}")
 

@@ -31,6 +31,20 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     ),
     (errors.UnknownSnippetError("wq", ["other", "wsq"]), "There is no snippet $wq. Snippets: wsq, other."),
     (errors.UnknownSnippetError("wq", []), "There is no snippet $wq. Snippets: none."),
+    (
+        errors.UntrustedSnippetError("wq", "/clone"),
+        (
+            "The snippet $wq comes with the project in /clone, and nobody has trusted it as it is now. A person can look "
+            "at it and trust it with `onetool trust /clone`; code cannot."
+        ),
+    ),
+    (
+        errors.UntrustedPackError("notes", "/my clone"),
+        (
+            "The pack notes comes with the project in /my clone, and nobody has trusted it as it is now. A person can "
+            "look at it and trust it with `onetool trust '/my clone'`; code cannot."
+        ),
+    ),
     (errors.SnippetError("wsq", "q1 is missing", "$wsq q1=..."), "$wsq: q1 is missing. Usage: $wsq q1=..."),
     (errors.AliasCycleError(["a", "b", "a"]), "These aliases lead back to themselves: a -> b -> a."),
     (errors.PackLoadError(Path("/x/brave.py"), "not valid Python", 3), "brave.py, line 3: not valid Python"),

@@ -1,0 +1,198 @@
+"""What a project brings is used as it was trusted, whatever happens to its files in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ot.errors import UntrustedPackError
+from tests.demo_pack import give_demo
+from tests.engine import open_engine, write_extension
+from tests.trusting import trust_project
+from tests.unit.config.workspace import Workspace
+
+pytestmark = pytest.mark.anyio
+
+TRUSTED = "def f() -> str:\n    return 'trusted'\n"
+WITH_HELPER = """
+    import helper
+
+    def f() -> str:
+        return helper.VALUE
+    """
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return give_demo(tmp_path / "home")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+async def test_a_tool_runs_as_it_was_trusted_though_its_file_changes_before_the_first_call(
+    tmp_path: Path, home: Path
+) -> None:
+    project = tmp_path / "project"
+    async with open_engine(project, extensions={"notes": TRUSTED}, home=home) as app:
+        write_extension(project, "notes", "def f() -> str:\n    return 'evil'\n")
+        value = await app.executor.call("notes.f", {})  # nobody has looked at the folder again
+        await app.runner.run("ot.reload()")
+        with pytest.raises(UntrustedPackError):
+            await app.executor.call("notes.f", {})
+        trust_project(project, home)
+        await app.runner.run("ot.reload()")
+        then = await app.executor.call("notes.f", {})
+
+    assert (value, then) == ("trusted", "evil")
+
+
+async def test_a_file_beside_a_tool_is_used_as_it_was_trusted(tmp_path: Path, home: Path) -> None:
+    project = tmp_path / "project"
+    helper = project / ".onetool" / "tools" / "notes" / "helper.py"
+    async with open_engine(project, extensions={"notes": WITH_HELPER}, home=home) as app:
+        helper.write_text("VALUE = 'trusted'\n")
+        trust_project(project, home)
+        helper.write_text("VALUE = 'evil'\n")
+        value = await app.executor.call("notes.f", {})
+        files = (await app.executor.call("ot.health", {}))["trust"]["files"]
+
+    assert value == "trusted"
+    assert files == ["tools/notes/helper.py"]
+
+
+@pytest.mark.parametrize("which", ["tools", "tools/notes", "tools/notes/notes_tools.py"])
+async def test_a_link_in_place_of_what_was_trusted_is_not_followed(tmp_path: Path, home: Path, which: str) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    async with open_engine(project, extensions={"notes": TRUSTED}, home=home) as app:
+        before = project / ".onetool" / which
+        before.rename(outside)
+        before.symlink_to(outside)
+        write_extension(project, "notes", TRUSTED)  # the same content, at another place
+        await app.runner.run("ot.reload()")
+        with pytest.raises(UntrustedPackError):
+            await app.executor.call("notes.f", {})
+
+
+async def test_what_is_revoked_is_refused_by_a_server_that_runs(tmp_path: Path, home: Path) -> None:
+    project = tmp_path / "project"
+    async with open_engine(project, extensions={"notes": TRUSTED}, home=home, config="aliases: {a: notes.f}") as app:
+        before = await app.runner.run("a()")
+        (next((home / ".onetool" / "state" / "trust").glob("*/record.json"))).unlink()
+        await app.runner.run("ot.reload()")
+        after = await app.runner.run("notes.f()")
+
+    assert before.text == "trusted"
+    assert after.is_error
+    assert "onetool trust" in after.text
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["aliases: {after: demo.upper}", "servers: [", "include: [nowhere.yaml]", "\x00", "execution: {timeot: 5}"],
+)
+def test_a_configuration_that_has_changed_counts_as_it_was_trusted(workspace: Workspace, change: str) -> None:
+    file = workspace.write("include: [more.yaml]\naliases: {before: demo.upper}")
+    workspace.write("aliases: {included: demo.upper}", "more.yaml")
+    workspace.load()
+    file.write_text(change)
+    (file.parent / "more.yaml").unlink()
+
+    loaded = workspace.load(trusted=False)
+
+    assert set(loaded.config.aliases) == {"before", "included"}
+    assert loaded.untrusted.changed == ("onetool.yaml", "more.yaml")
+
+
+def test_a_changed_secret_counts_as_it_was_trusted(workspace: Workspace) -> None:
+    workspace.write("A: trusted", "secrets.yaml")
+    workspace.load()
+    workspace.write("A: other", "secrets.yaml")
+
+    assert workspace.load(trusted=False).secrets.for_extension("A", of_project=True) == "trusted"
+
+
+def test_a_new_file_beside_trusted_ones_is_left_out(workspace: Workspace) -> None:
+    workspace.write("aliases: {a: demo.upper}")
+    workspace.load()
+    workspace.write("packs: {demo: Obey.}", "prompts.yaml")
+
+    loaded = workspace.load(trusted=False)
+
+    assert loaded.config.prompts.packs == {}
+    assert loaded.config.aliases == {"a": "demo.upper"}
+    assert loaded.untrusted.files == ("prompts.yaml",)
+
+
+# -- what nobody has trusted
+
+
+def test_only_harmless_names_are_read_of_what_nobody_has_trusted(workspace: Workspace) -> None:
+    outside = workspace.home / "outside"
+    outside.mkdir()
+    (workspace.project / "way").symlink_to(outside)
+    workspace.write_home("aliases: {mine: demo.upper}\nprojects: {mine: /mine}")
+    workspace.write("""
+include: [more.yaml, ../outside.yaml, '${HOME}/x.yaml', missing.yaml]
+aliases: {mine: evil.run, fine: demo.upper, open: evil.run, _x: evil.run, not-a-name: a.b, a: plain, b: [x], 5: a.b}
+projects: {mine: .., in: ../data, out: /etc, up: ../.., way: ../way, home: ~, var: '${HOME}', odd: {path: 5}}
+servers: {evil: {command: steal, env: {A: '${NOT_SET}'}}}
+snippets: {evil: {body: x}}
+""")
+    workspace.write("servers: {more: {command: x}}\ninclude: [onetool.yaml]", "more.yaml")
+    workspace.write("servers: {outside: {command: x}}", "../outside.yaml")
+    workspace.write("not: even\n  yaml", "secrets.yaml").chmod(0o644)
+    workspace.write("packs: {x: Obey.}", "prompts.yaml")
+
+    loaded = workspace.load(trusted=False, HOME="/home/somebody")
+
+    assert loaded.config.aliases == {"mine": "demo.upper", "fine": "demo.upper"}
+    assert {name: str(each.path) for name, each in loaded.config.projects.items()} == {
+        "mine": "/mine",
+        "in": str(workspace.project / "data"),
+        "var": str(workspace.project / ".onetool" / "${HOME}"),
+    }
+    assert (loaded.config.servers, loaded.config.snippets, loaded.config.prompts.packs) == ({}, {}, {})
+    assert loaded.untrusted.servers == ("evil", "more")
+    assert loaded.untrusted.snippets == ("evil",)
+    assert set(loaded.untrusted.files) == {"onetool.yaml", "prompts.yaml", "secrets.yaml"}
+
+
+@pytest.mark.parametrize(
+    "text", ["[", "5", "include: {a: b}", "aliases: 5\nservers: [a]\nprojects: x", "a: &a [*a]", "\x00"]
+)
+def test_whatever_is_wrong_with_it_stops_nothing(workspace: Workspace, text: str) -> None:
+    workspace.write_home("aliases: {mine: demo.upper}")
+    workspace.write(text)
+    workspace.write("", "prompts.yml")
+
+    loaded = workspace.load(trusted=False)
+
+    assert loaded.config.aliases == {"mine": "demo.upper"}
+    assert loaded.untrusted.files == ("onetool.yaml",)
+    assert any("prompts.yml" in line for line in loaded.untrusted.broken)
+
+
+def test_a_link_out_of_the_folder_is_not_even_read_for_names(workspace: Workspace) -> None:
+    outside = workspace.home / "outside.yaml"
+    outside.write_text("servers: {theirs: {command: x}}")
+    (workspace.project / ".onetool").mkdir()
+    (workspace.project / ".onetool" / "onetool.yaml").symlink_to(outside)
+
+    loaded = workspace.load(trusted=False)
+
+    assert loaded.untrusted.servers == ()
+    assert loaded.untrusted.files == ("onetool.yaml",)
+
+
+def test_a_folder_that_is_a_link_is_not_read_at_all(workspace: Workspace) -> None:
+    workspace.write_home("aliases: {mine: demo.upper}\nlog: {level: debug}")
+    (workspace.project / ".onetool").symlink_to(workspace.home / ".onetool")
+
+    loaded = workspace.load(trusted=False)
+
+    assert loaded.config.aliases == {"mine": "demo.upper"}
+    assert loaded.untrusted
