@@ -92,7 +92,11 @@ def test_sdk_path_holds_the_kit_and_nothing_else(onetool: OneTool) -> None:
     finished = onetool("sdk-path")
 
     assert finished.returncode == 0
-    assert {path.name for path in Path(finished.stdout.strip()).iterdir()} == {"ot_guardian", "ot_sdk"}
+    assert {path.name for path in Path(finished.stdout.strip()).iterdir()} == {
+        "ot_confinement",
+        "ot_guardian",
+        "ot_sdk",
+    }
 
 
 def test_check_names_every_file_that_cannot_be_used(onetool: OneTool, tmp_path: Path) -> None:
@@ -125,5 +129,8 @@ def test_check_notes_what_somebody_arranged_and_finds_nothing_wrong_with_it(onet
         f"note: pack json: the name belongs to Python itself; {json} is reached as json_",
         f"note: pack notes: the name belongs to {near}; {far} is not loaded",
         f"note: pack scaffold: the name belongs to {scaffold}; the built-in pack is reached as scaffold_builtin",
+        "extension json_: not confined",
+        "extension notes: not confined",
+        "extension scaffold: not confined",
     ]
     assert finished.stdout.splitlines()[-1].startswith("OK: ")

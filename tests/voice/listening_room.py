@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -32,20 +33,25 @@ class Blocks:
 
     def __init__(self, blocks: Sequence[bytes] = (), *, live: bool = True) -> None:
         self.live = live
-        self._send, self._receive = anyio.create_memory_object_stream[bytes](100_000)
-        self.say(blocks)
+        self._blocks = deque(blocks)
+        self._closed = False
+        self._changed = anyio.Event()
 
     def say(self, blocks: Sequence[bytes]) -> None:
-        for block in blocks:
-            self._send.send_nowait(block)
+        self._blocks.extend(blocks)
+        self._changed.set()
 
     def close(self) -> None:
-        self._send.close()
+        self._closed = True
+        self._changed.set()
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
-        async with self._receive:
-            async for block in self._receive:
-                yield block
+        while self._blocks or not self._closed:
+            if self._blocks:
+                yield self._blocks.popleft()
+            else:
+                self._changed = anyio.Event()
+                await self._changed.wait()
 
 
 class Words:

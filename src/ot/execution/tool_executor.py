@@ -13,7 +13,8 @@ Each step is a part of its own; `pack_door` is what a tool may use while it is c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,6 +67,7 @@ class ToolExecutor:
         results: ResultStore | None = None,
         questions: Path | None = None,
         audit: AuditLog | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.registry = registry
         self.settings = config
@@ -74,6 +76,7 @@ class ToolExecutor:
         self.recorder = recorder
         self.audit = audit
         self._results = results
+        self._clock = clock
         self._nobody = ClientMemory()
         self._preparation = Preparation(registry, config)
         self._policy = Policy(self.redactor, questions)
@@ -159,7 +162,7 @@ class ToolExecutor:
         return Call(tool.definition.name, tool, arguments, positional, caller, depth, sent)
 
     async def _pass(self, call: Call, delivery: Delivery | None) -> ToolValue:
-        with CallRecord(call, self.recorder, audit=self.audit) as record:
+        with CallRecord(call, self.recorder, self._clock, audit=self.audit) as record:
             try:
                 value = await self._carry_out(call, record)
                 value, packed = await aside_if_large(value, self._outgoing.make_ready, value, delivery)

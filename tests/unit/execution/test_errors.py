@@ -27,6 +27,7 @@ NAMES = frozenset(
         "package",
         "part",
         "read",
+        "project",
         "projects",
         "provider",
         "rule",

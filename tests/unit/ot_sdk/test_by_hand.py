@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import ot_confinement
 import ot_guardian
 import ot_sdk
 from ot.processes.sdk_folder import sdk_folder
@@ -148,7 +149,7 @@ def test_every_name_of_the_sdk_is_there() -> None:
 
 
 def test_the_sdk_is_written_for_python_39() -> None:
-    for package in (ot_sdk.__file__, ot_guardian.__file__):
+    for package in (ot_sdk.__file__, ot_guardian.__file__, ot_confinement.__file__):
         for source in Path(package).parent.glob("*.py"):
             ast.parse(source.read_text(), feature_version=(3, 9))
 
@@ -156,7 +157,7 @@ def test_the_sdk_is_written_for_python_39() -> None:
 def test_the_folder_holds_nothing_but_the_sdk(tmp_path: Path) -> None:
     folder = sdk_folder(tmp_path)
 
-    assert {item.name for item in folder.iterdir()} == {"ot_guardian", "ot_sdk"}
+    assert {item.name for item in folder.iterdir()} == {"ot_confinement", "ot_guardian", "ot_sdk"}
     assert sdk_folder(tmp_path) == folder
 
 
