@@ -6,6 +6,7 @@ Everything in it comes from a stranger: whoever prints it makes control characte
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from ot.registry.from_source import parse_pack
 from ot.trust.folder_files import FolderFiles
 from ot.trust.project_trust import Comparison
 from ot.trust.record import TrustRecord
+from ot.workers.locks import LockDamagedError, read_versions
 from ot.workers.pep723 import parse_header
 
 
@@ -37,6 +39,8 @@ def describe(files: FolderFiles, record: TrustRecord, found: Comparison, *, proj
 def _describe_file(name: str, content: bytes, folder: Path, project: Path) -> Iterator[str]:
     if name.startswith(f"{TOOLS}/") and name.endswith(".py"):
         yield from _describe_tools(name, content, folder)
+    elif name.startswith(f"{TOOLS}/") and name.endswith(".py.lock"):
+        yield from _describe_lock(content)
     elif name == SECRETS_FILE:
         yield from _describe_secrets(content, folder / name)
     elif name.endswith(".yaml"):
@@ -93,6 +97,16 @@ def _describe_tools(name: str, content: bytes, folder: Path) -> Iterator[str]:
         yield f"installs: {', '.join(header.dependencies)}"
     if header is not None and header.tool:
         yield f"tells uv: {header.tool}"
+
+
+def _describe_lock(content: bytes) -> Iterator[str]:
+    try:
+        versions = read_versions(content)
+    except LockDamagedError as error:
+        yield f"cannot be read: {error}"
+        return
+    addresses = re.findall(r"[a-z+]+://[^/\"'\s]+", content.decode())
+    yield f"locks {len(versions)} packages, from: {', '.join(sorted(set(addresses))) or 'folders'}"
 
 
 def _describe_secrets(content: bytes, file: Path) -> Iterator[str]:

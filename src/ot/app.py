@@ -124,7 +124,7 @@ async def open_app(
             questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
             audit=audit,
         )
-        host = WorkerHost(loaded.project, loaded.home, state_folder(loaded.home), environ, word=word_error)
+        host = worker_host(loaded, environ)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
@@ -249,6 +249,11 @@ def build_statistics(
     projects = [project.path for project in config.projects.values()]
     roots = [loaded.project, *projects, *config.execution.writable]
     return Statistics(recorder, registry, project=loaded.project, roots=roots, own_definition=own_definition)
+
+
+def worker_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> WorkerHost:
+    """Build the surroundings that the workers of a configuration live in."""
+    return WorkerHost(loaded.project, loaded.home, state_folder(loaded.home), environ, word=word_error)
 
 
 def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> ProxyHost:

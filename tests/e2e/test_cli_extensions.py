@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from tests.e2e.raw_server import environment_of
 from tests.engine import write_extension
 from tests.preloaded import run_preloaded
 from tests.trusting import trust_project
+from tests.wheels import write_wheel
 
 Finished = subprocess.CompletedProcess[str]
 OneTool = Callable[..., Finished]
@@ -134,3 +136,64 @@ def test_check_notes_what_somebody_arranged_and_finds_nothing_wrong_with_it(onet
         "extension scaffold: not confined",
     ]
     assert finished.stdout.splitlines()[-1].startswith("OK: ")
+
+
+def with_dependency(where: str) -> str:
+    """An extension that wants a package from somewhere."""
+    return f"""\
+        # /// script
+        # requires-python = ">=3.11"
+        # dependencies = ["thing"]
+        # [tool.uv]
+        # {where}
+        # ///
+        import thing
+
+        def version() -> str:
+            return thing.VERSION
+        """
+
+
+def test_locks_are_listed_checked_and_upgraded(onetool: OneTool, tmp_path: Path) -> None:
+    write_wheel(tmp_path / "wheels", "1.0")
+    source = with_dependency(f'find-links = ["{tmp_path / "wheels"}"]\n        # no-index = true')
+    write_extension(tmp_path / "home", "things", source)
+
+    unlocked = onetool("lock")
+    called = onetool("call", "things.version")
+    write_wheel(tmp_path / "wheels", "2.0")
+    listed, checked = onetool("lock"), onetool("check")
+    upgraded = onetool("lock", "things", "--upgrade")
+    called_again = onetool("call", "things.version")
+    again = onetool("lock", "things")
+
+    (lock,) = (tmp_path / "home" / ".onetool" / "state" / "locks").glob("*/things_tools.py.lock")
+    assert unlocked.stdout == "things: not locked yet; its first call does that\n"
+    assert called.stdout == "1.0\n", called.stderr
+    assert listed.stdout == f"things: thing 1.0 ({lock})\n"
+    assert "note: dependencies are locked of: things; onetool lock lists and upgrades them" in checked.stdout
+    assert upgraded.stdout == f"thing 1.0 -> 2.0\nLocked things ({lock}).\n"
+    assert called_again.stdout == "2.0\n"
+    assert again.stdout == f"Nothing has changed ({lock}).\n"
+
+    lock.write_text("{")
+    assert f"pack things: its lock {lock} is damaged" in onetool("check").stdout
+    assert onetool("lock", "things").returncode == 1
+    assert onetool("lock", "--upgrade").returncode == onetool("lock", "nothing").returncode == 2
+
+
+def test_the_index_of_a_projects_header_counts_only_when_it_is_trusted(onetool: OneTool, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as index:
+        index.setblocking(False)
+        where = f"index-url = 'http://127.0.0.1:{index.getsockname()[1]}/simple'"
+        write_extension(tmp_path / "project", "things", with_dependency(where))
+
+        refused = onetool("call", "things.version")
+        onetool("lock", "things")
+        with pytest.raises(BlockingIOError):
+            index.accept()
+        shown = onetool("trust")
+
+    assert refused.returncode != 0
+    assert "onetool trust" in refused.stdout + refused.stderr
+    assert f"tells uv: {{'uv': {{'index-url': 'http://127.0.0.1:{where.split(':')[2]}" in shown.stdout.replace('"', "'")

@@ -22,6 +22,7 @@ COMMANDS = (
     "check",
     "import_",
     "init",
+    "lock",
     "login",
     "new",
     "run",

@@ -28,6 +28,7 @@ COMMANDS = {
     "login": "log in to a server that asks for it",
     "accept": "review the tools of a server that have changed, and accept them",
     "new": "write a first extension and a test for it",
+    "lock": "list the versions that extensions are locked to, or upgrade them",
     "sdk-path": "print the folder to put on PYTHONPATH when you run an extension by hand",
     "chat": "chat with a model that can use every tool",
     "listen": "talk to a model that can use every tool",

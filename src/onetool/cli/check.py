@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from onetool.cli import OK, USAGE
 from onetool.cli.accept import count_differences
 from onetool.cli.confinement import describe_confinement, find_confinement_mistakes
-from onetool.cli.definitions import read_registry
+from onetool.cli.definitions import read_definitions
+from onetool.cli.lock import installer_of
 from onetool.cli.printing import say
 from onetool.cli.start import load
 from ot.app import proxy_host
@@ -24,20 +25,26 @@ from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry
 from ot.trust.project_trust import Comparison
 from ot.trust.untrusted import trust_command
+from ot.workers.extension import Extension
+from ot.workers.installing import PreparationError
 
 EPILOG = "Exit status: 0 if nothing is wrong, else 2."
 
 
 def main(options: Namespace) -> int:
     loaded = load(options)  # a mistake in a file ends here, with its own line
-    registry = read_registry(loaded)
+    registry, extensions = read_definitions(loaded)
+    damaged, locked = _read_locks(loaded, extensions)
     problems = [
         *_find_pack_problems(registry),
         *_find_setting_problems(loaded, registry),
         *find_confinement_mistakes(loaded, registry),
+        *damaged,
     ]
     notes = [word_collision(collision) for collision in registry.collisions if not _is_mistake(collision)]
     notes += [*_find_changed_servers(loaded), *_find_untrusted(loaded)]
+    if locked:
+        notes.append(f"dependencies are locked of: {', '.join(locked)}; onetool lock lists and upgrades them")
     for line in (*problems, *(f"note: {note}" for note in notes)):
         say(" ".join(line.split()))
     if problems:
@@ -75,6 +82,18 @@ def _find_changed_servers(loaded: LoadedConfig) -> Iterator[str]:
         if differences:
             counted = count_differences(differences)
             yield f"servers.{name} differs from what you accepted ({counted}); see onetool accept {name}"
+
+
+def _read_locks(loaded: LoadedConfig, extensions: Mapping[str, Extension]) -> tuple[list[str], list[str]]:
+    """Return what is wrong with locks, and the packs that are locked."""
+    problems, locked = [], []
+    for pack, extension in sorted(extensions.items()):
+        installer = installer_of(loaded, extension)
+        try:
+            locked += [pack] if installer.versions() else []
+        except PreparationError as error:
+            problems.append(f"pack {pack}: {error}")
+    return problems, locked
 
 
 def _find_untrusted(loaded: LoadedConfig) -> Iterator[str]:

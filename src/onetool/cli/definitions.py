@@ -16,12 +16,24 @@ from ot.workers.extension import Extension
 
 def read_registry(loaded: LoadedConfig) -> ToolRegistry:
     """Read every definition for a command that calls nothing: no process is started."""
+    return read_definitions(loaded)[0]
+
+
+def read_definitions(loaded: LoadedConfig) -> tuple[ToolRegistry, dict[str, Extension]]:
+    """Read every definition, and the extensions that have dependencies, by their packs."""
+    extensions: dict[str, Extension] = {}
+
+    def function_of(extension: Extension, tool: str) -> ToolFunction:
+        if extension.header is not None and extension.header.dependencies:
+            extensions[extension.pack] = extension
+        return _without_worker(extension, tool)
+
     registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())
     registry.trust_reads(reads_of(loaded.config))
     places = PackPlaces(registry, loaded.config.packs)
-    load_extensions(registry, places, loaded, _without_worker)
+    load_extensions(registry, places, loaded, function_of)
     show_servers(registry, places, loaded)
-    return registry
+    return registry, extensions
 
 
 def _without_worker(extension: Extension, tool: str) -> ToolFunction:

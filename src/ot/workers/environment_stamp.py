@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mcp_core.atomic_write import write_private
+from ot.workers.locks import Lock
 from ot.workers.pep723 import ScriptHeader
 
 
@@ -21,23 +22,23 @@ class Stamp:
     state: list[int]
 
 
-def read_stamp(state: Path, file: Path, header: ScriptHeader) -> Path | None:
+def read_stamp(state: Path, file: Path, header: ScriptHeader, lock: Lock) -> Path | None:
     """Return the interpreter of the environment of `file` if it is as uv left it; None: ask uv."""
     if _depends_on_other_files(header):
         return None
     try:
         stamp = Stamp(**json.loads(_place(state, file).read_bytes()))
         python = Path(stamp.python)
-        intact = python.exists() and stamp.state == _state(python)
+        intact = python.exists() and stamp.state == _state(python) and stamp.asked == _asked(header, lock)
     except (OSError, ValueError, TypeError):
         return None
-    return python if intact and stamp.asked == _asked(file, header) else None
+    return python if intact else None
 
 
-def write_stamp(state: Path, file: Path, header: ScriptHeader, python: Path) -> None:
+def write_stamp(state: Path, file: Path, header: ScriptHeader, lock: Lock, python: Path) -> None:
     """Remember an environment; if that cannot be written, uv is asked the next time."""
     try:
-        stamp = Stamp(_asked(file, header), str(python), _state(python))
+        stamp = Stamp(_asked(header, lock), str(python), _state(python))
         write_private(_place(state, file), json.dumps(asdict(stamp)))
     except OSError:
         pass
@@ -47,13 +48,9 @@ def _place(state: Path, file: Path) -> Path:
     return state / "environments" / f"{file.stem}-{_digest(os.fsencode(file))[:16]}.json"
 
 
-def _asked(file: Path, header: ScriptHeader) -> str:
-    """Return a digest of the header and of the lock file beside the extension, which uv reads."""
-    try:
-        lock = file.with_name(f"{file.name}.lock").read_bytes()
-    except OSError:
-        lock = b""
-    return _digest(header.text.encode() + b"\0" + lock)
+def _asked(header: ScriptHeader, lock: Lock) -> str:
+    """Return a digest of the header and of the lock, which uv goes by."""
+    return _digest(header.text.encode() + b"\0" + lock.kind.encode() + b"\0" + (lock.content() or b""))
 
 
 def _state(python: Path) -> list[int]:

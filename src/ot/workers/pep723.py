@@ -21,6 +21,11 @@ class ScriptHeader:
     tool: dict[str, object] = field(default_factory=dict)  # `[tool.uv]` and the like
     text: str = ""  # the TOML itself
 
+    def as_comments(self) -> str:
+        """Return the block as it stands in a file."""
+        lines = "".join(f"# {line}\n" if line else "#\n" for line in self.text.split("\n")[:-1])
+        return f"# /// {_TYPE}\n{lines}{_CLOSING}\n"
+
 
 def read_header(file: Path) -> tuple[ScriptHeader | None, str | None]:
     """Return the header of a file, and what is wrong with it; a file without a header has neither. Never raises."""

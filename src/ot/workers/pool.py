@@ -22,9 +22,10 @@ from ot.owned_tasks import open_background_tasks
 from ot.processes.guarded_process import start_guarded
 from ot.registry.pack_module import file_state
 from ot.registry.registry import ToolFunction
-from ot.workers.environment import PreparationError, prepare
+from ot.workers.environment import prepare
 from ot.workers.extension import Extension
 from ot.workers.host import WorkerHost
+from ot.workers.installing import PreparationError
 from ot.workers.starting import Starting, facts_for
 from ot.workers.worker import NotBegunError, StartFailedError, Worker
 

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from ot.processes.plain_environment import plain_environment
 
+_OF_LOCKS = frozenset({"UV_FROZEN", "UV_LOCKED"})  # we say ourselves when uv goes by a lock
 _OF_UV = ("UV_", "NETRC", "GIT_SSL_", "SSH_AUTH_SOCK")  # where packages come from, which may be a private index
 
 
 def uv_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of uv; its own settings may hold the password of an index, so only uv gets them."""
-    own = {name: value for name, value in environ.items() if name.upper().startswith(_OF_UV)}
+    own = {name: value for name, value in environ.items() if name.upper().startswith(_OF_UV) and name not in _OF_LOCKS}
     # The server's own interpreter last: one that fits need not be downloaded if the PATH has none.
     interpreter = Path(sys.base_prefix) / "bin"
     path = os.pathsep.join(filter(None, (environ.get("PATH"), str(interpreter))))

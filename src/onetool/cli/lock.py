@@ -1,0 +1,92 @@
+"""`onetool lock [PACK]`: the versions that the dependencies of extensions are locked to, and newer ones if wanted."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+
+import anyio
+
+from onetool.cli import FAILED, OK, USAGE
+from onetool.cli.definitions import read_definitions
+from onetool.cli.printing import complain, say
+from onetool.cli.start import load
+from ot.app import worker_host
+from ot.config.loader import LoadedConfig
+from ot.workers.extension import Extension
+from ot.workers.installing import Installer, PreparationError
+
+EPILOG = (
+    "Without PACK it lists all extensions that have dependencies. A lock is made by the first call, kept in "
+    "~/.onetool/state/locks, and used until it is removed or the header changes. FILE.lock beside an extension, as "
+    "written by `uv lock --script FILE`, is used instead."
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("pack", nargs="?", metavar="PACK", help="the extension whose dependencies are locked now")
+    parser.add_argument("--upgrade", action="store_true", help="to the newest versions that its header allows")
+
+
+def main(options: Namespace) -> int:
+    loaded = load(options)
+    _, extensions = read_definitions(loaded)
+    if options.pack is None:
+        if options.upgrade:
+            complain("onetool: --upgrade needs the name of a PACK")
+            return USAGE
+        for line in _list(loaded, extensions):
+            say(line)
+        return OK
+    if options.pack not in extensions:
+        complain(
+            f"onetool: there is no extension {options.pack!r} with dependencies. Extensions: "
+            f"{', '.join(sorted(extensions)) or 'none'}"
+        )
+        return USAGE
+    return anyio.run(_lock, options.pack, installer_of(loaded, extensions[options.pack]), options.upgrade)
+
+
+def installer_of(loaded: LoadedConfig, extension: Extension) -> Installer:
+    """Return what installs the dependencies of an extension that has some."""
+    assert extension.header is not None
+    return Installer(extension.source, extension.header, worker_host(loaded, os.environ), lambda _: None)
+
+
+def _list(loaded: LoadedConfig, extensions: dict[str, Extension]) -> Iterator[str]:
+    for pack, extension in sorted(extensions.items()):
+        yield f"{pack}: {describe_lock(installer_of(loaded, extension))}"
+    if not extensions:
+        yield "No extension has dependencies."
+
+
+def describe_lock(installer: Installer) -> str:
+    """Say what the dependencies of an extension are locked to, in one line."""
+    lock = installer.lock
+    try:
+        versions = installer.versions()
+    except PreparationError as error:
+        return str(error)
+    if lock.kind == "none":
+        return "not locked: a package comes from a folder beside it"
+    if lock.content() is None:
+        return "not locked yet; its first call does that"
+    listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+    return f"{listed or 'nothing to install'} ({lock.file})"
+
+
+async def _lock(pack: str, installer: Installer, upgrade: bool) -> int:  # noqa: FBT001 - anyio.run passes no names
+    if installer.lock.kind != "kept":
+        why = "ships its own lock" if installer.lock.kind == "shipped" else "takes a package from a folder beside it"
+        complain(f"onetool: {pack} {why}; `uv lock --script {installer.lock.script}` changes it")
+        return FAILED
+    try:
+        changes = await installer.resolve(upgrade=upgrade)
+    except PreparationError as error:
+        complain(f"onetool: {pack}: {error}")
+        return FAILED
+    for change in changes:
+        say(change)
+    say(f"Locked {pack} ({installer.lock.file})." if changes else f"Nothing has changed ({installer.lock.file}).")
+    return OK

@@ -1,0 +1,164 @@
+"""The dependencies of an extension: resolved into a lock once, and installed from it by uv ever after."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ot.logs import LogSpan, write_log
+from ot.processes.run_program import Finished, run_program
+from ot.workers.environment_stamp import read_stamp, write_stamp
+from ot.workers.host import WorkerHost
+from ot.workers.locks import LockDamagedError, find_lock, read_versions
+from ot.workers.pep723 import ScriptHeader
+from ot.workers.uv import uv_environment
+
+_OPTIONS = ("--color", "never", "--no-progress")
+_AS_JSON = ("--output-format", "json")
+_FROM_LOCK = {"shipped": ("--locked",), "kept": ("--frozen",), "none": ()}
+"""By the kind of a lock: one that was shipped is compared with the header, ours was made for it."""
+
+Tell = Callable[[str], None]
+"""Takes a line about progress, for those who wait."""
+
+
+class PreparationError(Exception):
+    """No environment can be made for an extension; the text says why."""
+
+
+class Installer:
+    """Asks uv for what the header of one extension needs: from uv's cache, and only if that is not enough from outside.
+
+    Nothing is fetched that is not in the lock, except for packages whose place is named as seen from the extension.
+    """
+
+    def __init__(self, file: Path, header: ScriptHeader, host: WorkerHost, tell: Tell) -> None:
+        self.lock = find_lock(host.state, file, header)
+        self._file = file
+        self._header = header
+        self._host = host
+        self._tell = tell
+        self._offline = True  # until the cache was not enough
+
+    async def interpreter(self) -> Path:
+        """Return the interpreter of the extension's environment, made from its lock; raises PreparationError."""
+        state, header, lock = self._host.state, self._header, self.lock
+        python = read_stamp(state, self._file, header, lock)
+        if python is None:
+            with LogSpan("worker.sync", file=self._file) as span:
+                python, locked = await self._install()
+                span.add(offline=self._offline, locked=locked)
+            if locked:
+                write_stamp(state, self._file, header, lock, python)
+        return python
+
+    def versions(self) -> dict[str, str]:
+        """Return the version of each package in the lock; raises PreparationError if that is damaged."""
+        try:
+            content = self.lock.content()
+            return read_versions(content) if content is not None else {}
+        except (LockDamagedError, OSError) as error:
+            raise PreparationError(
+                f"its lock {self.lock.file} is damaged ({error}). Restore it, or remove it to have its dependencies "
+                "resolved again"
+            ) from error
+
+    async def resolve(self, *, upgrade: bool = False) -> list[str]:
+        """Resolve the dependencies into our lock; returns how that has changed. Raises PreparationError.
+
+        Versions that fit stay as they are, unless an upgrade is wanted, for which the network is asked.
+        """
+        before = self.versions()
+        self._offline = self._offline and not upgrade
+        try:
+            with self.lock.draft(self._header) as script:
+                done = await self._ask(["lock", "--script", str(script), *(["--upgrade"] if upgrade else [])])
+                if done.status != 0:
+                    raise PreparationError(f"its dependencies cannot be resolved. uv says:\n{done.tail}")
+                self.lock.keep(script, self._header)
+        except OSError as error:
+            raise PreparationError(f"its lock {self.lock.file} cannot be written: {error}") from error
+        changes = list(_differences(before, self.versions()))
+        write_log(logging.INFO, "worker.lock", file=self._file, lock=self.lock.file, changes=changes)
+        return changes
+
+    async def _install(self) -> tuple[Path, bool]:
+        """Return the interpreter, and whether its environment is the locked one; raises PreparationError."""
+        self.versions()  # a damaged lock is neither used nor replaced
+        script = self.lock.script
+        if not self.lock.fits(self._header):
+            if self.lock.content() is not None:
+                self._tell("resolving its dependencies again, because its header has changed")
+            try:
+                await self.resolve()
+            except PreparationError as error:
+                # Without a network uv's cache may do all the same: it holds what was fetched before.
+                done = await self._run(["sync", "--script", str(self._file), *_AS_JSON, "--offline"])
+                if done.status != 0:
+                    raise
+                write_log(logging.WARNING, "worker.lock", file=self._file, not_locked=str(error))
+                return await self._find_python(self._file, done), False
+        done = await self._ask(["sync", "--script", str(script), *_FROM_LOCK[self.lock.kind], *_AS_JSON])
+        if done.status != 0:
+            name, shipped = self.lock.file.name, self.lock.kind == "shipped"
+            lock = f"\nIts lock is {name}, which `uv lock --script {script.name}` updates." if shipped else ""
+            raise PreparationError(f"its dependencies cannot be installed. uv says:\n{done.tail}{lock}")
+        return await self._find_python(script, done), True
+
+    async def _find_python(self, script: Path, synced: Finished) -> Path:
+        """Return the interpreter of an environment that uv has made; uv is asked if its report does not say."""
+        try:
+            return Path(json.loads(synced.output)["sync"]["environment"]["python"]["path"])
+        except (ValueError, KeyError, TypeError):
+            found = await self._run(["python", "find", "--script", str(script), "--offline"])
+        if found.status != 0 or not found.output.strip():
+            raise PreparationError(f"the interpreter of its environment was not found. uv says:\n{found.tail}")
+        return Path(os.fsdecode(found.output.strip()))
+
+    async def _ask(self, words: Sequence[str]) -> Finished:
+        """Run uv on its cache and, if that is not enough, with the network."""
+        if self._offline:
+            done = await self._run([*words, "--offline"])
+            if done.status == 0:
+                return done
+            self._offline = False
+            self._tell(f"installing its dependencies ({', '.join(self._header.dependencies) or 'none'})")
+        return await self._run(words, lambda line: self._tell(f"installing its dependencies: {line}"))
+
+    async def _run(self, words: Sequence[str], tell: Tell = lambda _: None) -> Finished:
+        return await run_program(
+            [str(required_uv(self._host)), *words, *_OPTIONS],
+            environ=uv_environment(self._host.environ),
+            cwd=self._host.home,
+            on_stderr=lambda data: tell(_last_line(data)),
+        )
+
+
+def required_uv(host: WorkerHost) -> Path:
+    """Return uv; raises PreparationError if there is none."""
+    found = host.find_uv(host.environ)
+    if found is None:
+        raise PreparationError(
+            "it declares dependencies, and uv, which installs them, was not found. "
+            "Install uv (https://docs.astral.sh/uv/), or put it beside OneTool with `pip install uv`"
+        )
+    return found
+
+
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted({*before, *after}):
+        old, new = before.get(name), after.get(name)
+        if old is None:
+            yield f"{name} {new}"
+        elif new is None:
+            yield f"{name} {old} is gone"
+        elif old != new:
+            yield f"{name} {old} -> {new}"
+
+
+def _last_line(data: bytes) -> str:
+    lines = data.decode(errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines else ""

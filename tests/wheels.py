@@ -1,0 +1,46 @@
+"""Packages that a test makes, in a folder that uv takes for an index."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+
+def write_wheel(folder: Path, version: str, *, name: str = "thing", needs: str = "") -> None:
+    """A package with one module, whose `VERSION` is its own."""
+    folder.mkdir(exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}.py", f"VERSION = {version!r}\n")
+        wheel.writestr(f"{info}/METADATA", metadata + (f"Requires-Dist: {needs}\n" if needs else ""))
+        wheel.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that is overridden
+        pass
+
+
+@contextmanager
+def serve_index(folder: Path, *, name: str = "thing") -> Iterator[str]:
+    """An index over HTTP with the wheels of a folder as they are now, whose page gives their hashes."""
+    page = folder / name / "index.html"
+    page.parent.mkdir()
+    links = {wheel.name: hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in folder.glob("*.whl")}
+    page.write_text("".join(f'<a href="../{file}#sha256={digest}">{file}</a>' for file, digest in links.items()))
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, args=(0.01,)).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
