@@ -11,11 +11,8 @@ import sys
 from ot_confinement import host_proxy, landlock, namespaces, privileges, seccomp
 from ot_confinement.allowance import Allowance
 from ot_confinement.confine import Confine, RefusedError
+from ot_confinement.places import leave_out_led, lies_within
 from ot_confinement.program_filter import build_program_filter
-
-TYPE_CHECKING = False  # typing itself takes longer to import than all of this
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SYSTEM_FILES = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store",
@@ -77,7 +74,7 @@ def _take_namespaces(libc: ctypes.CDLL, confine: Confine, folder: str) -> bool:
             "namespaces, or leave out `hosts` and with it the network"
         ) from error
     try:
-        namespaces.make_read_only(libc, writable=(*confine.writable, folder))
+        namespaces.make_read_only(libc, writable=(*leave_out_led(confine.writable, confine.writable), folder))
     except OSError:
         return False
     return True
@@ -113,11 +110,7 @@ def _settle_environment(confine: Confine, folder: str, proxy: str | None) -> Non
 
 
 def _is_open(confine: Confine, path: str) -> bool:
-    return bool(path) and _lies_within(os.path.realpath(path), (*confine.readable, *confine.writable))
-
-
-def _lies_within(path: str, places: Iterable[str]) -> bool:
-    return any(os.path.commonpath((place, path)) == place for place in places)
+    return bool(path) and lies_within(os.path.realpath(path), (*confine.readable, *confine.writable))
 
 
 def _limit(confine: Confine) -> None:
@@ -129,12 +122,9 @@ def _limit(confine: Confine) -> None:
 
 
 def _allowance(confine: Confine) -> Allowance:
-    """Leave out what lies in a place that it may write: it could have led that name elsewhere, for its next start."""
-    outside = [path for path in confine.readable if not _lies_within(path, confine.writable)]
-    outermost = [path for path in confine.writable if not _lies_within(path, {*confine.writable} - {path})]
     return Allowance(
-        readable=(*SYSTEM_FILES, *outside),
-        writable=(*_SINKS, *outermost),
+        readable=(*SYSTEM_FILES, *leave_out_led(confine.readable, confine.writable)),
+        writable=(*_SINKS, *leave_out_led(confine.writable, confine.writable)),
         memory=confine.memory or 0,
         file_size=0,
         open_files=0,

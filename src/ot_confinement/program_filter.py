@@ -28,7 +28,7 @@ _AF_UNIX, _AF_INET, _AF_INET6 = 1, 2, 10
 _SOCK_STREAM, _SOCK_DGRAM, _SOCK_SEQPACKET = 1, 2, 5
 _SOCK_TYPE_MASK = 0xF
 _CLONE_NAMESPACES = 0x7E020000  # all that `clone` can make; the rest of them is left to `unshare` and `clone3`
-_IOCTLS = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX: typing into a terminal
+_IOCTLS = (0x5412, 0x541C, 0x40086602, 0x401C5820)  # typing into a terminal, and attributes of files (chattr)
 _MAP_SHARED_ANONYMOUS = 0x21
 _WHOLE = 0xFFFFFFFF
 

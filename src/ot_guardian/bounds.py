@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _COUNTED = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"HugetlbPages:")  # what is not a file's
-_REFUSED = 126  # the exit status of a child that was not begun
+REFUSED = 126  # the exit status of a child that was not begun
 
 
 class Bounds:
@@ -57,7 +57,7 @@ class Bounds:
             confine_program(self._confine, self._folder, parent=self._guardian, channel=self._channel)
         except RefusedError as error:
             ledger.explain(f"cannot be confined as its `confine` says: {error}")
-            os._exit(_REFUSED)
+            os._exit(REFUSED)
 
     # -- the guardian
 

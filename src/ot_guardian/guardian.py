@@ -68,7 +68,7 @@ def divide(ledger: Ledger, *, grace: float = GRACE, confine: str = "") -> int:
     `confine` is a Confine as text, within which the child goes on.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    bounds = _set_bounds(confine) if confine else None
+    bounds = _set_bounds(confine, ledger) if confine else None
     guarded_now, announcement = os.pipe()
     child = os.fork()
     if child:
@@ -82,11 +82,15 @@ def divide(ledger: Ledger, *, grace: float = GRACE, confine: str = "") -> int:
     return guarded_now
 
 
-def _set_bounds(confine: str) -> Bounds:
+def _set_bounds(confine: str, ledger: Ledger) -> Bounds:
     from ot_confinement.confine import confine_from  # noqa: PLC0415 - most children are not confined
-    from ot_guardian.bounds import Bounds  # noqa: PLC0415
+    from ot_guardian.bounds import REFUSED, Bounds  # noqa: PLC0415
 
-    return Bounds(confine_from(confine))
+    try:
+        return Bounds(confine_from(confine))
+    except OSError as error:
+        ledger.explain(f"cannot be confined: its temporary folder cannot be made: {error}")
+        os._exit(REFUSED)
 
 
 def _become(command: list[str]) -> None:

@@ -281,16 +281,39 @@ def test_memory_is_bounded_for_all_processes_together(place: Place, greed: str) 
     assert (ended.status == 0) is bool(ended.tried)
 
 
-def test_a_name_inside_what_it_may_write_opens_nothing_outside_at_the_next_start(place: Place) -> None:
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("route", ["writable/inner", "writable/inner/.ssh", "link/inner", "alias/.ssh"])
+def test_a_name_inside_what_it_may_write_opens_nothing_outside_at_the_next_start(
+    place: Place, route: str, way: str
+) -> None:
     """A program could have replaced the name by a link."""
-    writable = place.folder / "writable"
+    writable, secret = place.folder / "writable", place.home / ".ssh" / "id_ed25519"
     (writable / "inner").symlink_to(place.home)
+    (place.folder / "link").symlink_to(writable)
+    (place.folder / "alias").symlink_to(writable / "inner")
+    named = str(place.folder / route)
 
     ended = place.run(
-        "self",
-        {"secret": f"open({str(writable / 'inner' / '.ssh' / 'id_ed25519')!r}).read()"},
-        readable=(str(writable / "inner"),),
-        writable=(str(writable), str(writable / "inner")),
+        way,
+        {
+            "secret": f"open({str(secret)!r}).read()",
+            "mode": f"os.chmod({str(secret)!r}, 0o600)",
+            "file": f"open({str(place.home / 'planted')!r}, 'w')",
+            "writable": f"open({str(writable / 'notes')!r}, 'w').write('bread')",
+        },
+        readable=(named,),
+        writable=(str(writable), named),
     )
 
-    assert str(ended.tried["secret"]).startswith("refused")
+    assert {name: value for name, value in ended.tried.items() if not str(value).startswith("refused")} == {
+        "writable": 5
+    }
+
+
+def test_without_a_temporary_folder_it_does_not_start(place: Place) -> None:
+    place.folder = place.folder / "nowhere"
+
+    ended = place.run("self", {"started": "True"})
+
+    assert (ended.tried, ended.status) == ({}, 126)
+    assert "its temporary folder cannot be made" in ended.explanation

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from ot.errors import CallError, WorkerStartError
 from ot.workers.confined_header import ConfineMistakeError, read_confine
@@ -13,7 +17,7 @@ from ot.workers.extension import Extension
 from ot.workers.pep723 import parse_header
 from ot.workers.pool import WorkerPool
 from tests.confine.pages import pages
-from tests.worker_pool import open_pool, write_extension
+from tests.worker_pool import PROGRAMS, open_pool, write_extension
 
 pytestmark = pytest.mark.anyio
 
@@ -108,6 +112,42 @@ async def test_an_extension_with_empty_bounds_has_no_network(tmp_path: Path) -> 
             assert await outcome(pool, extension, "scratch") == "True"
             assert "Error" in await outcome(pool, extension, "connect", port=port)
             assert "Error" in await outcome(pool, extension, "fetch", url=f"http://127.0.0.1:{port}/")
+
+
+def test_where_namespaces_are_refused_hosts_start_nothing_and_the_rest_is_held(tmp_path: Path) -> None:
+    tools = tmp_path / ".onetool" / "tools"
+    tools.mkdir(parents=True)
+    for name, confine in (("linked", '{hosts = ["example.com"]}'), ("shut", "{}")):
+        write_extension(tools, SOURCE.replace("CONFINE", confine), name)
+    (tmp_path / "secret").write_text("private")
+    code = f"""
+        found = []
+        for call in (linked.scratch, shut.scratch, lambda: shut.read(path={str(tmp_path / "secret")!r})):
+            try:
+                found.append(call())
+            except Exception as error:
+                found.append(str(error))
+        found
+    """
+    start = [
+        sys.executable,
+        str(PROGRAMS.parent / "restricted_start.py"),
+        "bare",
+        sys.executable,
+        "-m",
+        "onetool",
+        "run",
+    ]
+    environ = {**os.environ, "HOME": str(tmp_path)}
+
+    done = subprocess.run(
+        [*start, code], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=120
+    )
+
+    linked, shut, read = yaml.safe_load(done.stdout)
+    assert "cannot be confined as its `confine` says: `hosts` needs a network namespace" in linked
+    assert shut is True
+    assert "Permission denied" in read
 
 
 @pytest.mark.parametrize(

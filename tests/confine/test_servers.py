@@ -168,7 +168,7 @@ async def test_servers_that_others_wrote_work_within_their_bounds(tmp_path: Path
         "sqlite": ("list_tables", {}, "[]"),
     }
     found = reference_server(name, folder)
-    settings = {**found.settings(), "env": {}, "confine": {"write": [folder]}}
+    settings = {**found.settings(), "env": {}, "confine": {"write": [folder], "memory": "512m"}}
     tool, arguments, expected = calls[name]
 
     async with open_proxied(folder, {"sample": settings}) as proxied:
