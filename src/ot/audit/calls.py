@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from math import isfinite
 
 from mcp_core.json_types import JsonObject
@@ -19,7 +20,7 @@ UNKNOWN = "unknown"  # its process ended first
 class AuditedCall:
     """One call with effect, or one that was refused."""
 
-    time: str
+    time: str  # ISO, UTC
     chain: str
     tool: str
     client: str
@@ -62,7 +63,7 @@ def _read_call(chain: str, fields: JsonObject) -> AuditedCall:
     given = fields.get("arguments")
     sizes = given if isinstance(given, dict) else {}
     return AuditedCall(
-        time=_text(fields, "time"),
+        time=_time(fields.get("time")),
         chain=chain,
         tool=_text(fields, "tool"),
         client=_text(fields, "client"),
@@ -89,3 +90,10 @@ def _number(fields: JsonObject, key: str) -> int:
 
 def _duration(value: object) -> float | None:
     return value if isinstance(value, float) and isfinite(value) else None
+
+
+def _time(value: object) -> str:
+    try:
+        return datetime.fromtimestamp(_duration(value) or 0.0, UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):
+        return ""

@@ -40,9 +40,9 @@ class Line(NamedTuple):
     digest: str | None
 
 
-def seal(entry: JsonObject, previous: str) -> tuple[bytes, str]:
-    """Return a line that follows the one with the digest `previous`, and its own digest."""
-    body = _encode({**entry, "prev": previous}).encode()
+def seal(entry: JsonObject) -> tuple[bytes, str]:
+    """Return the line of an entry, which has the digest of the one before as `prev`, and its own digest."""
+    body = _encode(entry).encode()
     digest = sha256(body).hexdigest()
     return b'%b,"hash":"%b"}\n' % (body[:-1], digest.encode()), digest
 

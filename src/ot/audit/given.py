@@ -14,6 +14,8 @@ from ot_kernel.values import UnsupportedValueError, encode
 MOST_NAMES = 30
 LONGEST_NAME = 100  # characters
 
+_PLAIN = 10**18
+
 _as_json = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
 
 
@@ -36,8 +38,10 @@ def summarize(arguments: Arguments, redactor: Redactor) -> Given:
 
 
 def _write(value: ToolValue) -> str:
-    if type(value) is str:  # most are, and building an encoder takes longer than this
+    if type(value) is str:  # most are, and to build an encoder takes longer than this
         return encode_basestring_ascii(value)
+    if type(value) is int and -_PLAIN < value < _PLAIN:
+        return repr(value)
     try:
         return _as_json(value)
     except (TypeError, ValueError, RecursionError):

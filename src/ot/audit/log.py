@@ -13,7 +13,6 @@ import logging
 import os
 import secrets
 import time
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -70,7 +69,7 @@ class AuditLog:
         """Say that a call begins; return the number of the line, 0 if it could not be written."""
         who = self._describe(tool, caller, depth)
         allowed = {"allowed_by": self._clean(allowed_by)} if allowed_by else {}
-        return self._append({"event": chain.BEGIN, **who, "effect": effect.value, **allowed, **self._shown(given)})
+        return self._append({"event": chain.BEGIN, **who, "effect": effect, **allowed, **self._shown(given)})
 
     def end(self, begun: int, outcome: str, seconds: float) -> None:
         """Say how the call ended that began in this line."""
@@ -125,8 +124,8 @@ class AuditLog:
     def _write(self, entry: JsonObject) -> None:
         number = self._number + 1
         gap = {"lost": self._unsaid} if self._unsaid else {}
-        now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line, digest = chain.seal({"n": number, "time": now, **entry, **gap}, self._previous)
+        numbered = {"n": number, "time": round(time.time(), 3), **entry, **gap, "prev": self._previous}
+        line, digest = chain.seal(numbered)
         self._write_whole(line)
         self._number, self._previous, self._unsaid = number, digest, 0
         self._size += len(line)
