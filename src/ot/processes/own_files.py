@@ -1,7 +1,8 @@
 """The files that a program is made of: what it must be able to read in order to run at all.
 
 Beside the system's own (`ot_confinement.program.SYSTEM_FILES`): its file, the installation that belongs to, the
-interpreter that its first line names, and the folder of the script that it is given.
+interpreter that its first line names, and the folder of the script that it is given. Nothing follows from a file that
+the program may write: it could name whatever it wants to read at its next start.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ot_confinement.places import leave_out_led, lies_within
+
 _SCRIPT = re.compile(r".+\.(?:py|pyz|[cm]?js|ts|rb|pl|php|sh|lua|jar)")
 _LIBRARIES = ("bin", "lib", "lib32", "lib64", "libexec")
 _MODULES = "node_modules"
@@ -21,19 +24,21 @@ _HOME_IN_CFG = re.compile(r"^home\s*=\s*(.+)$", re.MULTILINE)
 _DEPTH = 4  # interpreters of interpreters
 
 
-def files_of_command(command: str, args: Sequence[str], *, path: str, folder: Path) -> tuple[str, ...]:
+def files_of_command(
+    command: str, args: Sequence[str], *, path: str, folder: Path, writable: Sequence[Path] = ()
+) -> tuple[str, ...]:
     """Return the files and folders of a command that starts in `folder` with this PATH; none if it is not found."""
     program = shutil.which(str(folder / command)) if "/" in command else shutil.which(command, path=path)
-    found = [] if program is None else [*_files_of(Path(program), path, _DEPTH)]
+    found = [] if program is None else [*_files_of(Path(program), path, _DEPTH, writable)]
     script = next((folder / word for word in args if _SCRIPT.fullmatch(word) and (folder / word).is_file()), None)
-    if script is not None:
+    if script is not None and not _is_led(script, writable):
         found += _files_of_script(script, folder)
     return tuple(dict.fromkeys(map(str, found)))
 
 
-def files_of_python(python: Path) -> tuple[str, ...]:
+def files_of_python(python: Path, *, writable: Sequence[Path] = ()) -> tuple[str, ...]:
     """Return the files and folders of an interpreter, with the packages of its environment."""
-    return tuple(dict.fromkeys(map(str, _files_of(python, "", 1))))
+    return tuple(dict.fromkeys(map(str, _files_of(python, "", 1, writable))))
 
 
 def files_of_this_python() -> tuple[str, ...]:
@@ -42,7 +47,15 @@ def files_of_this_python() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*files_of_python(Path(sys.executable)), *packages)))
 
 
-def _files_of(program: Path, path: str, depth: int) -> Iterator[Path]:
+def _is_led(path: Path, writable: Sequence[Path]) -> bool:
+    """True if the program could have changed what is there, or what the name leads to."""
+    places = [os.path.realpath(place) for place in writable]
+    return lies_within(os.path.realpath(path), places) or not leave_out_led([str(path)], places)
+
+
+def _files_of(program: Path, path: str, depth: int, writable: Sequence[Path]) -> Iterator[Path]:
+    if _is_led(program, writable):
+        return
     real = program.resolve()
     yield real
     if (program.parent.parent / "pyvenv.cfg").is_file():
@@ -50,7 +63,7 @@ def _files_of(program: Path, path: str, depth: int) -> Iterator[Path]:
     yield from _installation(real)
     interpreter = _interpreter(real, path) if depth else None
     if interpreter is not None:
-        yield from _files_of(interpreter, path, depth - 1)
+        yield from _files_of(interpreter, path, depth - 1, writable)
 
 
 def _files_of_script(script: Path, folder: Path) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -9,6 +10,7 @@ from pydantic import ValidationError
 from mcp_core.json_types import Json
 from ot.config.confine import ConfineSettings
 from ot.workers.pep723 import ScriptHeader
+from ot_confinement.places import lies_within
 
 _PROJECT = "{project}"
 _PATHS = ("read", "write")
@@ -29,7 +31,12 @@ def read_confine(header: ScriptHeader, file: Path, *, project: Path) -> ConfineS
     if "confine" not in options:
         return None
     try:
-        return ConfineSettings.model_validate(_with_whole_paths(options["confine"], file.parent, project))
+        confine = ConfineSettings.model_validate(_with_whole_paths(options["confine"], file.parent, project))
+        if lies_within(os.path.realpath(file), map(os.path.realpath, confine.write)):
+            raise ConfineMistakeError(
+                "confine.write in its header opens the file itself, which could lift its own bounds"
+            )
+        return confine
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         key = ".".join(map(str, ("confine", *first["loc"])))

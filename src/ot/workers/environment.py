@@ -56,7 +56,7 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
     programs = os.pathsep.join(filter(None, (str(python.parent), own.get("PATH"))))
     words = [str(python), _main_of(sdk), str(file)]
     if settings is not None:
-        files = (*files_of_python(python), *files_of_sdk(sdk), str(file.parent))
+        files = (*files_of_python(python, writable=settings.write), *files_of_sdk(sdk), str(file.parent))
         words.append(settings.build(files).to_text())
     return Command(tuple(words), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs})
 

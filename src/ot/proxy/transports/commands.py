@@ -30,7 +30,8 @@ def build_command(settings: ServerSettings, *, environ: Mapping[str, str], proje
     folder = working_folder(settings, project)
     confine = None
     if settings.confine is not None:
-        files = files_of_command(settings.command, settings.args, path=own.get("PATH", ""), folder=folder)
+        path, writable = own.get("PATH", ""), settings.confine.write
+        files = files_of_command(settings.command, settings.args, path=path, folder=folder, writable=writable)
         confine = settings.confine.build(files)
     return ServerCommand(tuple(guarded([settings.command, *settings.args], confine=confine)), own, folder)
 
