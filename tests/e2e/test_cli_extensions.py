@@ -197,3 +197,23 @@ def test_the_index_of_a_projects_header_counts_only_when_it_is_trusted(onetool: 
     assert refused.returncode != 0
     assert "onetool trust" in refused.stdout + refused.stderr
     assert f"tells uv: {{'uv': {{'index-url': 'http://127.0.0.1:{where.split(':')[2]}" in shown.stdout.replace('"', "'")
+
+
+def test_a_lock_that_a_project_ships_counts_only_when_it_is_trusted(onetool: OneTool, tmp_path: Path) -> None:
+    write_wheel(tmp_path / "wheels", "1.0")
+    source = with_dependency(f'find-links = ["{tmp_path / "wheels"}"]\n        # no-index = true')
+    extension = write_extension(tmp_path / "project", "things", source)
+    trust_project(tmp_path / "project", tmp_path / "home")
+    extension.with_name("things_tools.py.lock").write_text(
+        'version = 1\nrequires-python = ">=3.11"\n[manifest]\nrequirements = [{ name = "thing" }]\n[[package]]\n'
+        'name = "thing"\nversion = "6.6"\nsource = { registry = "http://evil.example/simple" }\n'
+        'wheels = [{ url = "http://evil.example/thing-6.6-py3-none-any.whl" }]\n'
+    )
+
+    untrusted = onetool("call", "things.version")
+    shown = onetool("trust", "--yes")
+    listed = onetool("lock")
+
+    assert untrusted.stdout == "1.0\n", untrusted.stderr
+    assert "locks 1 packages, from: http://evil.example" in shown.stdout
+    assert listed.stdout.startswith("things: thing 6.6 (")

@@ -26,7 +26,7 @@ COMMANDS = {
     "init": "write a configuration file to start from",
     "import": "import servers from other MCP clients, or add OneTool to one",
     "login": "log in to a server that asks for it",
-    "accept": "review the tools of a server that have changed, and accept them",
+    "accept": "review what a server has changed about itself, and accept it",
     "new": "write a first extension and a test for it",
     "lock": "list the versions that extensions are locked to, or upgrade them",
     "sdk-path": "print the folder to put on PYTHONPATH when you run an extension by hand",
