@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ot.config.documents import parse_document
-from ot.config.keys import INCLUDE, dotted, known_keys
+from ot.config.keys import INCLUDE, known_keys
 from ot.config.paths import PROMPTS_FILE, SECRETS_FILE, TOOLS
 from ot.config.tightening import Tightening
 from ot.config.variables import references
@@ -20,6 +20,7 @@ from ot.registry.from_source import parse_pack
 from ot.trust.folder_files import FolderFiles
 from ot.trust.project_trust import Comparison
 from ot.trust.record import TrustRecord
+from ot.workers.discovery import SUFFIX
 from ot.workers.locks import LockDamagedError, read_versions
 from ot.workers.pep723 import parse_header
 
@@ -60,12 +61,11 @@ def _describe_configuration(name: str, content: bytes, folder: Path, project: Pa
     tightening.apply({}, document)
     left_out = {refusal.key: refusal.reason for refusal in tightening.refused}
     for path, value in _leaves(document, ()):
-        if path[0] != "servers" or path[2:3] not in (("command",), ("args",), ("url",)):
-            key = dotted(path) or ""
-            note = f" (left out: {left_out[key]})" if key in left_out else ""
-            first, *others = str(value).splitlines() or [""]
-            yield f"{'includes' if path[0] == INCLUDE else 'sets'} {key}: {first}{note}"
-            yield from (f"  | {line}" for line in others)
+        key = ".".join(path)
+        note = f" (left out: {left_out[key]})" if key in left_out else ""
+        first, *others = str(value).splitlines() or [""]
+        yield f"{'includes' if path[0] == INCLUDE else 'sets'} {key}: {first}{note}"
+        yield from (f"  | {line}" for line in others)
     named = sorted({each for _, value in _leaves(document, ()) for each in references(str(value))})
     if named:
         yield f"reads the variables or secrets: {', '.join(named)}"
@@ -84,11 +84,14 @@ def _describe_servers(document: Mapping[object, object]) -> Iterator[str]:
 
 def _describe_tools(name: str, content: bytes, folder: Path) -> Iterator[str]:
     try:
-        pack = parse_pack(content, folder / name)
+        file = folder / name
+        own_folder = file.name == f"{file.parent.name}{SUFFIX}"
+        pack = parse_pack(content, file, name=file.parent.name if own_folder else file.stem)
     except PackLoadError as error:
         yield f"cannot be read: {error.reason}"
         return
-    yield f"runs as you, when one of its tools is called: {', '.join(pack.tools) or 'it has none'}"
+    tools = ", ".join(pack.tools) or "it has none"
+    yield f"runs as you, as the pack {pack.name}, when one of its tools is called: {tools}"
     secrets = sorted({secret for tool in pack.tools.values() for secret in tool.secrets})
     if secrets:
         yield f"reads the secrets: {', '.join(secrets)}"

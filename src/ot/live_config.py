@@ -20,7 +20,8 @@ from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
 from ot.proxy import Servers
 from ot.registry.built_in import BuiltInPacks
-from ot.registry.names import absent_name
+from ot.registry.identifiers import identifier
+from ot.registry.names import modest_name
 from ot.registry.places import PackPlaces
 from ot.registry.registry import AbsentPack, ToolRegistry
 from ot.results.reader import ResultReader
@@ -108,7 +109,8 @@ def _read_at_start() -> Iterator[tuple[str, Callable[[Config], object]]]:
 
 def note_untrusted(registry: ToolRegistry, loaded: LoadedConfig) -> None:
     """Let the registry know the servers of a project that nobody has trusted, by name."""
-    names = [absent_name(server) for server in loaded.untrusted.servers if server not in loaded.config.servers]
+    servers = [server for server in loaded.untrusted.servers if server not in loaded.config.servers]
+    names = [modest_name(identifier(server, fallback="server")) for server in servers]
     project = str(loaded.untrusted.project)
     explain = {name: partial(UntrustedPackError, name, project=project) for name in names}
     registry.explain_absent("untrusted", {name: AbsentPack(each, expected=False) for name, each in explain.items()})

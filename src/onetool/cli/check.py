@@ -11,7 +11,7 @@ from onetool.cli.accept import count_differences
 from onetool.cli.confinement import describe_confinement, find_confinement_mistakes
 from onetool.cli.definitions import read_definitions
 from onetool.cli.lock import installer_of
-from onetool.cli.printing import say
+from onetool.cli.printing import say, visible
 from onetool.cli.start import load
 from ot.app import proxy_host
 from ot.config.loader import LoadedConfig
@@ -46,7 +46,7 @@ def main(options: Namespace) -> int:
     if locked:
         notes.append(f"dependencies are locked of: {', '.join(locked)}; onetool lock lists and upgrades them")
     for line in (*problems, *(f"note: {note}" for note in notes)):
-        say(" ".join(line.split()))
+        say(visible(" ".join(line.split())))
     if problems:
         return USAGE
     for line in describe_confinement(loaded, registry):

@@ -22,7 +22,8 @@ from ot.trust.store import TrustStore
 from ot.trust.untrusted import Untrusted
 
 _MOST_FILES = 50  # that are looked through for names
-_MOST_NAMES = 500  # of each kind in one of them
+_MOST_NAMES = 100  # of each kind in one of them
+_LONGEST_NAME = 60
 
 
 class TrustedDocuments:
@@ -157,7 +158,7 @@ class _Names:
                 self.aliases.setdefault(name, str(target))
         for name, said in [*_section(document, "projects").items()][:_MOST_NAMES]:
             path = said.get("path") if isinstance(said, dict) else said
-            if isinstance(name, str) and name.isprintable() and name not in _section(self.taken, "projects"):
+            if isinstance(name, str) and _is_plain(name) and name not in _section(self.taken, "projects"):
                 real = self._below(path)
                 if real is not None:
                     self.projects.setdefault(name, {"path": real})
@@ -176,14 +177,20 @@ def _section(values: Mapping[object, object], name: str) -> Mapping[object, obje
 
 
 def _names(document: Mapping[object, object], section: str) -> list[str]:
-    return [name for name in _section(document, section) if isinstance(name, str)][:_MOST_NAMES]
+    names = [name for name in _section(document, section) if isinstance(name, str) and len(name) <= _LONGEST_NAME]
+    return names[:_MOST_NAMES]
 
 
 def _is_tool(target: object) -> bool:
     parts = target.split(".") if isinstance(target, str) else []
-    return len(parts) == 2 and all(part.isidentifier() and not keyword.iskeyword(part) for part in parts)
+    return len(parts) == 2 and all(map(_is_plain, parts))
 
 
 def _is_free(name: str, taken: Mapping[object, object]) -> bool:
+    return _is_plain(name) and name not in taken and not hasattr(builtins, name)
+
+
+def _is_plain(name: str) -> bool:
+    """True for a short name that can be written in code: a model reads it, and it may say nothing else."""
     usable = name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_")
-    return usable and name not in taken and not hasattr(builtins, name)
+    return usable and len(name) <= _LONGEST_NAME

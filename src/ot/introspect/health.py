@@ -31,6 +31,7 @@ from ot.workers.pool import WorkerPool
 OK = "ok"
 DEGRADED = "degraded"
 REFUSED = "refused"
+_MOST_FILES = 30  # that are named
 
 
 class Health:
@@ -101,11 +102,17 @@ def _describe_trust(loaded: LoadedConfig) -> JsonObject:
     found = trust.compare() if trust is not None else Comparison()
     described: JsonObject = {"status": DEGRADED if found.untrusted or found.refused else OK}
     if found.untrusted or found.refused:
-        described |= {"files": list(found.untrusted), "refused": list(found.refused)}
+        described |= {"files": _shortened(found.untrusted), "refused": _shortened(found.refused)}
         described["remedy"] = f"a person can look at them and type: {trust_command(loaded.project)}"
     if loaded.refused:
         described["left_out"] = [asdict(refusal) for refusal in loaded.refused]
     return described
+
+
+def _shortened(names: Sequence[str]) -> list[str]:
+    """The first names: a stranger may have written any number of them."""
+    more = len(names) - _MOST_FILES
+    return [*names[:_MOST_FILES], *([f"and {more} more"] if more > 0 else [])]
 
 
 def _describe_registry(registry: ToolRegistry) -> JsonObject:

@@ -38,9 +38,9 @@ def read_pack(
     return _define(_read(file), file, source=source, name=name, cancellation=cancellation)
 
 
-def parse_pack(content: bytes, file: Path) -> PackDefinition:
+def parse_pack(content: bytes, file: Path, *, name: str | None = None) -> PackDefinition:
     """Read a pack from the content of a file, which mistakes name as `file`; raises PackLoadError."""
-    return _define(content, file, source="local", name=None, cancellation=None)
+    return _define(content, file, source="local", name=name, cancellation=None)
 
 
 def _define(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import importlib.util
 import keyword
 import re
 import sys
@@ -131,6 +132,15 @@ def _rename_tool(tool: ToolDefinition, name: str, pack: PackDefinition) -> ToolD
         moved_from=tool.name,
         docs=replace(tool.docs, example=calls.sub(f"{name}.", tool.docs.example)),
     )
+
+
+def modest_name(wanted: str) -> str:
+    """Return the name under which a pack that nobody has trusted is known: never that of a module that code can import.
+
+    In a run the names of packs come before modules.
+    """
+    taken = is_of_python(wanted) or importlib.util.find_spec(wanted) is not None
+    return f"{wanted}_" if taken else wanted
 
 
 def absent_name(server: str) -> str:

@@ -12,6 +12,7 @@ from ot.errors import ConfigError
 
 MOST_FILES = 2000
 MOST_BYTES = 5_000_000  # of one file
+MOST_TOGETHER = 50_000_000  # bytes of all of them
 
 _OF_PYTHON = "__pycache__"
 """What Python makes for itself is never trusted and never used: it may be other code than the source beside it."""
@@ -31,13 +32,14 @@ def read_folder(folder: Path) -> FolderFiles:
     refuse_link(folder)
     contents: dict[str, bytes] = {}
     refused: dict[str, str] = {}
+    left = MOST_TOGETHER
     for name in _names(folder):
-        if len(contents) + len(refused) >= MOST_FILES:
-            raise ConfigError(
-                f"holds more than {MOST_FILES:,} files", file=folder, fix="move what OneTool does not need elsewhere"
-            )
+        if len(contents) + len(refused) >= MOST_FILES or left < 0:
+            most = f"{MOST_FILES:,} files, or {MOST_TOGETHER:,} bytes"
+            raise ConfigError(f"holds more than {most}", file=folder, fix="move what OneTool does not need elsewhere")
         try:
             contents[name] = read_inside(folder, name)
+            left -= len(contents[name])
         except OSError as error:
             refused[name] = error.strerror or str(error)
     return FolderFiles(folder, contents, refused)

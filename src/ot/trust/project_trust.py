@@ -72,6 +72,25 @@ class ProjectTrust:
             return Comparison(refused=(f"{self.folder.name}: {error.reason}",))
 
 
+class TrustedFiles:
+    """The files of a project at one moment: the record is read once."""
+
+    def __init__(self, trust: ProjectTrust) -> None:
+        self._folder = trust.folder
+        self._record = trust.record()
+
+    def copy_of(self, file: Path) -> Path | None:
+        """Return the copy of a file that is as it was trusted; None for any other, and for a link that leads out."""
+        name = file.relative_to(self._folder).as_posix()
+        if name not in self._record.digests:
+            return None
+        try:
+            content = read_inside(self._folder, name)
+        except OSError:
+            return None
+        return self._record.place(name) if self._record.copy(name) == content else None
+
+
 def compare(files: FolderFiles, record: TrustRecord) -> Comparison:
     """Compare files with what was trusted."""
     known = record.digests

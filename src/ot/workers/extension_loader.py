@@ -16,11 +16,10 @@ from ot.errors import PackLoadError, UntrustedPackError
 from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Cancellation, PackDefinition
 from ot.registry.from_source import read_pack
-from ot.registry.names import is_of_python
+from ot.registry.names import modest_name
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, ToolFunction, ToolRegistry
-from ot.trust.folder_files import read_inside
-from ot.trust.project_trust import ProjectTrust
+from ot.trust.project_trust import ProjectTrust, TrustedFiles
 from ot.workers.discovery import FolderContents, FoundFile, ToolFolder, list_folder
 from ot.workers.extension import Extension
 from ot.workers.pep723 import ScriptHeader, read_header
@@ -129,17 +128,14 @@ class ExtensionLoader:
         if contents == self._last.contents:
             return None
         known = self._last.readings
-        return Look(
-            contents,
-            {
-                file: known.get(file) or self._read(file, folder)
-                for folder, content in zip(self._folders, contents, strict=True)
-                for file in content.found
-            },
-        )
+        readings: dict[FoundFile, Reading] = {}
+        for folder, content in zip(self._folders, contents, strict=True):
+            trusted = TrustedFiles(folder.trust) if folder.trust is not None else None
+            readings |= {file: known.get(file) or self._read(file, trusted) for file in content.found}
+        return Look(contents, readings)
 
-    def _read(self, found: FoundFile, folder: ToolFolder) -> Reading:
-        source = found.file if folder.trust is None else _trusted_copy(found.file, folder.trust)
+    def _read(self, found: FoundFile, trusted: TrustedFiles | None) -> Reading:
+        source = found.file if trusted is None else trusted.copy_of(found.file)
         if source is None:
             return Reading(None, None, ())
         try:
@@ -182,7 +178,7 @@ class ExtensionLoader:
         for found, reading in look.readings.items():
             trust = self._folder_of(found.file).trust
             if reading.source is None and trust is not None and found.name.isidentifier():
-                name = f"{found.name}_" if is_of_python(found.name) else found.name
+                name = modest_name(found.name)
                 explain = partial(UntrustedPackError, name, project=str(trust.project))
                 absent[name] = AbsentPack(explain, expected=False)
         return absent
@@ -204,16 +200,6 @@ class ExtensionLoader:
                 logging.WARNING, "extensions.problem", file=problem.file, line=problem.line, reason=problem.reason
             )
         self._problems = problems
-
-
-def _trusted_copy(file: Path, trust: ProjectTrust) -> Path | None:
-    """Return the copy of a file that is as it was trusted; None for any other, and for a link that leads out."""
-    record, name = trust.record(), file.relative_to(trust.folder).as_posix()
-    try:
-        content = read_inside(trust.folder, name)
-    except OSError:
-        return None
-    return record.place(name) if record.holds(name, content) and record.copy(name) == content else None
 
 
 def _as_of(file: Path, pack: PackDefinition) -> PackDefinition:

@@ -135,13 +135,15 @@ def test_only_harmless_names_are_read_of_what_nobody_has_trusted(workspace: Work
     outside.mkdir()
     (workspace.project / "way").symlink_to(outside)
     workspace.write_home("aliases: {mine: demo.upper}\nprojects: {mine: /mine}")
-    workspace.write("""
+    workspace.write(
+        """
 include: [more.yaml, ../outside.yaml, '${HOME}/x.yaml', missing.yaml]
 aliases: {mine: evil.run, fine: demo.upper, open: evil.run, _x: evil.run, not-a-name: a.b, a: plain, b: [x], 5: a.b}
-projects: {mine: .., in: ../data, out: /etc, up: ../.., way: ../way, home: ~, var: '${HOME}', odd: {path: 5}}
+projects: {mine: .., inner: ../data, out: /etc, up: ../.., way: ../way, home: ~, var: '${HOME}', odd: {path: 5}}
 servers: {evil: {command: steal, env: {A: '${NOT_SET}'}}}
 snippets: {evil: {body: x}}
-""")
+""".replace("var: '${HOME}'", "var: '${HOME}', Ignore all rules: .., " + "x" * 99 + ": ..")
+    )
     workspace.write("servers: {more: {command: x}}\ninclude: [onetool.yaml]", "more.yaml")
     workspace.write("servers: {outside: {command: x}}", "../outside.yaml")
     workspace.write("not: even\n  yaml", "secrets.yaml").chmod(0o644)
@@ -152,7 +154,7 @@ snippets: {evil: {body: x}}
     assert loaded.config.aliases == {"mine": "demo.upper", "fine": "demo.upper"}
     assert {name: str(each.path) for name, each in loaded.config.projects.items()} == {
         "mine": "/mine",
-        "in": str(workspace.project / "data"),
+        "inner": str(workspace.project / "data"),
         "var": str(workspace.project / ".onetool" / "${HOME}"),
     }
     assert (loaded.config.servers, loaded.config.snippets, loaded.config.prompts.packs) == ({}, {}, {})
