@@ -8,7 +8,7 @@ import resource
 import socket
 import sys
 
-from ot_confinement import host_proxy, landlock, namespaces, privileges, seccomp
+from ot_confinement import landlock, namespaces, privileges, seccomp
 from ot_confinement.allowance import Allowance
 from ot_confinement.confine import Confine, RefusedError
 from ot_confinement.places import leave_out_led, lies_within
@@ -84,6 +84,8 @@ def _open_way_out(confine: Confine, channel: socket.socket | None) -> str | None
     """Return the address of the proxy, which is told to serve it."""
     if not confine.hosts or channel is None:
         return None
+    from ot_confinement import host_proxy  # noqa: PLC0415 - 20 ms, which most programs do without
+
     with host_proxy.open_listener() as listener, channel:
         host_proxy.send_listener(channel, listener)
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -110,7 +112,8 @@ def _settle_environment(confine: Confine, folder: str, proxy: str | None) -> Non
 
 
 def _is_open(confine: Confine, path: str) -> bool:
-    return bool(path) and lies_within(os.path.realpath(path), (*confine.readable, *confine.writable))
+    places = map(os.path.realpath, (*confine.readable, *confine.writable))
+    return bool(path) and lies_within(os.path.realpath(path), places)
 
 
 def _limit(confine: Confine) -> None:
