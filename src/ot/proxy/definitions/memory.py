@@ -97,13 +97,14 @@ class ServerMemory:
 
     def changes(self, part: Part) -> Changes:
         """Return what nobody has accepted; looked up each time, as a person may have accepted it since."""
+        found = self._changes.get(part)
+        if found is not None and not found:
+            return found
         offer = self.recall()
         items = parts_of(offer).get(part) if offer is not None else None
         if items is None:
             return Changes()  # nothing is known of it, so there is nothing to accept either
-        found = self._changes.get(part)
-        if found is None or found:
-            found = self._changes[part] = self._pins.compare(self.place, part, items)
+        found = self._changes[part] = self._pins.compare(self.place, part, items)
         return found
 
     def all_changes(self) -> dict[Part, Changes]:
