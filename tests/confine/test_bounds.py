@@ -262,6 +262,14 @@ def test_hosts_where_namespaces_are_refused_keep_it_from_starting(place: Place, 
     assert "`hosts` needs a network namespace, and this system refuses one" in ended.explanation
 
 
+@pytest.mark.parametrize("user", ["self", "user"])
+def test_without_landlock_nothing_is_started(place: Place, user: str) -> None:
+    ended = place.run(f"{user} old", {"started": "True"})
+
+    assert (ended.tried, ended.status) == ({}, 126)
+    assert "this system has no Landlock" in ended.explanation
+
+
 @pytest.mark.parametrize(
     "greed",
     [
