@@ -42,7 +42,7 @@ HOSTILE = {
     ),
     "calls with many small values": (
         "threading.Thread(target=read).start()\n"
-        "repeat(op='call', id=1, tool='demo.foo', args=[[[]] * 250_000], kwargs={})"
+        "repeat(op='call', id=1, tool='demo.foo', args=[[[]] * 200_000], kwargs={})"
     ),
     "a file with millions of values": (
         "forge_file('.message-1', '{\"op\": \"value\", \"value\": [' + '[],' * 5_000_000 + '[]]}')\ntime.sleep(9)"

@@ -49,6 +49,8 @@ class StdioClient:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        assert self._process.stdout
+        self._process.stdout.close()
 
     @property
     def pid(self) -> int:

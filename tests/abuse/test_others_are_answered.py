@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import anyio
 import pytest
 
 from bench.hostile_runs import FORGE, HOSTILE
+from bench.servers import RUN, open_servers, run, warm_up
 from tests.abuse.conftest import Abused, Told
 
 SEEDS = range(12)
@@ -100,6 +103,25 @@ async def answers_beside(server: Abused, codes: list[str]) -> int:
 async def test_others_are_answered_beside_hostile_runs(hasty_server: Abused, names: list[str]) -> None:
     assert await answers_beside(hasty_server, [f"{FORGE}{HOSTILE[name]}" for name in names]) > 0
     assert await hasty_server.is_well()
+
+
+def peak_memory(pid: int) -> int:
+    facts = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return int(facts["VmHWM"].split()[0]) * 1024
+
+
+def test_calls_that_come_faster_than_they_are_answered_wait_in_their_kernel() -> None:
+    """A megabyte of empty lists takes twenty when it is read; forty of them had taken the server to 749 MB."""
+    with open_servers() as servers:
+        servers.enable_demo()
+        with servers.start_ours() as server:
+            warm_up(server, RUN)
+            before = peak_memory(server.pid)
+            server.begin(*run(f"{FORGE}{HOSTILE['calls with many small values']}"))
+            for _ in range(60):
+                server.call(*RUN)
+
+            assert peak_memory(server.pid) - before < 250 * 1024**2
 
 
 @pytest.mark.parametrize("first", SEEDS[::AT_ONCE])
