@@ -35,16 +35,18 @@ LONGEST = 180  # seconds for the tests of one mutant; one that runs longer has b
 _STEPS = ["tests/unit/execution/test_steps.py", "tests/unit/execution/test_tool_executor.py"]
 _ARGUMENTS = ["tests/unit/execution/test_validation.py", "tests/unit/execution/test_checkable.py"]
 _POLICY = ["tests/unit/execution/test_policy.py"]
+_AUDIT = ["tests/unit/audit/test_reading.py", "tests/unit/audit/test_log.py"]
+_AUDITED = ["tests/unit/execution/test_audited_calls.py"]
 _FENCES = ["tests/unit/run/test_fence_processor.py", "tests/unit/run/test_prefixes.py"]
 
 # Each file with the tests that must notice a change to it, the quickest first. A new central file is one line here.
 TESTED_BY = {
     "src/ot/execution/tool_executor.py": _STEPS,
     "src/ot/execution/invocation.py": [*_STEPS, "tests/unit/execution/test_cancellation.py"],
-    "src/ot/execution/pack_door.py": _STEPS,
-    "src/ot/execution/prepared.py": _STEPS,
+    "src/ot/execution/pack_door.py": [*_STEPS, *_AUDITED],
+    "src/ot/execution/prepared.py": [*_STEPS, *_AUDITED],
     "src/ot/execution/outgoing.py": _STEPS,
-    "src/ot/execution/records.py": _STEPS,
+    "src/ot/execution/records.py": [*_STEPS, *_AUDITED],
     "src/ot/execution/failing.py": [*_STEPS, "tests/unit/execution/test_errors.py"],
     "src/ot/execution/policy.py": [*_STEPS, *_POLICY],
     "src/ot/execution/rules.py": [*_STEPS, *_POLICY],
@@ -53,6 +55,11 @@ TESTED_BY = {
     "src/ot/execution/validation.py": _ARGUMENTS,
     "src/ot/execution/checkable.py": _ARGUMENTS,
     "src/ot/execution/fitting.py": _ARGUMENTS,
+    "src/ot/audit/chain.py": _AUDIT,
+    "src/ot/audit/given.py": _AUDIT,
+    "src/ot/audit/log.py": _AUDIT,
+    "src/ot/audit/reading.py": _AUDIT,
+    "src/ot/audit/retention.py": _AUDIT,
     "src/ot/run/preflight.py": ["tests/unit/run/test_preflight.py", "tests/unit/run/test_proxied_names.py"],
     "src/ot/run/fence_processor.py": _FENCES,
     "src/ot/run/prefixes.py": _FENCES,
