@@ -59,6 +59,8 @@ class AuditLog:
         self._previous = ""  # its digest
         self._unsaid = 0  # lost lines that no line has told of
         self._descriptor: int | None = None
+        self._file = folder  # the open one
+        self._inode = 0
         self._size = 0  # bytes of the open file
 
     def describe(self, arguments: Arguments) -> Given:
@@ -142,10 +144,18 @@ class AuditLog:
         """Open the first file, or the next one where this one is full or somebody has removed it."""
         if self._descriptor is None:
             self._open_next({})
-        elif os.fstat(self._descriptor).st_nlink == 0:
+        elif self._is_gone():
             self._open_next({"because": chain.REMOVED})
         elif self._size >= self._largest:
             self._open_next({"because": chain.FULL})
+
+    def _is_gone(self) -> bool:
+        try:
+            return self._file.stat().st_ino != self._inode
+        except FileNotFoundError:
+            return True
+        except OSError:  # what is open can be written to nevertheless
+            return False
 
     def _open_next(self, reason: JsonObject) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -158,6 +168,7 @@ class AuditLog:
         claim(descriptor)
         self._let_go()
         self._descriptor, self._size = descriptor, 0
+        self._file, self._inode = file, os.fstat(descriptor).st_ino
         self._part += 1
         try:
             self._write(self._head(reason))

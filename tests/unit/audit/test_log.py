@@ -190,7 +190,7 @@ def test_all_files_together_stay_below_their_bound_and_the_newest_lines_are_ther
         write_calls(log, 150)
     begin(log, "mail.last")
 
-    assert sum(file.stat().st_size for file in files_of(tmp_path)) <= 201_000
+    assert 100_000 < sum(file.stat().st_size for file in files_of(tmp_path)) <= 201_000
     assert entries_of(tmp_path)[-1]["tool"] == "mail.last"
     assert problems_of(tmp_path) == []
     assert [finding.harmless for finding in findings_of(tmp_path)] == [True]  # the beginning is gone
@@ -275,17 +275,26 @@ def test_half_a_line_is_taken_back_where_the_disk_is_full(tmp_path: Path) -> Non
     assert findings_of(tmp_path) == []
 
 
-def test_a_file_that_is_removed_meanwhile_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["removed", "moved", "replaced"])
+def test_a_file_that_is_removed_meanwhile_is_noticed(tmp_path: Path, how: str) -> None:
     log = build_log(tmp_path)
     begin(log)
-    files_of(tmp_path)[0].unlink()
+    [file] = files_of(tmp_path)
+    match how:
+        case "removed":
+            file.unlink()
+        case "moved":
+            file.rename(tmp_path / "elsewhere")
+        case "replaced":
+            (tmp_path / "copy").write_bytes(file.read_bytes())
+            (tmp_path / "copy").rename(file)
 
     begin(log, "mail.after")
 
-    assert [entry.get("tool") for entry in entries_of(tmp_path)] == [None, "mail.after"]
-    [(line, reason)] = problems_of(tmp_path)
-    assert line == 1
-    assert reason.endswith("was removed while its process wrote to it")
+    assert [entry.get("tool") for entry in entries_of(tmp_path)][-2:] == [None, "mail.after"]
+    [chain] = find_chains(tmp_path)
+    reason = f"{chain.name}.0001.jsonl was removed while its process wrote to it"
+    assert problems_of(tmp_path) == [(1, reason)]
 
 
 def test_the_command_line_is_local_and_no_client_can_pass_for_it(tmp_path: Path) -> None:
