@@ -204,7 +204,7 @@ def test_commands_and_history(chat: Chat, server: ScriptedServer, tmp_path: Path
     with chat() as terminal:
         terminal.type("/help\n/tools\n/cost\n/unknown\n")
         text = terminal.wait_for_prompt(5)
-        assert all(words in text for words in ["/clear   begin a new", "run  Execute Python;", "Nothing yet."])
+        assert all(words in text for words in ["/clear   start a new", "run  Execute Python;", "Nothing yet."])
         assert "There is no /unknown. Commands: /help, " in text
         terminal.type("first \\\n")
         terminal.wait_for(lambda text: "\n…" in text)

@@ -12,7 +12,7 @@ from types import GenericAlias
 from typing import Annotated, Any, Literal, Optional, Union
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, create_model
 from typing_extensions import TypedDict
@@ -182,6 +182,7 @@ names = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True).filter(lambda name: n
 
 
 @given(st.dictionaries(names, st.tuples(kinds, st.booleans(), st.none() | st.text()), max_size=5))
+@example({"when": (datetime, True, None)})
 @unhurried
 def test_any_model_is_listed_with_one_line_for_each_argument(fields: dict[str, tuple[Any, bool, str | None]]) -> None:
     definitions: dict[str, Any] = {
@@ -194,7 +195,7 @@ def test_any_model_is_listed_with_one_line_for_each_argument(fields: dict[str, t
 
     assert len(lines) == len(fields)
     for line, (name, (_, required, text)) in zip(lines, fields.items(), strict=True):
-        need = "required" if required else "optional, default null"
+        need = "required(, format date-time)?" if required else "optional, default null"
         assert line.startswith(f"- `{name}` (")
         assert re.search(rf", {need}\)(: |$)", line)
         assert line.endswith(" ".join((text or "").split()) or ")")
