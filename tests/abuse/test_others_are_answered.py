@@ -105,6 +105,22 @@ async def test_others_are_answered_beside_hostile_runs(hasty_server: Abused, nam
     assert await hasty_server.is_well()
 
 
+async def test_calls_that_wait_in_their_kernel_are_answered_all_the_same(server: Abused) -> None:
+    code = """
+payload = json.dumps({'op': 'call', 'id': 1, 'tool': 'demo.upper', 'args': [], 'kwargs': {'text': 'x' * 900_000}}).encode()
+writer = threading.Thread(target=lambda: [send(payload) for _ in range(80)])
+writer.start()
+received = 0
+while received < 80 * 900_000:
+    received += len(os.read(4, 2**20))
+writer.join()
+"""
+
+    told = await server.run(f"{FORGE}{code}'all'")
+
+    assert told == Told("all", is_error=False)
+
+
 def peak_memory(pid: int) -> int:
     facts = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     return int(facts["VmHWM"].split()[0]) * 1024

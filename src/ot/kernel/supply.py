@@ -74,12 +74,12 @@ class KernelSupply:
         """Hand out an unused kernel; it is killed afterwards, whatever happened."""
         async with self._slots:
             kernel = await self._next()
-            if kernel in self._entering:
-                await self._entering.pop(kernel)
             kernel.on_message = kernel.on_lost = ignore  # what it says from now on may be the code's
             self._in_use.add(kernel)
             self._watch.wake()
             try:
+                if kernel in self._entering:
+                    await self._entering.pop(kernel)
                 yield kernel
             finally:
                 self._in_use.discard(kernel)

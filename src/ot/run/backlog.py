@@ -16,28 +16,40 @@ class Backlog:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._waiting = 0
-        self._standing = 0
-        self._room: asyncio.Event | None = None
+        self._unread = 0  # bytes of messages that take long to read, and wait for that
+        self._standing = 0  # bytes of questions that were read
+        self._room = asyncio.Event()
+        self._room.set()
+
+    def add_unread(self, size: int) -> None:
+        """Count a message that is still to be read."""
+        self._unread += size
+        self._count(1)
+
+    def remove_unread(self, size: int) -> None:
+        """Forget a message as it is read; what was asked in it is counted by itself."""
+        self._unread -= size
+        self._count(-1)
 
     def add(self, size: int) -> None:
-        """Count one more question."""
-        self._waiting += 1
+        """Count a question."""
         self._standing += size
-        if self._waiting > MAX_WAITING or self._standing > MAX_STANDING:
-            self._kernel.hold(held=True)
+        self._count(1)
 
     def remove(self, size: int) -> None:
-        """Forget a question that was counted, as it is answered."""
-        self._waiting -= 1
+        """Forget a question as it is answered."""
         self._standing -= size
-        if self._standing <= MAX_STANDING:
-            if self._room is not None:
-                self._room.set()
-            if self._waiting <= MAX_WAITING:
-                self._kernel.hold(held=False)
+        self._count(-1)
+
+    def _count(self, more: int) -> None:
+        self._waiting += more
+        self._kernel.hold(held=self._waiting > MAX_WAITING or self._unread + self._standing > MAX_STANDING)
+        if self._standing > MAX_STANDING:
+            self._room.clear()
+        elif not self._room.is_set():
+            self._room.set()
 
     async def room(self) -> None:
-        """Wait until what stands here leaves room for more."""
-        while self._standing > MAX_STANDING:
-            self._room = asyncio.Event()
+        """Wait until enough of what was read is answered, so that more may be read."""
+        if not self._room.is_set():
             await self._room.wait()

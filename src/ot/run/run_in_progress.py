@@ -206,9 +206,9 @@ class RunInProgress:
         self._begin_reading(len(payload), lambda: (read_large(payload), payload))
 
     def _begin_reading(self, size: int, read: Callable[[], tuple[Message, bytes]]) -> None:
-        self._backlog.add(size)
+        self._backlog.add_unread(size)
         if not self._tasks.start(self._read_aside, _Unread(size, read)):
-            self._backlog.remove(size)
+            self._backlog.remove_unread(size)
 
     async def _read_aside(self, unread: _Unread) -> None:
         """Read a large message on a thread, one at a time, when there is room for it."""
@@ -227,7 +227,7 @@ class RunInProgress:
         except (*_NONSENSE, WireError) as error:
             self._refuse_nonsense(error)
         finally:
-            self._backlog.remove(unread.size)
+            self._backlog.remove_unread(unread.size)
 
     def _handle(self, message: Message, payload: bytes, weight: int) -> None:
         if message["op"] == "call":
@@ -275,7 +275,7 @@ class RunInProgress:
             self._send_error(number, error)
 
     def _on_call(self, message: Message, payload: bytes, weight: int) -> None:
-        call = _Call(message["id"], message["tool"], message["args"], message["kwargs"], payload, weight)
+        call = _Call(message["id"], str(message["tool"]), message["args"], message["kwargs"], payload, weight)
         try:
             refuse_long_names([call.tool, *call.keywords])
         except CallError as error:

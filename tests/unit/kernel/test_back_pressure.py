@@ -13,6 +13,7 @@ from ot.errors import RunRefusedError
 from ot.kernel.kernel import MAX_OUTGOING
 from ot.kernel.messages import MAX_ITEMS, count_items, read_large
 from ot.kernel.supply import KernelSupply
+from ot.run.backlog import MAX_STANDING, MAX_WAITING, Backlog
 from ot_kernel.wire import Message, WireError
 from tests.unit.kernel.kernels import LIMIT, run, until
 
@@ -142,6 +143,36 @@ async def test_whoever_sends_one_message_after_the_other_is_heard_in_turns(suppl
         await until(lambda: heard == 50)
 
     assert others >= 50
+
+
+async def test_messages_that_are_still_to_be_read_do_not_wait_for_themselves(supply: KernelSupply) -> None:
+    async with supply.take() as kernel:
+        backlog = Backlog(kernel)
+        backlog.add_unread(MAX_STANDING + 1)
+        held = kernel._held
+        with anyio.fail_after(LIMIT):
+            await backlog.room()
+        backlog.add(MAX_STANDING + 1)
+        backlog.remove_unread(MAX_STANDING + 1)
+        with anyio.move_on_after(0.05) as waited:
+            await backlog.room()
+        backlog.remove(MAX_STANDING + 1)
+        await backlog.room()
+
+        assert (held, waited.cancelled_caught, kernel._held) == (True, True, False)
+
+
+async def test_more_questions_than_can_be_answered_hold_their_kernel(supply: KernelSupply) -> None:
+    async with supply.take() as kernel:
+        backlog = Backlog(kernel)
+        held = []
+        for _ in range(MAX_WAITING + 1):
+            backlog.add(1)
+            held.append(kernel._held)
+        backlog.remove(1)
+
+        assert held == [False] * MAX_WAITING + [True]
+        assert not kernel._held
 
 
 @pytest.mark.parametrize(
