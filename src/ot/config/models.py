@@ -261,7 +261,7 @@ class PackSettings(Section):
     )
     timeout: Seconds | None = setting(None, "seconds that a call to the pack may take", layers=SMALLER)
     reads: tuple[Pattern, ...] = setting(
-        (), "patterns of its tools that change nothing, so that a lost call may be repeated"
+        (), "patterns of its tools that change nothing: a lost call may be repeated, and none is in the audit log"
     )
 
     @property

@@ -9,6 +9,7 @@ import pytest
 
 from ot.config import LoadedConfig
 from ot.config.keys import Key, known_keys
+from ot.config.models import AuditSettings
 from ot.config.tightening import Tightening, tighten
 from tests.unit.config.workspace import Workspace
 
@@ -334,3 +335,13 @@ def test_programs_of_a_named_file_start_at_home_unless_the_file_is_the_projects(
 
     assert workspace.load(elsewhere).config.servers["a"].cwd == workspace.home
     assert workspace.load(theirs).config.servers["a"].cwd is None
+
+
+def test_a_project_keeps_nothing_out_of_the_audit_log(workspace: Workspace) -> None:
+    workspace.write("audit: {enabled: false, keep_days: 1, max_size: 16m}\npacks: {mail: {reads: ['*']}}")
+
+    loaded = workspace.load()
+
+    assert loaded.config.audit == AuditSettings()
+    assert "mail" not in loaded.config.packs or not loaded.config.packs["mail"].reads
+    assert {"audit.enabled", "audit.keep_days", "audit.max_size", "packs.mail.reads"} <= set(refused(loaded))
