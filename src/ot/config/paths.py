@@ -52,8 +52,8 @@ def belongs_to_stranger(folder: Path, *, or_root: bool = False) -> bool:
 
     `or_root` is for folders of the person, which an administrator may have put there.
     """
-    own = os.geteuid()
-    known = {own, int(os.environ.get("SUDO_UID") or own) if own == 0 else own}
+    own, typed_by = os.geteuid(), os.environ.get("SUDO_UID", "")
+    known = {own, int(typed_by)} if own == 0 and typed_by.isdecimal() else {own}
     return _owner(folder) not in (known | {0} if or_root else known)
 
 

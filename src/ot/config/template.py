@@ -18,6 +18,8 @@ _HEAD = """\
 # Secrets belong in secrets.yaml next to this file (mode 0600); ${NAME} is replaced by the value from there, else from
 # the environment. Durations are in seconds, at most 30 days. A change takes effect after ot.reload(), or, if marked
 # [next start], when the server next starts.
+# In a project, this file can only add its own servers, snippets and so on, and tighten the settings that protect you;
+# all other keys count only in ~/.onetool/onetool.yaml.
 """
 _LINK = re.compile(r" \(\[[^]]*\]\([^)]*\)\)")
 _COLUMN = 36
