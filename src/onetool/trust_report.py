@@ -57,9 +57,7 @@ def _describe_configuration(name: str, content: bytes, folder: Path, project: Pa
     if name == PROMPTS_FILE and list(document) != ["prompts"]:
         document = {"prompts": document}
     yield from _describe_servers(document)
-    tightening = Tightening(known_keys(), project=project)
-    tightening.apply({}, document)
-    left_out = {refusal.key: refusal.reason for refusal in tightening.refused}
+    left_out = _left_out(document, project)
     for path, value in _leaves(document, ()):
         key = ".".join(path)
         note = f" (left out: {left_out[key]})" if key in left_out else ""
@@ -69,6 +67,16 @@ def _describe_configuration(name: str, content: bytes, folder: Path, project: Pa
     named = sorted({each for _, value in _leaves(document, ()) for each in references(str(value))})
     if named:
         yield f"reads the variables or secrets: {', '.join(named)}"
+
+
+def _left_out(document: Mapping[object, object], project: Path) -> dict[str, str]:
+    """Return the keys that a project may not set, with the reason; nothing of a file that is not valid."""
+    tightening = Tightening(known_keys(), project=project)
+    try:
+        tightening.apply({}, document)
+    except (ValueError, TypeError):  # values of the wrong kind: loading such a file says what is wrong
+        return {}
+    return {refusal.key: refusal.reason for refusal in tightening.refused}
 
 
 def _describe_servers(document: Mapping[object, object]) -> Iterator[str]:

@@ -134,6 +134,27 @@ def test_everything_that_it_would_do_is_shown(place: Place) -> None:
     assert place.onetool("trust", "--list").stdout == "You have trusted no project.\n"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "security: {pin_tools: {a: b}}",
+        "execution: {sandbox: 5, readable: ['\\0']}",
+        "servers: {x: 5}",
+        "5",
+        "[",
+        "topics: 5",
+    ],
+)
+def test_what_makes_no_sense_is_shown_too(place: Place, text: str) -> None:
+    place.write(text)
+
+    finished = place.onetool("trust")
+
+    assert finished.returncode == 1
+    assert "onetool.yaml (new" in finished.stdout
+    assert "Traceback" not in finished.stderr
+
+
 def test_what_was_trusted_is_shown_again_only_as_a_difference(place: Place) -> None:
     place.write("aliases: {a: one.two}\n")
     write_extension(place.project, "notes", "def f(): ...\n")
