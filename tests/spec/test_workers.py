@@ -82,7 +82,9 @@ async def test_the_worker_can_be_started_by_uv_run_itself(tmp_path: Path, enviro
             (Path("/proc") / str(pid) / "cmdline").read_text().split("\0") for pid in find_descendants(os.getpid())
         ]
 
-    assert [words[1:4] for words in commands if Path(words[0]).name == "uv"] == [["run", "--offline", "--script"]]
+    # In the environment that was made from its lock, which uv would not find by itself.
+    started = [words[1:5] for words in commands if Path(words[0]).name == "uv"]
+    assert started == [["run", "--offline", "--active", "--script"]]
     assert (first[0], first[1], second[1]) == (second[0], 1, 2)
 
 

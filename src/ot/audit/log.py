@@ -59,7 +59,7 @@ class AuditLog:
         self._previous = ""  # its digest
         self._unsaid = 0  # lost lines that no line has told of
         self._descriptor: int | None = None
-        self._file = folder  # the open one
+        self._file = ""  # the open one
         self._inode = 0
         self._size = 0  # bytes of the open file
 
@@ -151,7 +151,7 @@ class AuditLog:
 
     def _is_gone(self) -> bool:
         try:
-            return self._file.stat().st_ino != self._inode
+            return os.stat(self._file).st_ino != self._inode  # noqa: PTH116 - twice for each call with effect
         except FileNotFoundError:
             return True
         except OSError:  # what is open can be written to nevertheless
@@ -168,7 +168,7 @@ class AuditLog:
         claim(descriptor)
         self._let_go()
         self._descriptor, self._size = descriptor, 0
-        self._file, self._inode = file, os.fstat(descriptor).st_ino
+        self._file, self._inode = str(file), os.fstat(descriptor).st_ino
         self._part += 1
         try:
             self._write(self._head(reason))
