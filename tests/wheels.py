@@ -13,12 +13,14 @@ from threading import Thread
 
 
 def write_wheel(folder: Path, version: str, *, name: str = "thing", needs: str = "") -> None:
-    """A package with one module, whose `VERSION` is its own."""
+    """A package whose `VERSION` is its own."""
     folder.mkdir(exist_ok=True)
     info = f"{name}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
     with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
-        wheel.writestr(f"{name}.py", f"VERSION = {version!r}\n")
+        # A folder, not a file: uv then removes its bytecode too, which would pass for that of another version
+        # that was installed within the same second.
+        wheel.writestr(f"{name}/__init__.py", f"VERSION = {version!r}\n")
         wheel.writestr(f"{info}/METADATA", metadata + (f"Requires-Dist: {needs}\n" if needs else ""))
         wheel.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
