@@ -31,7 +31,8 @@ OneToolError
 │   ├── WorkerStartError
 │   ├── WorkerCrashedError
 │   ├── StatsDisabledError
-│   ├── StatsUnavailableError
+│   ├── DatabaseUnavailableError
+│   │   └── DatabaseBusyError
 │   ├── InvalidPeriodError
 │   ├── ReportWriteError
 │   ├── UnknownResultError
@@ -315,11 +316,15 @@ class StatsDisabledError(CallError):
     """The configuration switches statistics off."""
 
 
-class StatsUnavailableError(CallError):
-    """The database of statistics cannot be used."""
+class DatabaseUnavailableError(CallError):
+    """A database of our own cannot be used."""
 
     file: Path
     reason: str
+
+
+class DatabaseBusyError(DatabaseUnavailableError):
+    """Others held the database for longer than one waits."""
 
 
 class InvalidPeriodError(CallError, names=("valid",)):

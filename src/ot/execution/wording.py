@@ -247,9 +247,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.StatsDisabledError: lambda _: (
         "Error: Statistics are disabled by the configuration (stats.enabled: false). Set it to true to collect them."
     ),
-    errors.StatsUnavailableError: lambda error: (
-        f"Error: The statistics in {error.file} cannot be used: {error.reason}."
-    ),
+    errors.DatabaseUnavailableError: lambda error: f"Error: {error.file} cannot be used: {error.reason}.",
     errors.InvalidPeriodError: lambda error: (
         f"Error: Invalid period {error.period!r}. Valid: {', '.join(error.valid)}. Example: ot.stats(period='day')"
     ),

@@ -1,28 +1,13 @@
-"""The database of statistics: its schema, how it is opened, and what happens to one that is damaged.
-
-Several servers write to one file: a transaction is one batch, and a busy file is waited for. It is in WAL mode, so that
-a process which is killed in the middle of a batch leaves the file as it was before. A file that is damaged is set aside
-and a new one begun; one that a newer OneTool wrote is left alone.
-"""
+"""The database of statistics: its schema, and a look at it."""
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ot.errors import StatsUnavailableError
-
-BUSY_TIMEOUT = 5.0  # seconds that one waits for other servers
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_MOST_ASIDE = 6  # files: two databases, each with the two that SQLite puts beside it
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-
-Migrations = tuple[tuple[str, ...], ...]
+from ot.databases import Migrations, open_database, worded
 
 # Each entry takes a database from one version to the next; entries are only ever added.
 MIGRATIONS: Migrations = (
@@ -51,119 +36,13 @@ MIGRATIONS: Migrations = (
 )
 
 
-class BusyError(Exception):
-    """Others held the database for longer than one waits."""
-
-
-def open_database(
-    file: Path, *, patience: float | None = None, migrations: Migrations = MIGRATIONS
-) -> sqlite3.Connection:
-    """Open the database; it is made, or brought to this version, if need be."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Made by us, so that nobody else can read it; the files that SQLite puts beside it get the same mode.
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    timeout = BUSY_TIMEOUT if patience is None else patience
-    connection = sqlite3.connect(file, timeout=timeout, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA trusted_schema = OFF")
-        _check_version(connection, file, migrations)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA journal_size_limit = 4000000")
-        migrate(connection, file, migrations)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 @contextmanager
 def open_for_reading(file: Path) -> Iterator[sqlite3.Connection]:
-    """The database as it is at one moment; raises StatsUnavailableError.
+    """The database as it is at one moment; raises DatabaseUnavailableError.
 
     A reader makes and migrates it too, so that what is read has one form.
     """
-    with worded(file), closing(open_database(file)) as connection:
+    with worded(file), closing(open_database(file, MIGRATIONS)) as connection:
         connection.execute("PRAGMA query_only = ON")
         connection.execute("BEGIN")
         yield connection
-
-
-@contextmanager
-def worded(file: Path) -> Iterator[None]:
-    """Turn errors of the database or the file system into BusyError or StatsUnavailableError."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code in _BUSY:
-            raise BusyError from error
-        raise StatsUnavailableError(file, str(error)) from error
-    except OSError as error:
-        raise StatsUnavailableError(file, error.strerror or str(error)) from error
-
-
-def migrate(connection: sqlite3.Connection, file: Path, migrations: Migrations) -> None:
-    """Bring the tables to this version: wholly, or not at all where the process is killed meanwhile."""
-    if _check_version(connection, file, migrations) == len(migrations):
-        return
-    with transaction(connection):
-        # Another server may have done it while this one waited for its turn.
-        found = _check_version(connection, file, migrations)
-        for steps in migrations[found:]:
-            for step in steps:
-                connection.execute(step)
-        connection.execute(f"PRAGMA user_version = {len(migrations)}")
-
-
-def _check_version(connection: sqlite3.Connection, file: Path, migrations: Migrations) -> int:
-    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if found > len(migrations):
-        raise StatsUnavailableError(
-            file, f"a newer OneTool wrote it (schema {found}, this one knows {len(migrations)}); it is left as it is"
-        )
-    return found
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Everything inside happens, or nothing of it."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
-
-
-def set_aside(file: Path) -> None:
-    """Give a damaged database another name, so that a new one can begin; of several servers only one does it."""
-    with (file.parent / f"{file.name}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not is_damaged(file):
-            return  # another one was here first
-        mark = f"damaged-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-        for suffix in ("-wal", "-shm", ""):
-            place = file.with_name(file.name + suffix)
-            if place.exists():
-                place.rename(file.with_name(f"{file.name}.{mark}{suffix}"))
-        for old in sorted(file.parent.glob(f"{file.name}.damaged-*"))[:-_MOST_ASIDE]:
-            old.unlink()
-
-
-def is_damaged(file: Path) -> bool:
-    """True if SQLite finds damage, after looking through the whole file."""
-    if not file.exists():
-        return False
-    with closing(sqlite3.connect(file, timeout=BUSY_TIMEOUT, isolation_level=None)) as connection:
-        try:
-            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
-        except sqlite3.DatabaseError as error:
-            return means_damage(error)
-
-
-def means_damage(error: sqlite3.DatabaseError) -> bool:
-    """True if the file is damaged, as against one that cannot be used at the moment."""
-    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _DAMAGED

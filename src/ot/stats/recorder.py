@@ -15,7 +15,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ot.errors import StatsUnavailableError
+from ot.errors import DatabaseBusyError, DatabaseUnavailableError
 from ot.logs import write_log
 from ot.stats.notes import ModelNote, Note, RunNote
 from ot.stats.tokens import SAMPLE, take_sample
@@ -116,16 +116,15 @@ class Recorder:
     def _write(self, batch: list[Note]) -> bool:
         """Return True if the batch is done with; one that met another server's long transaction is tried again."""
         # 10 ms that the start of a server must not wait for, so it is loaded here, on the thread.
-        from ot.stats.database import BusyError  # noqa: PLC0415
         from ot.stats.writer import Writer  # noqa: PLC0415
 
         if self._writer is None:
             self._writer = Writer(self.file, self.server, keep_days=self._keep_days, patience=self._patience)
         try:
             self._writer.write(batch)
-        except BusyError:
+        except DatabaseBusyError:
             return False
-        except StatsUnavailableError as error:
+        except DatabaseUnavailableError as error:
             if self.problem != error.reason:
                 write_log(logging.WARNING, "stats.write", file=str(self.file), error=error.reason)
             self.problem = error.reason

@@ -14,7 +14,7 @@ import anyio.to_thread
 from mcp_core.json_types import JsonObject
 from mcp_core.nearest_names import nearest
 from ot.config.values import RUN_TOOL
-from ot.errors import InvalidPeriodError, StatsDisabledError, StatsUnavailableError
+from ot.errors import InvalidPeriodError, StatsDisabledError
 from ot.registry.registry import ToolRegistry
 from ot.stats.recorder import Recorder
 from ot.stats.scope import PERIODS
@@ -55,22 +55,19 @@ class Statistics:
         return described
 
     def summarize(self, period: str, tool: str = "") -> Summary:
-        """The figures. Blocking: call it on a thread. Raises StatsDisabledError, StatsUnavailableError and others."""
+        """The figures. Blocking: call it on a thread. Raises CallError."""
         if self._recorder is None:
             raise StatsDisabledError
         if period not in PERIODS:
             raise InvalidPeriodError(period, tuple(PERIODS))
         # The database's library is loaded by those who need it; the start of a server does not.
-        from ot.stats.database import BusyError, open_for_reading  # noqa: PLC0415
+        from ot.stats.database import open_for_reading  # noqa: PLC0415
         from ot.stats.summary import summarize  # noqa: PLC0415
 
         self._recorder.flush()
         own = self._own_definition() or self._find_run()
-        try:
-            with open_for_reading(self._recorder.file) as connection:
-                return summarize(connection, period=period, tool=tool, registry=self._registry, own_definition=own)
-        except BusyError as error:
-            raise StatsUnavailableError(self._recorder.file, "other servers are writing to it; try again") from error
+        with open_for_reading(self._recorder.file) as connection:
+            return summarize(connection, period=period, tool=tool, registry=self._registry, own_definition=own)
 
     def _find_run(self) -> str:
         """Return the definition of `run` where it is a tool among others, as OneTool's own assistant is told it."""

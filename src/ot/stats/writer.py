@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ot.stats.database import means_damage, open_database, set_aside, transaction, worded
+from ot.databases import means_damage, open_database, set_aside, transaction, worded
+from ot.stats.database import MIGRATIONS
 from ot.stats.notes import CallNote, ModelNote, Note, RunNote
 from ot.stats.tokens import Kind, classify_text, classify_wire
 
@@ -33,7 +34,7 @@ class Writer:
         self._identity: tuple[int, int] | None = None
 
     def write(self, batch: Sequence[Note]) -> None:
-        """Write all of it or nothing; raises BusyError or StatsUnavailableError."""
+        """Write all of it or nothing; raises DatabaseUnavailableError."""
         with worded(self._file):
             try:
                 self._write(batch)
@@ -59,7 +60,7 @@ class Writer:
         if self._connection is not None and self._identity == _identify(self._file):
             return self._connection
         self.close()
-        self._connection = open_database(self._file, patience=self._patience)
+        self._connection = open_database(self._file, MIGRATIONS, patience=self._patience)
         self._identity = _identify(self._file)
         return self._connection
 

@@ -53,8 +53,12 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "Error: Statistics are disabled by the configuration (stats.enabled: false). Set it to true to collect them.",
     ),
     (
-        errors.StatsUnavailableError(Path("/h/stats.db"), "file is not a database"),
-        "Error: The statistics in /h/stats.db cannot be used: file is not a database.",
+        errors.DatabaseUnavailableError(Path("/h/stats.db"), "file is not a database"),
+        "Error: /h/stats.db cannot be used: file is not a database.",
+    ),
+    (
+        errors.DatabaseBusyError(Path("/h/notes.db"), "another server is writing to it; try again"),
+        "Error: /h/notes.db cannot be used: another server is writing to it; try again.",
     ),
     (
         errors.InvalidPeriodError("invalid", ["day", "all"]),

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ot.errors import StatsUnavailableError
-from ot.stats.database import MIGRATIONS, open_database, open_for_reading, transaction
+from ot.databases import open_database, transaction
+from ot.errors import DatabaseUnavailableError
+from ot.stats.database import MIGRATIONS, open_for_reading
 from ot.stats.writer import prune
 from tests.unit.stats.noted import note_call, note_run, open_recorder, read_summary
 
@@ -50,7 +51,7 @@ def test_a_migration_that_breaks_off_changes_nothing(tmp_path: Path) -> None:
     broken = (*MIGRATIONS, ("CREATE TABLE later (id INTEGER)", "this is no SQL"))
 
     with pytest.raises(sqlite3.OperationalError):
-        open_database(file, migrations=broken)
+        open_database(file, broken)
 
     with open_for_reading(file) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
@@ -67,7 +68,7 @@ def test_a_database_of_a_newer_version_is_reported_and_left_alone(tmp_path: Path
     with open_recorder(tmp_path) as recorder:
         note_call(recorder)
         recorder.flush()
-        with pytest.raises(StatsUnavailableError, match="newer OneTool"):
+        with pytest.raises(DatabaseUnavailableError, match="newer OneTool"):
             read_summary(recorder)
 
     assert "schema 99" in recorder.problem
@@ -110,7 +111,7 @@ def test_reading_a_damaged_database_says_so(tmp_path: Path) -> None:
     file = make_file(tmp_path)
     file.write_bytes(b"x" * 10_000)
 
-    with pytest.raises(StatsUnavailableError, match="not a database"), open_for_reading(file):
+    with pytest.raises(DatabaseUnavailableError, match="not a database"), open_for_reading(file):
         pass
 
 
@@ -129,7 +130,7 @@ def test_a_link_in_place_of_the_database_is_not_followed(tmp_path: Path) -> None
 
 
 def test_while_another_holds_the_database_notes_wait_and_nothing_is_lost(tmp_path: Path) -> None:
-    other = open_database(make_file(tmp_path))
+    other = open_database(make_file(tmp_path), MIGRATIONS)
     with open_recorder(tmp_path, patience=0.05) as recorder:
         note_call(recorder)
         with transaction(other):
@@ -169,7 +170,7 @@ def test_what_is_too_old_and_what_is_too_much_is_forgotten(tmp_path: Path) -> No
             note_run(recorder, ago=days * 86400)
         recorder.flush()
         kept = read_summary(recorder)
-        connection = open_database(recorder.file)
+        connection = open_database(recorder.file, MIGRATIONS)
         prune(connection, keep_days=365, most_rows=1)
         connection.close()
         few = read_summary(recorder)
