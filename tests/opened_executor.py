@@ -42,9 +42,10 @@ async def open_executor(
     secrets: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
     grace: float = 2.0,
+    project: Path | None = None,
     **options: Any,
 ) -> AsyncIterator[Opened]:
-    """An executor over the packs of one folder."""
+    """An executor over the packs of one folder, which is the project too unless that is given."""
     registry = ToolRegistry()
     threads = ToolThreads(grace=grace)
     async with IsolateHost() as isolate:
@@ -53,7 +54,7 @@ async def open_executor(
             registry,
             config=Config.model_validate(config or {}),
             secrets=Secrets(secrets, environ=environ),
-            project=folder,
+            project=project or folder,
             **options,
         )
         yield Opened(executor, registry, isolate, threads)

@@ -19,7 +19,7 @@ from ot.audit.log import AUDIT_FOLDER, AuditLog
 from ot.caller import NOBODY, Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
-from ot.config.paths import state_folder, tool_folders
+from ot.config.paths import PackFolders, state_folder, tool_folders
 from ot.config.project_trust import project_trust
 from ot.errors import PackLoadError
 from ot.execution.tool_executor import ToolExecutor
@@ -124,6 +124,7 @@ async def open_app(
             questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
             audit=audit,
         )
+        executor.lend(PackFolders(state_folder(loaded.home)))
         host = worker_host(loaded, environ)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)

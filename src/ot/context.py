@@ -35,6 +35,8 @@ class Door(Protocol):
     def registry(self) -> ToolRegistry: ...
 
     def options_of(self, tool: str) -> Arguments: ...
+    def state_of(self, tool: str) -> Path: ...
+    def output_of(self, tool: str, argument: str) -> Path: ...
     def secret_for(self, tool: str, name: str) -> str: ...
     def part(self, kind: type[Part]) -> Part: ...
     async def call_within(self, context: CallContext, name: str, arguments: Arguments) -> ToolValue: ...
@@ -83,6 +85,15 @@ class CallContext:
     def project(self) -> Path:
         """The folder of the project that the server was started for."""
         return self._door.project
+
+    @property
+    def state(self) -> Path:
+        """The folder for what the pack keeps: indexes, caches. An isolated tool has it if it declares `{state}`."""
+        return self._door.state_of(self.tool)
+
+    def output(self, argument: str) -> Path:
+        """The place where an isolated tool makes the file that an argument names (`@isolated(outputs=...)`)."""
+        return self._door.output_of(self.tool, argument)
 
     @property
     def registry(self) -> ToolRegistry:

@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class Allowance(NamedTuple):
-    """Everything that a process may touch; a folder stands for all that is in it. Sizes are bytes."""
+    """Everything that a process may touch; a folder stands for all that is in it. Sizes are bytes.
+
+    `files` are single ones that it may read, by real paths: one that leads through a link is not opened.
+    """
 
     readable: tuple[str, ...]
     writable: tuple[str, ...]
@@ -14,3 +17,4 @@ class Allowance(NamedTuple):
     file_size: int
     open_files: int
     network: bool = False
+    files: tuple[str, ...] = ()

@@ -9,14 +9,18 @@ from typing import NamedTuple
 class Confine(NamedTuple):
     """Files, hosts and memory of a program; a folder stands for all that is in it, and whatever is not named is shut.
 
-    `readable` and `writable` are absolute paths; beyond them it has a temporary folder of its own. `hosts` are as
-    `hosts.parse_host` reads them, `memory` is bytes of all its processes together.
+    `readable` and `writable` are absolute paths; beyond them it has a temporary folder of its own. `files` are real
+    paths of single files to read: one that leads through a link by now is not opened. `hosts` are as
+    `hosts.parse_host` reads them, `memory` is bytes of all its processes together. `folder` is the temporary folder,
+    which must not exist yet; one is chosen if it is empty.
     """
 
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     memory: int | None = None
+    files: tuple[str, ...] = ()
+    folder: str = ""
 
     def to_text(self) -> str:
         """Write it as one word of a command line."""
@@ -26,8 +30,8 @@ class Confine(NamedTuple):
 def confine_from(text: str) -> Confine:
     """Read what `to_text` wrote."""
     fields = json.loads(text)
-    lists = {name: tuple(fields[name]) for name in ("readable", "writable", "hosts")}
-    return Confine(**lists, memory=fields["memory"])
+    lists = {name: tuple(fields[name]) for name in ("readable", "writable", "hosts", "files")}
+    return Confine(**lists, memory=fields["memory"], folder=fields["folder"])
 
 
 class RefusedError(Exception):

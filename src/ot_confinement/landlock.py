@@ -54,6 +54,7 @@ class PathRules:
         readable = ((path, READ) for path in allowance.readable)
         paths = [*readable, *((path, self._all) for path in allowance.writable)]
         self._rules = [self._rule(fd, rights) for path, rights in paths if (fd := _open_path(path)) is not None]
+        self._rules += [_PathBeneath(READ_FILE, fd) for path in allowance.files if (fd := _open_real(path)) is not None]
 
     def _rule(self, fd: int, rights: int) -> _PathBeneath:
         if not stat.S_ISDIR(os.fstat(fd).st_mode):
@@ -80,6 +81,26 @@ class PathRules:
         if result < 0:
             raise OSError(ctypes.get_errno(), f"landlock call {number} failed")
         return result
+
+
+def _open_real(path: str) -> int | None:
+    """A descriptor for a regular file at exactly this path: no link is followed, whoever has put it there meanwhile."""
+    *folders, name = path.split("/")[1:]
+    here = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    try:
+        for step in folders:
+            below = os.open(step, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+            os.close(here)
+            here = below
+        file = os.open(name, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=here)
+    except OSError:
+        return None
+    finally:
+        os.close(here)
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return file
+    os.close(file)
+    return None
 
 
 def _open_path(path: str) -> int | None:

@@ -132,4 +132,5 @@ def _allowance(confine: Confine) -> Allowance:
         file_size=0,
         open_files=0,
         network=bool(confine.hosts),
+        files=confine.files,
     )

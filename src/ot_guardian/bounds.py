@@ -21,6 +21,11 @@ _COUNTED = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"HugetlbPages:")  # what is 
 REFUSED = 126  # the exit status of a child that was not begun
 
 
+def new_folder_name() -> str:
+    """Return a name for the temporary folder of a confined program, which nobody has had or can guess."""
+    return os.path.join(os.environ.get("TMPDIR") or "/tmp", f"onetool-{os.urandom(8).hex()}")
+
+
 class Bounds:
     """Made before the child is forked, so that both sides have it."""
 
@@ -30,7 +35,7 @@ class Bounds:
         self.memory = confine.memory
         self._confine = confine
         self._guardian = os.getpid()
-        self._folder = os.path.join(os.environ.get("TMPDIR") or "/tmp", f"onetool-{os.urandom(8).hex()}")
+        self._folder = confine.folder or new_folder_name()
         os.mkdir(self._folder, 0o700)
         self._proxy: int | None = None
         self._channel: socket.socket | None = None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import builtins
 import time
-from pathlib import Path
 from typing import Any
 
 import anyio
 
+from ot.context import current
 from ot.effects import idempotent, reads
 from ot.errors import ToolError
 from ot.isolate import isolated
@@ -137,7 +137,7 @@ def busy(*, seconds: float) -> str:
     return f"was busy for {seconds:g} s"
 
 
-@isolated(writes=["{path}"])
+@isolated(outputs=["{path}"])
 @idempotent
 def block(*, seconds: float, path: str | None = None) -> str:
     """Wait in a separate process, which is killed when the call is cancelled.
@@ -154,7 +154,7 @@ def block(*, seconds: float, path: str | None = None) -> str:
     """
     time.sleep(seconds)
     if path is not None:
-        Path(path).write_text("done\n", encoding="utf-8")
+        current().output("path").write_text("done\n", encoding="utf-8")
     return f"blocked for {seconds:g} s"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,11 @@ async def test_a_call_touches_what_its_tool_declares(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     notes = tmp_path / "data" / "notes"
     notes.write_text("milk")
+    writes = Touches(writes=(str(tmp_path / "data"),))
     async with IsolateHost() as host:
         assert await host.run(pack, "read", {"path": str(notes)}, touches=Touches(reads=("{path}",))) == "milk"
-        assert await host.run(pack, "write", {"path": str(notes)}, touches=Touches(writes=("{path}",))) == 5
-        new = tmp_path / "data" / "new"
-        assert await host.run(pack, "write", {"path": str(new)}, touches=Touches(writes=("{path}",))) == 5
+        assert await host.run(pack, "write", {"path": str(notes)}, touches=writes) == 5
+        assert await host.run(pack, "write", {"path": str(tmp_path / "data" / "new")}, touches=writes) == 5
         with pytest.raises(ToolFailedError, match="PermissionError"):
             await host.run(pack, "read", {"path": str(notes)}, touches=Touches())
         with pytest.raises(ToolFailedError, match=r"PermissionError|OSError"):
@@ -82,22 +83,34 @@ def test_the_declaration_is_read_from_the_source(tmp_path: Path) -> None:
     source = """
         from ot.isolate import isolated
 
-        @isolated(reads=["{path}", "{project}"], hosts=("example.com",))
-        def tool(*, path: str): ...
+        @isolated(reads=["{path}", "{project}"], writes=["{state}"], outputs=["{output}"], hosts=("example.com",))
+        def tool(*, path: str, output: str): ...
 
         @isolated
         def plain(): ...
     """
     tools = read_pack(write_pack(tmp_path, source)).tools
 
-    assert tools["tool"].touches == Touches(reads=("{path}", "{project}"), hosts=("example.com",))
+    assert tools["tool"].touches == Touches(
+        reads=("{path}", "{project}"), writes=("{state}",), outputs=("{output}",), hosts=("example.com",)
+    )
     assert tools["plain"].touches == Touches()
     assert tools["tool"].cancellation == tools["plain"].cancellation
 
 
-@pytest.mark.parametrize("declared", ["reads=PLACES()", "reads=['{nothing}']", "reads='/'", "network=[]"])
-def test_a_declaration_that_cannot_be_read_is_a_mistake(tmp_path: Path, declared: str) -> None:
+@pytest.mark.parametrize(
+    ("declared", "mistake"),
+    [
+        ("reads=PLACES()", "@isolated takes reads, writes, outputs and hosts"),
+        ("reads='/'", "@isolated takes reads, writes, outputs and hosts"),
+        ("network=[]", "@isolated takes reads, writes, outputs and hosts"),
+        ("reads=['{nothing}']", "{nothing} is neither {project}, {state} nor, in reads, a parameter"),
+        ("writes=['{path}']", "{path} is neither {project}, {state} nor, in reads, a parameter"),
+        ("outputs=['/tmp/made']", "outputs are parameters, such as {output}, which /tmp/made is not"),
+    ],
+)
+def test_a_declaration_that_cannot_be_read_is_a_mistake(tmp_path: Path, declared: str, mistake: str) -> None:
     source = f"from ot.isolate import isolated\n@isolated({declared})\ndef tool(*, path: str): ...\n"
 
-    with pytest.raises(PackLoadError, match="@isolated takes reads, writes and hosts"):
+    with pytest.raises(PackLoadError, match=re.escape(mistake)):
         read_pack(write_pack(tmp_path, source))

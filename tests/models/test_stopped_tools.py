@@ -35,7 +35,7 @@ PACK = (
     "from pathlib import Path\nimport os\nimport time\nimport anyio\nfrom ot.isolate import isolated\n"
     'pack = "late"\n\n'
     f"async def task(*, begun: str, ended: str) -> None:{BODY.format(wait='await anyio.sleep(3600)')}\n"
-    "@isolated(writes=['{begun}', '{ended}'])\n"
+    "@isolated(writes=['{project}'])\n"
     f"def helper(*, begun: str, ended: str) -> None:{BODY.format(wait='time.sleep(3600)')}\n"
 )
 EXTENSION = (
@@ -46,9 +46,9 @@ TOOLS = {"late.task": "late_task", "late.helper": "late_helper", "slow.worker": 
 
 
 async def test_nothing_goes_on_of_calls_of_an_answer_that_was_stopped(tmp_path: Path, raw: RawProvider) -> None:
-    cancelled, timed_out = tmp_path / "cancelled", tmp_path / "timed_out"
+    cancelled, timed_out = tmp_path / "engine" / "cancelled", tmp_path / "engine" / "timed_out"
     for folder in (cancelled, timed_out):
-        folder.mkdir()
+        folder.mkdir(parents=True)
         raw.then(llama_part(calls=_calls(folder)), llama_end())
     raw.then(llama_part("they took too long"), llama_end())
 

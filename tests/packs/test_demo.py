@@ -34,8 +34,8 @@ async def test_harmless_tools_give_harmless_values(call: str, arguments: dict[st
 
 
 async def test_block_writes_its_marker_when_the_time_is_over(tmp_path: Path) -> None:
-    async with open_executor() as opened:
-        await opened.executor.call("demo.block", {"seconds": 0, "path": tmp_path / "marker"})
+    async with open_executor(project=tmp_path) as opened:
+        await opened.executor.call("demo.block", {"seconds": 0, "path": "marker"})
 
     assert (tmp_path / "marker").read_text() == "done\n"
 

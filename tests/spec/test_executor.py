@@ -243,7 +243,7 @@ async def test_a_tool_past_its_time_is_cancelled_and_answered(tmp_path: Path) ->
     marker = tmp_path / "marker"
     config = {"packs": {"demo": {"timeout": 0.3}}}
 
-    async with open_executor(config=config) as opened:
+    async with open_executor(config=config, project=tmp_path) as opened:
         answer = await opened.executor.execute("demo.block", {"seconds": 60, "path": str(marker)})
 
         assert answer == "demo.block took longer than 0.3 s. It was stopped."

@@ -72,6 +72,6 @@ def _words(confine: ConfineSettings | None) -> str:
 
 def _words_of_tool(touches: Touches) -> str:
     shown = ConfineSettings.model_construct(
-        read=touches.reads, write=touches.writes, hosts=touches.hosts
+        read=touches.reads, write=(*touches.writes, *touches.outputs), hosts=touches.hosts
     )  # places that stand for arguments are not paths
     return f"confined to {shown.describe()}"

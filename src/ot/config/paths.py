@@ -42,6 +42,19 @@ def state_folder(home: Path) -> Path:
     return home / FOLDER / "state"
 
 
+@dataclass(frozen=True, slots=True)
+class PackFolders:
+    """The folders for what built-in packs keep, below the state folder."""
+
+    state: Path
+
+    def folder_of(self, pack: str) -> Path:
+        """Return the folder of one pack, made if need be."""
+        folder = self.state / "packs" / pack
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+
 def tool_folders(project: Path, home: Path) -> tuple[Path, ...]:
     """Return the folders of extension files, nearest first; they need not exist."""
     return (project / FOLDER / TOOLS, home / FOLDER / TOOLS)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ot.audit.log import AuditLog
 from ot.caller import Caller
 from ot.config.models import Config
-from ot.config.paths import FOLDER
+from ot.config.paths import FOLDER, PackFolders
 from ot.config.secrets import Secrets
 from ot.context import CallContext, Part
 from ot.errors import CallError, ConsentError, ToolError
@@ -72,6 +72,14 @@ class PackDoor:
         """Return the pack's own configuration."""
         settings = self.settings.packs.get(tool.partition(".")[0])
         return settings.options if settings else {}
+
+    def state_of(self, tool: str) -> Path:
+        """Return the folder for what a tool's pack keeps; raises ToolError where this engine has none."""
+        return self.part(PackFolders).folder_of(tool.partition(".")[0])
+
+    def output_of(self, tool: str, argument: str) -> Path:
+        """Refuse: the files that arguments name are made by isolated tools, in their helper process."""
+        raise ToolError(f"{tool} is not isolated, so it has no place for {argument} of its own")
 
     def secret_for(self, tool: str, name: str) -> str:
         """Return a declared secret; from then on its value is known and redacted."""

@@ -25,7 +25,11 @@ def isolated(function: Callable[P, T], /) -> Callable[P, T]: ...
 
 @overload
 def isolated(
-    *, reads: Sequence[str] = (), writes: Sequence[str] = (), hosts: Sequence[str] = ()
+    *,
+    reads: Sequence[str] = (),
+    writes: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    hosts: Sequence[str] = (),
 ) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
 
 
@@ -35,12 +39,20 @@ def isolated(
     *,
     reads: Sequence[str] = (),
     writes: Sequence[str] = (),
+    outputs: Sequence[str] = (),
     hosts: Sequence[str] = (),
 ) -> Callable[P, T] | Callable[[Callable[P, T]], Callable[P, T]]:
     """Mark a tool that blocks: it is called in a helper process, and is the plain function everywhere else.
 
-    The process is confined to what is declared here: paths, `"{project}"` for the project's folder, `"{name}"` for the
-    path, or paths, in an argument; and hosts as `confine.hosts` takes them. Without them it has neither other files
-    than those it is made of, nor a network. The declaration is read from the source, so it consists of constants.
+    The process is confined to what is declared here, and without that has neither other files than those it is made
+    of, nor a network. The declaration is read from the source, so it consists of constants:
+
+    - `reads` and `writes`: paths, `"{project}"` for the project's folder, `"{state}"` for the pack's own in the state
+      folder (`current().state`);
+    - `reads`: also `"{name}"` for the file, or files, that an argument names. They must lie where packs may read; the
+      tool gets their real paths;
+    - `outputs`: `"{name}"` for a file that an argument names and the tool makes: at `current().output("name")`, from
+      where the server moves it into place when the call has succeeded. What is not made is not moved;
+    - `hosts`: as `confine.hosts` takes them.
     """
     return function if function is not None else lambda marked: marked

@@ -37,6 +37,8 @@ class ChildDoor:
     def __init__(self, context: JsonObject) -> None:
         self._options: Mapping[str, Json] = context["config"]
         self._secrets: Mapping[str, str] = context["secrets"]
+        self._state: str | None = context["state"]
+        self._outputs: Mapping[str, str] = context["outputs"]
         self.project = Path(context["project"])
 
     @property
@@ -49,6 +51,19 @@ class ChildDoor:
 
     def options_of(self, tool: str) -> Mapping[str, Json]:
         return self._options
+
+    def state_of(self, tool: str) -> Path:
+        if self._state is None:
+            raise ToolError(f"{tool} does not declare that it reads or writes {{state}}")
+        return Path(self._state)
+
+    def output_of(self, tool: str, argument: str) -> Path:
+        """Return a place in the folder of this process, which the server looks into after the call."""
+        if argument not in self._outputs:
+            raise ToolError(f"{tool} was given no {argument}, or does not declare it as an output")
+        place = Path(os.environ["TMPDIR"], self._outputs[argument])
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place
 
     def secret_for(self, tool: str, name: str) -> str:
         if name not in self._secrets:

@@ -4,44 +4,77 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ot.context import current_or_none
+from ot.isolate.call_files import CallFiles
 from ot.processes.own_files import files_of_this_python
-from ot.registry.definitions import Touches
+from ot.registry.definitions import PROJECT, STATE, Touches
 from ot_confinement.confine import Confine
 
-_PROJECT = "{project}"
 _PACKAGES = Path(__file__).parent.parent.parent
 
 
-def confine_call(touches: Touches, module: str, arguments: Mapping[str, object]) -> Confine:
-    """Return the bounds of one call of a function in `module`, a dotted name or the path of a file.
+@dataclass(frozen=True, slots=True)
+class ConfinedCall:
+    """One call within its bounds."""
 
-    A path to be written that does not exist yet opens the folder in which it would lie: there is nothing else to open.
+    arguments: Mapping[str, object]  # files to be read are named by their real paths
+    confine: Confine
+    outputs: Mapping[str, str]  # parameters whose files the call makes, to where those belong
+
+
+def confine_call(
+    touches: Touches, module: str, arguments: Mapping[str, object], files: CallFiles | None
+) -> ConfinedCall:
+    """Find the bounds of one call of a function in `module`, a dotted name or the path of a file.
+
+    Without `files` the call is the server's own, whose paths are not checked. Raises ToolError for a file that packs
+    may not touch.
     """
     own = (*_own_files(), *([module] if Path(module).is_absolute() else []))
-    reads = [path for path in _fill_in(touches.reads, arguments) if path.exists()]
-    writes = [_existing(path) for path in _fill_in(touches.writes, arguments)]
-    return Confine((*own, *map(str, reads)), tuple(map(str, writes)), touches.hosts)
+    named = {name: _located(arguments[name], files) for name in _parameters(touches.reads) if name in arguments}
+    outputs = {
+        name: str(arguments[name]) for name in _parameters(touches.outputs) if arguments.get(name) not in (None, "")
+    }
+    for path in outputs.values():
+        if files is not None:
+            files.locate(path, write=True)
+    confine = Confine(
+        readable=(*own, *(path for path in _places(touches.reads) if Path(path).exists())),
+        writable=tuple(_places(touches.writes)),
+        hosts=touches.hosts,
+        files=tuple(sorted({path for value in named.values() for path in _each(value)})),
+    )
+    return ConfinedCall({**arguments, **named}, confine, outputs)
 
 
-def _fill_in(declared: Iterable[str], arguments: Mapping[str, object]) -> Iterable[Path]:
+def _parameters(declared: Iterable[str]) -> Iterable[str]:
+    return (text[1:-1] for text in declared if text.startswith("{") and text not in (PROJECT, STATE))
+
+
+def _places(declared: Iterable[str]) -> Iterable[str]:
+    context = current_or_none()
     for text in declared:
         if not text.startswith("{"):
-            yield Path(text).expanduser()
-        elif text == _PROJECT:
-            context = current_or_none()
-            if context is not None:
-                yield context.project
-        else:
-            value = arguments.get(text[1:-1])
-            paths = value if isinstance(value, list | tuple) else [value]
-            yield from (Path(path).absolute() for path in paths if isinstance(path, str | Path) and str(path))
+            yield str(Path(text).expanduser())
+        elif context is not None and text in (PROJECT, STATE):
+            yield str(context.project if text == PROJECT else context.state)
 
 
-def _existing(path: Path) -> Path:
-    return next(place for place in (path, *path.parents) if place.exists())
+def _located(value: object, files: CallFiles | None) -> object:
+    """Return the argument with every path in it as the real one, absolute and free of links."""
+    if isinstance(value, list | tuple):
+        return [_located(each, files) for each in value]
+    if not isinstance(value, str | Path) or not str(value):
+        return value
+    return str(Path(value).resolve() if files is None else files.locate(value))
+
+
+def _each(value: object) -> Iterable[str]:
+    values = value if isinstance(value, list) else [value]
+    return (each for each in values if isinstance(each, str) and each)
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from anyio import to_thread
 from ot.isolate.frames import Frame, FrameBuffer, FrameError, write_frame
 from ot.processes.guarded_process import GuardedProcess, start_guarded
 from ot_confinement.confine import Confine
+from ot_guardian.bounds import new_folder_name
 from ot_kernel import values
 
 _MAIN = str(Path(__file__).with_name("__main__.py"))
@@ -32,8 +33,9 @@ class HelperEndedError(Exception):
 class Helper:
     """A process that imports packs and calls their functions."""
 
-    def __init__(self, process: GuardedProcess, confine: Confine | None) -> None:
+    def __init__(self, process: GuardedProcess, confine: Confine | None, folder: str) -> None:
         self.confine = confine
+        self.folder = folder  # its own, where it makes files; only a confined one has it
         self.idle_since = 0.0
         self.explanation = ""  # of its guardian, once it has ended
         self.status: int | None = None  # of waitpid, once it has ended
@@ -104,7 +106,8 @@ class Helper:
 
 def start_helper(memory: int, confine: Confine | None) -> Helper:
     """Start a process that lives, within its bounds, until it is killed or this one ends; raises OSError."""
-    bounds = confine.to_text() if confine is not None else ""
+    folder = new_folder_name() if confine is not None else ""
+    bounds = confine._replace(folder=folder).to_text() if confine is not None else ""
     # -P: the current folder must not decide what `import json` means in there.
     command = [sys.executable, "-P", _MAIN, str(memory), bounds]
-    return Helper(start_guarded(command, environ=os.environ, cwd=Path.cwd()), confine)
+    return Helper(start_guarded(command, environ=os.environ, cwd=Path.cwd()), confine, folder)

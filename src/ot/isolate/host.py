@@ -15,8 +15,10 @@ from anyio.abc import TaskGroup
 from mcp_core.json_types import Json, JsonObject
 from ot.context import current_or_none
 from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
+from ot.isolate.call_files import files_of_call
 from ot.isolate.confined_call import confine_call
 from ot.isolate.helper import Helper, HelperEndedError, start_helper
+from ot.isolate.outputs import Outputs
 from ot.logs import write_log
 from ot.owned_tasks import open_background_tasks
 from ot.registry.definitions import Touches
@@ -56,20 +58,29 @@ class IsolateHost:
     ) -> Json:
         """Call a function in a helper process; `module` is a dotted name or the path of a file.
 
-        The process is confined to what the call touches; without `touches` it is not confined.
+        The process is confined to what the call touches; without `touches` it is not confined. Files that it makes are
+        in place when this returns.
 
         No process that the call started is left when this returns; cancelled, the helper has ended too.
         Raises ToolError, ToolFailedError or ServiceUnavailableError without the name of the tool, which the executor
         knows.
         """
-        request = {"module": module, "function": function, "arguments": arguments, "context": _context_for_child()}
-        confine = None if touches is None else confine_call(touches, module, arguments)
+        files = files_of_call()
+        bounds = None if touches is None else confine_call(touches, module, arguments, files)
+        confine = None if bounds is None else bounds.confine
+        outputs = Outputs(bounds.outputs if bounds is not None else {}, files)
+        request = {
+            "module": module,
+            "function": function,
+            "arguments": arguments if bounds is None else bounds.arguments,
+            "context": _context_for_child(touches, outputs),
+        }
         async with self._places:
             while True:
                 idle = self._take(module, confine)
                 helper = idle or start_helper(self._memory, confine)
                 try:
-                    return _value_of(await self._call(helper, module, request))
+                    return await self._call(helper, module, request, outputs)
                 except HelperEndedError as error:
                     # One that died while it was idle has done nothing: the call goes to the next one, or to a new one.
                     if error.begun or idle is None:
@@ -81,14 +92,17 @@ class IsolateHost:
         for helper in self._idle.pop(module, []):
             self._tasks.start_soon(helper.kill)
 
-    async def _call(self, helper: Helper, module: str, request: Mapping[str, object]) -> Mapping[str, object]:
+    async def _call(self, helper: Helper, module: str, request: Mapping[str, object], outputs: Outputs) -> Json:
         reusable = False
         changes = self._changes.get(module)
         try:
             answer = await helper.call(request)
             changed = self._changes.get(module) != changes
-            reusable = not (changed or helper.has_children or answer.get("kind") == "MemoryError")
-            return answer
+            fit = not (changed or helper.has_children or answer.get("kind") == "MemoryError")
+            if "error" not in answer:
+                await outputs.move(helper.folder)
+            reusable = fit
+            return _value_of(answer)
         finally:
             if reusable:
                 self._rest(module, helper)
@@ -144,7 +158,7 @@ class IsolateHost:
         return ToolFailedError("", "ChildProcessError", message, incident, status=helper.status, tail=helper.tail)
 
 
-def _context_for_child() -> JsonObject | None:
+def _context_for_child(touches: Touches | None, outputs: Outputs) -> JsonObject | None:
     """Return what the call may use, as values: a helper gets the secrets that its pack declares and no others."""
     context = current_or_none()
     if context is None:
@@ -154,7 +168,14 @@ def _context_for_child() -> JsonObject | None:
         with suppress(ToolError):  # not set: the tool hears of it when it asks
             secrets[name] = context.secret(name)
     config = dict(context.config)
-    return {"tool": context.tool, "config": config, "project": str(context.project), "secrets": secrets}
+    return {
+        "tool": context.tool,
+        "config": config,
+        "project": str(context.project),
+        "state": str(context.state) if touches is not None and touches.needs_state else None,
+        "outputs": outputs.made,
+        "secrets": secrets,
+    }
 
 
 def _value_of(answer: Mapping[str, object]) -> object:

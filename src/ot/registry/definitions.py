@@ -12,6 +12,9 @@ from ot.effects import Effect
 PROXY = "proxy:"
 """Begins the source of a tool that another server offers; the server's configured name follows."""
 
+PROJECT, STATE = "{project}", "{state}"
+"""Stand for folders in what an isolated tool touches: the project's, and the one for its pack's own files."""
+
 
 class Cancellation(StrEnum):
     """The fate of a call that is cancelled."""
@@ -30,7 +33,12 @@ class Touches:
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+
+    @property
+    def needs_state(self) -> bool:
+        return STATE in (*self.reads, *self.writes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +113,4 @@ class PackDefinition:
     source: str = "local"
     file: Path | None = None
     tools: dict[str, ToolDefinition] = field(default_factory=dict)
+    needs: dict[str, str] = field(default_factory=dict)  # modules that its isolated tools import, to their requirements

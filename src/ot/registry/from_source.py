@@ -14,7 +14,7 @@ from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.logs import write_log
 from ot.registry.annotations import AnnotationReader
-from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs, Touches
+from ot.registry.definitions import PROJECT, STATE, Cancellation, PackDefinition, ToolDefinition, ToolDocs, Touches
 from ot.registry.docstrings import parse_docstring
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -54,6 +54,7 @@ def _define(
         source=source,
         file=file,
         tools={node.name: reader.definition(node) for node in reader.public_functions()},
+        needs=reader.needs(),
     )
     for annotation in dict.fromkeys(reader.annotations.unknown):
         write_log(logging.WARNING, "registry.read_pack", file=file, annotation=annotation, schema="any value")
@@ -114,6 +115,13 @@ class _PackReader:
             if not name.startswith("_") if exported is None else name in exported:
                 yield node
 
+    def needs(self) -> dict[str, str]:
+        """The constant `needs`: modules that its isolated tools import, to requirements of those who install them."""
+        known, value = self.annotations.constant(ast.Name("needs"))
+        if not known or not isinstance(value, dict):
+            return {}
+        return {str(module): str(requirement) for module, requirement in value.items()}
+
     def definition(self, node: FunctionNode) -> ToolDefinition:
         """The definition of one function; arguments reach tools by name, so it must accept them so."""
         if node.args.posonlyargs:
@@ -135,19 +143,21 @@ class _PackReader:
             secrets=self._secrets,
             variadic=next((p.node.arg for p in parameters if p.kind == "*"), None),
             declared=self._effect(node),
-            touches=self._touches(node, {"project", *(parameter.node.arg for parameter in parameters)}),
+            touches=self._touches(node, [parameter.node.arg for parameter in parameters]),
         )
 
-    def _touches(self, node: FunctionNode, known: set[str]) -> Touches:
+    def _touches(self, node: FunctionNode, parameters: list[str]) -> Touches:
         """The declaration in `@isolated(reads=...)`; one that cannot be read is a mistake, and not an empty one."""
         calls = [call for call in node.decorator_list if isinstance(call, ast.Call) and _last_name(call) == "isolated"]
-        declared = {word.arg: self._texts(word.value) for call in calls for word in call.keywords}
-        places = [place for places in declared.values() for place in places or ()]
-        unknown = [place for place in places if place.startswith("{") and place[1:-1] not in known]
-        if None in declared.values() or unknown or not declared.keys() <= {field.name for field in fields(Touches)}:
-            reason = f"{node.name}: @isolated takes reads, writes and hosts, lists of constant texts"
-            raise PackLoadError(self._file, f"{reason}, and {{name}} for a parameter", node.lineno)
-        return Touches(**{str(name): places or () for name, places in declared.items()})
+        declared = {str(word.arg): self._texts(word.value) for call in calls for word in call.keywords}
+        if None in declared.values() or not declared.keys() <= {field.name for field in fields(Touches)}:
+            reason = "@isolated takes reads, writes, outputs and hosts, lists of constant texts"
+            raise PackLoadError(self._file, f"{node.name}: {reason}", node.lineno)
+        touches = Touches(**{name: places or () for name, places in declared.items()})
+        filled = {f"{{{name}}}" for name in parameters}
+        if mistake := _find_mistake(touches, filled):
+            raise PackLoadError(self._file, f"{node.name}: {mistake}", node.lineno)
+        return touches
 
     def _texts(self, value: ast.expr) -> tuple[str, ...] | None:
         known, found = self.annotations.constant(value)
@@ -242,6 +252,17 @@ def _parameter_text(parameter: Parameter) -> str:
     if parameter.default:
         text += (" = " if parameter.node.annotation else "=") + ast.unparse(parameter.default)
     return text
+
+
+def _find_mistake(touches: Touches, filled: set[str]) -> str | None:
+    """Say which place in a declaration stands for nothing; `filled` are those of parameters."""
+    for place in (*touches.reads, *touches.writes):
+        if place.startswith("{") and place not in (PROJECT, STATE, *(filled if place in touches.reads else ())):
+            return (
+                f"{place} is neither {PROJECT}, {STATE} nor, in reads, a parameter; what parameters name is in outputs"
+            )
+    wrong = next((place for place in touches.outputs if place not in filled), None)
+    return None if wrong is None else f"outputs are parameters, such as {{output}}, which {wrong} is not"
 
 
 def _cancellation(node: FunctionNode) -> Cancellation:

@@ -38,7 +38,7 @@ PACK = """
             Path(folder, "started").write_text(str(process.pid))
         Path(folder, "marker").touch()
 
-    @isolated(writes=["{folder}"])
+    @isolated(writes=["{project}"])
     def blocks(*, folder: str) -> None:
         Path(folder, "started").write_text(str(os.getpid()))
         time.sleep(60)
