@@ -9,10 +9,12 @@ import secrets
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 _BESIDE = re.compile(r"\.[0-9a-f]{16}\.tmp")
+_NOTHING = nullcontext()
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
@@ -39,18 +41,41 @@ def write_private(file: Path, text: str, *, replace: bool = True) -> None:
 
 
 def write_in_folder(folder: int, name: str, data: bytes, *, replace: bool, mode: int | None = None) -> None:
-    """Write `data` to a temporary file in an open folder, then rename it; a link with that name is replaced.
+    """Write `data` to a file in an open folder; see `replacing`."""
+    with replacing(folder, name, replace=replace, mode=mode) as file:
+        file.write(data)
 
-    Without a `mode`, a file that is replaced keeps its permissions. Raises FileExistsError where the name is taken and
-    `replace` is false.
+
+@contextmanager
+def replacing(
+    folder: int,
+    name: str,
+    *,
+    replace: bool,
+    mode: int | None = None,
+    around_rename: AbstractContextManager[None] = _NOTHING,
+) -> Iterator[BinaryIO]:
+    """Give a temporary file in an open folder to be written, then rename it; a link with that name is replaced.
+
+    Without a `mode`, a file that is replaced keeps its permissions and, where the system lets us, its owner. Raises
+    FileExistsError where the name is taken and `replace` is false. What `around_rename` raises leaves all as it was.
     """
     beside = f".{secrets.token_hex(8)}.tmp"
+    before = _status(folder, name) if replace and mode is None else None
     try:
-        _write_through(folder, beside, data, mode=_find_mode(folder, name) if replace and mode is None else mode)
-        if replace:
-            os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-        else:
-            _name_once(folder, beside, name)
+        with _create(folder, beside, private=before is not None or mode is not None) as file:
+            if before is not None:
+                _keep_owner(file.fileno(), before)
+            if before is not None or mode is not None:
+                os.fchmod(file.fileno(), before.st_mode & 0o777 if before is not None else mode or 0)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with around_rename:
+            if replace:
+                os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+            else:
+                _name_once(folder, beside, name)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(beside, dir_fd=folder)
@@ -70,22 +95,25 @@ def is_unfinished(name: str) -> bool:
     return _BESIDE.fullmatch(name) is not None
 
 
-def _find_mode(folder: int, name: str) -> int | None:
+def _status(folder: int, name: str) -> os.stat_result | None:
+    """Return the status of the file with this name; a link is none."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
-    return None if stat.S_ISLNK(found.st_mode) else found.st_mode & 0o777
+    return None if stat.S_ISLNK(found.st_mode) else found
 
 
-def _write_through(folder: int, name: str, data: bytes, *, mode: int | None) -> None:
+def _create(folder: int, name: str, *, private: bool) -> BinaryIO:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(name, flags, 0o666 if mode is None else 0o600, dir_fd=folder), "wb") as file:
-        if mode is not None:
-            os.fchmod(file.fileno(), mode)
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    return os.fdopen(os.open(name, flags, 0o600 if private else 0o666, dir_fd=folder), "wb")
+
+
+def _keep_owner(descriptor: int, before: os.stat_result) -> None:
+    made = os.fstat(descriptor)
+    if (made.st_uid, made.st_gid) != (before.st_uid, before.st_gid):
+        with suppress(PermissionError):
+            os.fchown(descriptor, before.st_uid, before.st_gid)
 
 
 def _name_once(folder: int, beside: str, name: str) -> None:

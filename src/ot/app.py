@@ -25,6 +25,7 @@ from ot.errors import PackLoadError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.validation import load_compiler
 from ot.execution.wording import word_error
+from ot.files.allowed_files import build_allowed_files
 from ot.introspect import Finder, Health, Reload
 from ot.isolate import IsolateHost
 from ot.kernel.groups import find_own_group
@@ -135,6 +136,7 @@ async def open_app(
             open_servers(config.servers, registry=registry, places=places, host=proxy_host(loaded, environ))
         )
         executor.lend(servers)
+        executor.lend(build_allowed_files(loaded))
         executor.lend(build_statistics(loaded, recorder, registry, own_definition))
         executor.lend(Finder(registry))
         build_health = partial(Health, executor, supply, workers, servers, threads, settings=config.execution)
@@ -156,6 +158,7 @@ async def open_app(
         )
 
         def rebuild(fresh: LoadedConfig) -> None:
+            executor.lend(build_allowed_files(fresh))
             executor.lend(build_statistics(fresh, recorder, registry, own_definition))
             executor.lend(build_health(fresh))
 
@@ -245,11 +248,9 @@ def build_audit_log(loaded: LoadedConfig) -> AuditLog | None:
 def build_statistics(
     loaded: LoadedConfig, recorder: Recorder | None, registry: ToolRegistry, own_definition: Callable[[], str]
 ) -> Statistics:
-    """Build the reader of statistics; a model may have reports written to the person's project folders."""
-    config = loaded.config
-    projects = [project.path for project in config.projects.values()]
-    roots = [loaded.project, *projects, *config.execution.writable]
-    return Statistics(recorder, registry, project=loaded.project, roots=roots, own_definition=own_definition)
+    """Build the reader of statistics; reports may also be written to where runs may write."""
+    files = build_allowed_files(loaded, also=loaded.config.execution.writable)
+    return Statistics(recorder, registry, files=files, own_definition=own_definition)
 
 
 def worker_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> WorkerHost:

@@ -34,6 +34,10 @@ OneToolError
 │   ├── DatabaseUnavailableError
 │   │   └── DatabaseBusyError
 │   ├── InvalidPeriodError
+│   ├── PathError                 a tool cannot use a path
+│   │   ├── PathRefusedError
+│   │   ├── MissingPathError
+│   │   └── ChangedFileError
 │   ├── ReportWriteError
 │   ├── UnknownResultError
 │   ├── ExpiredResultError
@@ -339,6 +343,25 @@ class ReportWriteError(CallError):
 
     path: str
     reason: str
+
+
+class PathError(CallError):
+    """A file or folder cannot be used; `path` is as it was given, `reason` says why and how it can."""
+
+    path: str
+    reason: str
+
+
+class PathRefusedError(PathError):
+    """A path that tools may not use."""
+
+
+class MissingPathError(PathError):
+    """A path that leads to nothing."""
+
+
+class ChangedFileError(PathError):
+    """A file that somebody else has changed since it was read."""
 
 
 class UnknownResultError(CallError):

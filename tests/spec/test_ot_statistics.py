@@ -164,13 +164,19 @@ async def test_where_nothing_is_counted_one_is_told_so(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("stats.db*"))
 
 
+OUTSIDE = (
+    "it lies outside of the folders that tools may use: {project}. "
+    "A person can add one to `roots` in their onetool.yaml"
+)
+
+
 @pytest.mark.scenario("ot/runtime-statistics/html-write-error")
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
         ("missing/report.html", "No such file or directory"),
-        ("/usr/report.html", "only inside these folders: {project}"),
-        ("../report.html", "only inside these folders: {project}"),
+        ("/usr/report.html", OUTSIDE),
+        ("../report.html", OUTSIDE),
         ("report.txt", "the name of a report ends in .html"),
         ("taken.html", "another file has this name, and it is not a report of OneTool"),
     ],

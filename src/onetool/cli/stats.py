@@ -16,6 +16,7 @@ from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.errors import CallError
 from ot.execution.wording import word_error
+from ot.files.allowed_files import AllowedFiles
 from ot.stats.figures import Summary
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.scope import PERIODS
@@ -33,11 +34,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    statistics = open_statistics(load(options))
+    loaded = load(options)
+    statistics = open_statistics(loaded)
+    anywhere = AllowedFiles([Path("/")], project=Path.cwd(), home=loaded.home)  # a person types the path
     try:
         summary = statistics.summarize(options.period, options.tool)
-        # A person at a terminal may write wherever the file system lets them.
-        written = options.html and statistics.write_report(summary, options.html, folder=Path.cwd(), roots=None)
+        written = options.html and statistics.write_report(summary, options.html, files=anywhere)
     except CallError as error:
         complain(word_error(error))
         return FAILED

@@ -45,6 +45,7 @@ class LoadedConfig:
     redactor: Redactor
     files: tuple[Path, ...]
     project: Path
+    roots: tuple[Path, ...]  # the person's own `projects` and `roots`: a project's file opens nothing to tools
     refused: tuple[Refusal, ...]  # what the project's file says and may not say
     untrusted: Untrusted  # what of the project is not in force, because nobody has trusted it
     # The same places as they are by then; raises ConfigError. Not shown: it holds the environment.
@@ -82,20 +83,22 @@ def load_config(explicit: Path | None = None, *, environ: Mapping[str, str], cwd
         layers = [*environment, *near.layers, *(layer for layer in far if layer.values)]
         _check(layers, keys)
         values = _merged(near.layers)
-        there = values if named.is_relative_to(places.project) else _started_at_home(values, home)
-        merged, refused = keep_guards(guards_of(_merged(far), keys), there, keys), ()
+        person = values if named.is_relative_to(places.project) else _started_at_home(values, home)
+        merged, refused = keep_guards(guards_of(_merged(far), keys), person, keys), ()
 
     substituted = {*variables.substituted, *near.substituted, environ.get(TOKEN_VARIABLE, "")}
     if named is None:
         secrets = Secrets(own, project=near.secrets, environ=environ, substituted=substituted)
     else:
         secrets = Secrets({**own, **near.secrets}, environ=environ, substituted=substituted)
+    config = _build(merge(merged, _merged(environment)), layers, keys)
     return LoadedConfig(
-        config=_build(merge(merged, _merged(environment)), layers, keys),
+        config=config,
         secrets=secrets,
         redactor=Redactor(secrets.known_values()),
         files=tuple(layer.source for layer in layers if isinstance(layer.source, Path)),
         project=places.project,
+        roots=(*_own_projects(config, person), *config.roots),
         refused=refused,
         untrusted=near.untrusted,
         read_again=partial(load_config, explicit, environ=environ, cwd=cwd, home=home),
@@ -170,6 +173,14 @@ def _started_at_home(values: dict[object, object], home: Path) -> dict[object, o
 def _placed(server: object, home: Path) -> object:
     without = isinstance(server, dict) and server.get("command") is not None and server.get("cwd") is None
     return {**server, "cwd": str(home)} if isinstance(server, dict) and without else server
+
+
+def _own_projects(config: Config, person: Mapping[object, object]) -> list[Path]:
+    """Return the folders of the projects that the person has named, and not the project's file."""
+    projects = person.get("projects")
+    named = projects if isinstance(projects, dict) else {}
+    paths = {name: said.get("path") for name, said in named.items() if isinstance(said, dict)}
+    return [item.path for name, item in config.projects.items() if paths.get(name) == str(item.path)]
 
 
 def _build(merged: Mapping[object, object], layers: Sequence[Layer], keys: Sequence[Key]) -> Config:

@@ -401,6 +401,14 @@ class Config(Section):
         layers=PROJECT,
         example={"notes": {"path": "~/notes"}},
     )
+    roots: tuple[FilePath, ...] = setting(
+        (),
+        "more folders whose files tools may read and write, besides the project and your own `projects` "
+        "([file.md](packs/file.md#allowed-folders))",
+        when=AT_ONCE,
+        layers=PERSON,
+        example=["~/documents"],
+    )
     aliases: dict[Identifier, Annotated[str, AfterValidator(check_target)]] = setting(
         {},
         "short names for tools, or for other aliases",

@@ -251,6 +251,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.InvalidPeriodError: lambda error: (
         f"Error: Invalid period {error.period!r}. Valid: {', '.join(error.valid)}. Example: ot.stats(period='day')"
     ),
+    errors.PathError: lambda error: f"Cannot use {error.path!r}: {error.reason.rstrip('.')}.",
     errors.ReportWriteError: lambda error: f"Error: Cannot write to '{error.path}': {error.reason}",
     errors.UnknownResultError: lambda error: (
         f"There is no stored result {error.handle[:60]!r}: handle not found. A handle is the word that an answer gave, "
@@ -316,5 +317,8 @@ _KINDS: dict[type, str] = {
     errors.UntrustedPackError: "PermissionError",
     errors.WorkerCrashedError: "ChildProcessError",
     errors.InvalidPeriodError: "ValueError",
+    errors.PathError: "OSError",
+    errors.PathRefusedError: "PermissionError",
+    errors.MissingPathError: "FileNotFoundError",
     errors.ReportWriteError: "OSError",
 }

@@ -1,51 +1,40 @@
 """The file of a report: written whole or not at all, and only where that is allowed.
 
-A model names the path, so nothing of a person's may be lost by it: only inside the given folders, wherever links lead;
-only a name that ends in .html; and never over a file that is not a report.
+A model names the path, so nothing of a person's may be lost by it: only inside the allowed folders, only a name that
+ends in .html, and never over a file that is not a report.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
-from mcp_core.atomic_write import open_folder, write_in_folder
-from ot.errors import ReportWriteError
+from mcp_core.atomic_write import write_in_folder
+from ot.errors import PathError, ReportWriteError
+from ot.files.allowed_files import AllowedFiles, open_here
 
 MARK = "<!doctype html>\n<!-- OneTool report -->\n"
 _SUFFIXES = (".html", ".htm")
 
 
-def write_report(output: str, render: Callable[[], str], *, folder: Path, roots: Sequence[Path] | None) -> Path:
-    """Write what `render` gives; a relative path starts at `folder`. `roots` of None: anywhere.
+def write_report(output: str, render: Callable[[], str], *, files: AllowedFiles) -> Path:
+    """Write what `render` gives to one of the allowed files.
 
     Raises ReportWriteError, before anything is rendered where the path is not allowed.
     """
+    if Path(output).suffix.lower() not in _SUFFIXES:
+        raise ReportWriteError(output, "the name of a report ends in .html")
     try:
-        path = folder / Path(output).expanduser()
-        if path.suffix.lower() not in _SUFFIXES:
-            raise ReportWriteError(output, "the name of a report ends in .html")
-        with open_folder(path.parent) as descriptor:
-            place = _find_place(descriptor, path.parent)
-            if roots is not None and not any(place.is_relative_to(os.path.realpath(root)) for root in roots):
-                allowed = ", ".join(map(str, roots))
-                raise ReportWriteError(output, f"only inside these folders: {allowed}")
-            _refuse_other_files(descriptor, path.name, output)
-            write_in_folder(descriptor, path.name, render().encode("utf-8", "replace"), replace=True)
-            return place / path.name
-    except (OSError, ValueError, RuntimeError) as error:  # no such folder, a null byte, the home of nobody
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ReportWriteError(output, reason) from error
-
-
-def _find_place(descriptor: int, folder: Path) -> Path:
-    """Return the real path of an open folder."""
-    with suppress(OSError):
-        return Path(f"/proc/self/fd/{descriptor}").readlink()
-    return Path(os.path.realpath(folder))
+        with files.reach(output, write=True, follow=False) as reached, open_here(reached.folder) as folder:
+            _refuse_other_files(folder, reached.name, output)
+            write_in_folder(folder, reached.name, render().encode("utf-8", "replace"), replace=True)
+            return reached.place
+    except PathError as error:
+        raise ReportWriteError(output, error.reason) from error
+    except OSError as error:
+        raise ReportWriteError(output, error.strerror or str(error)) from error
 
 
 def _refuse_other_files(descriptor: int, name: str, output: str) -> None:

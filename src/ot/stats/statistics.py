@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from mcp_core.json_types import JsonObject
 from mcp_core.nearest_names import nearest
 from ot.config.values import RUN_TOOL
 from ot.errors import InvalidPeriodError, StatsDisabledError
+from ot.files.allowed_files import AllowedFiles
 from ot.registry.registry import ToolRegistry
 from ot.stats.recorder import Recorder
 from ot.stats.scope import PERIODS
@@ -31,14 +32,12 @@ class Statistics:
         recorder: Recorder | None,
         registry: ToolRegistry,
         *,
-        project: Path,
-        roots: Sequence[Path],
+        files: AllowedFiles,
         own_definition: Callable[[], str] = str,
     ) -> None:
         self._recorder = recorder
         self._registry = registry
-        self._project = project
-        self._roots = roots  # where reports may be written
+        self._files = files  # where reports may be written
         self._own_definition = own_definition  # what a client is told of us
 
     async def report(self, *, period: str = "all", tool: str = "", output: str = "") -> JsonObject:
@@ -51,7 +50,7 @@ class Statistics:
         if tool and not summary.tools:
             described["note"] = self._explain(tool)
         if output:
-            described["html_report"] = str(self.write_report(summary, output, folder=self._project, roots=self._roots))
+            described["html_report"] = str(self.write_report(summary, output, files=self._files))
         return described
 
     def summarize(self, period: str, tool: str = "") -> Summary:
@@ -76,12 +75,12 @@ class Statistics:
         found = [tool for tool in self._registry.definitions() if tool.name == RUN_TOOL]
         return "".join(map(write_definition, found))
 
-    def write_report(self, summary: Summary, output: str, *, folder: Path, roots: Sequence[Path] | None) -> Path:
-        """The page, inside one of the roots; without any, wherever the file system lets us. Raises ReportWriteError."""
+    def write_report(self, summary: Summary, output: str, *, files: AllowedFiles) -> Path:
+        """Write the page to one of the allowed files. Raises ReportWriteError."""
         from ot.stats.report import render_report  # noqa: PLC0415 - the template engine is needed for this alone
         from ot.stats.report_file import write_report  # noqa: PLC0415
 
-        return write_report(output, lambda: render_report(summary), folder=folder, roots=roots)
+        return write_report(output, lambda: render_report(summary), files=files)
 
     def _explain(self, tool: str) -> str:
         names = [definition.name for definition in self._registry.definitions()]

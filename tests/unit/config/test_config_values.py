@@ -21,6 +21,7 @@ snippets:
     params: {q1: {description: First}, q2: {description: Second}, p: {default: Compare}}
     body: |
       llm.transform(input=[ws(query={{ q1 }}), ws(query={{ q2 }})], prompt={{ p }})
+roots: [~/documents, more]
 servers:
   github: {command: npx, args: [-y, "@scope/server"], env: {GITHUB_TOKEN: "${GITHUB_TOKEN}"}, cwd: ., enabled: false}
   docs: {url: "https://example.com/mcp", headers: {Authorization: "Bearer ${DOCS_TOKEN}"}, timeout: 5,
@@ -52,6 +53,7 @@ def test_every_key_is_accepted(workspace: Workspace) -> None:
     assert config.projects["onetool"].path == workspace.home / "projects" / "onetool"
     assert config.projects["notes"].path == workspace.home / "notes"
     assert config.projects["notes"].attrs == {"language": "en"}
+    assert config.roots == (workspace.home / "documents", folder / "more")
     assert config.aliases == {"ws": "brave.web_search", "w": "ws"}
     assert config.servers["github"].env == {"GITHUB_TOKEN": "github-token"}
     assert config.servers["github"].args == ("-y", "@scope/server")

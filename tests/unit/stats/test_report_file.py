@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 
 from ot.errors import ReportWriteError
+from ot.files.allowed_files import AllowedFiles
 from ot.stats.report_file import MARK, write_report
 
 PAGE = f"{MARK}<title>new</title>"
 
 
+def allow(project: Path, *roots: Path) -> AllowedFiles:
+    return AllowedFiles(roots, project=project, home=project.parent)
+
+
 def write(output: str, project: Path, *roots: Path) -> Path:
-    return write_report(output, lambda: PAGE, folder=project, roots=[project, *roots])
+    return write_report(output, lambda: PAGE, files=allow(project, project, *roots))
 
 
 @pytest.fixture
@@ -107,10 +112,10 @@ def test_where_it_is_not_allowed_nothing_is_rendered(project: Path) -> None:
         raise AssertionError
 
     with pytest.raises(ReportWriteError):
-        write_report("/etc/x.html", render, folder=project, roots=[project])
+        write_report("/etc/x.html", render, files=allow(project, project))
 
 
 def test_a_person_may_write_anywhere(project: Path) -> None:
-    written = write_report("../elsewhere/x.html", lambda: PAGE, folder=project, roots=None)
+    written = write_report("../elsewhere/x.html", lambda: PAGE, files=allow(project, Path("/")))
 
     assert written == project.parent / "elsewhere" / "x.html"

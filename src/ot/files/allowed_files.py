@@ -1,0 +1,278 @@
+"""AllowedFiles: the files that tools may reach, and the one way to them.
+
+The roots are the project, the person's `projects` and `roots`. Inside them too, the person's own `.onetool` folder, the
+files of their configuration and any secrets.yaml are closed, nothing is written below a folder named `.onetool`, and
+only plain files and folders are opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from mcp_core.atomic_write import replacing
+from ot.config.loader import LoadedConfig
+from ot.config.paths import FOLDER, SECRETS_FILE
+from ot.context import current
+from ot.errors import MissingPathError, PathError, PathRefusedError
+from ot.files.version import Version, still
+from ot.files.walk import Identity, Way, begin, go, identity_of, walking
+
+AnyPath = str | os.PathLike[str]
+
+_LONGEST = 4096  # bytes of a path
+_ATTEMPTS = 10  # at a file that others keep replacing
+_SECRETS = frozenset({SECRETS_FILE, str(Path(SECRETS_FILE).with_suffix(".yml"))})
+_SYSTEM = (Path("/proc"), Path("/sys"), Path("/dev"))
+_IN_MEMORY = Path("/dev/shm")  # ordinary files, though below /dev
+_OPEN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # opening a pipe must not wait for its other end
+_REASONS = {
+    errno.EEXIST: "something has this name already",
+    errno.ENOTDIR: "a part of it is a file, not a folder",
+    errno.ELOOP: "its links lead to one another",
+    errno.ENOTEMPTY: "the folder is not empty",
+}
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A name in a folder, with the status of what has it; a link is not followed."""
+
+    name: str
+    status: os.stat_result
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """An allowed place: the open folder that holds it, its name there, its real path and its status, if it exists."""
+
+    folder: int
+    name: str
+    place: Path
+    status: os.stat_result | None
+
+
+class AllowedFiles:
+    """The files inside of the roots. A relative path starts at the project, `~` is the person's home.
+
+    Every method that takes a path raises PathRefusedError where it leads elsewhere, MissingPathError where nothing is
+    there, PathError for anything else that the system does not do. All of them block for as long as the disk does.
+    """
+
+    def __init__(self, roots: Sequence[Path], *, project: Path, home: Path, closed: Sequence[Path] = ()) -> None:
+        # Resolved once: a root that becomes a link later opens nothing.
+        self.roots = tuple(dict.fromkeys(Path(os.path.realpath(root)) for root in roots))
+        self.project = project
+        self.home = home
+        self._closed = (home / FOLDER, *closed)
+        self._closed_places = frozenset(Path(os.path.realpath(place)) for place in self._closed)
+
+    def locate(self, path: AnyPath, *, write: bool = False) -> Path:
+        """Return the real path of what is there, or, to write, of what would be there; its folder exists."""
+        with self.reach(path, write=write) as reached:
+            if reached.status is None and not write:
+                raise _missing(path)
+            return reached.place
+
+    def open(self, path: AnyPath, flags: int = os.O_RDONLY) -> int:
+        """Open a file, or a folder with O_DIRECTORY, and return its descriptor, which the caller closes."""
+        for _ in range(_ATTEMPTS):
+            with self.reach(path, write=bool(flags & _WRITING)) as reached, _worded(path):
+                descriptor = self._open_reached(path, reached, flags)
+                if descriptor is not None:
+                    return descriptor
+        raise PathError(str(path), "other programs keep replacing it; try again")
+
+    @contextmanager
+    def replace(self, path: AnyPath, *, expected: Version | None = None, new: bool = False) -> Iterator[BinaryIO]:
+        """Write a file that takes its place whole, with the mode of the one before, when the block ends without error.
+
+        With `expected`, only over the file in that version; `new`: only where nothing has the name.
+        """
+        with self.reach(path, write=True) as reached, _worded(path), open_here(reached.folder) as folder:
+            _require_writable(path, reached)
+            guard = nullcontext() if expected is None else still(expected, folder, reached.name, path=path)
+            with replacing(folder, reached.name, replace=not new, around_rename=guard) as file:
+                yield file
+
+    def list(self, path: AnyPath) -> Iterator[Entry]:
+        """Yield what is in a folder, in the order of the disk; what vanishes meanwhile is left out."""
+        folder = self.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield from entries_of(folder)
+        finally:
+            os.close(folder)
+
+    @contextmanager
+    def reach(self, path: AnyPath, *, write: bool = False, follow: bool = True) -> Iterator[Reached]:
+        """Hold on to an allowed place; a link at the end of the path is followed unless `follow` is false."""
+        way = begin(self._absolute(path))
+        with walking(way):
+            try:
+                go(way, follow=follow)
+            except OSError as error:
+                self._check(path, way, write=write)  # outside, nothing is told of what exists
+                raise word_path_error(path, error) from error
+            self._check(path, way, write=write)
+            _require_plain(path, way)
+            yield Reached(way.folder, way.name, way.place, way.status)
+
+    def is_root(self, place: Path) -> bool:
+        """True for a root, and for a folder that holds one."""
+        return any(root.is_relative_to(place) for root in self.roots)
+
+    def _absolute(self, path: AnyPath) -> str:
+        text = os.fspath(path)
+        if not text or "\0" in text:
+            raise PathError(text, "a path has at least one character, and no null character")
+        if len(os.fsencode(text)) > _LONGEST:
+            raise PathError(f"{text[:60]}…", f"a path has at most {_LONGEST:,} bytes")
+        if text == "~" or text.startswith("~/"):
+            return f"{self.home}/{text[1:]}"
+        return text if text.startswith("/") else f"{self.project}/{text}"
+
+    def _check(self, path: AnyPath, way: Way, *, write: bool) -> None:
+        place = way.place
+        if not any(place.is_relative_to(root) for root in self.roots):
+            raise PathRefusedError(str(path), f"{_subject(way)} outside of {self._name_roots()}")
+        if _is_system(place):
+            raise PathRefusedError(str(path), "files of the system below /proc, /sys and /dev are not opened")
+        if self._leads_to_closed(way):
+            raise PathRefusedError(str(path), "OneTool's own configuration and state are not for tools")
+        names = [step.name.casefold() for step in way.steps] + [(way.missing or "").casefold()]
+        if not _SECRETS.isdisjoint(names):
+            raise PathRefusedError(str(path), f"a {SECRETS_FILE} is never read or written by tools")
+        if write and FOLDER in names:
+            raise PathRefusedError(
+                str(path), f"tools write nothing below a folder named {FOLDER}: ask the person to change it"
+            )
+
+    def _leads_to_closed(self, way: Way) -> bool:
+        if any(place in self._closed_places for place in (way.place, *way.place.parents)):
+            return True
+        closed = self._identities()
+        return any(identity_of(step.status) in closed for step in way.steps)
+
+    def _identities(self) -> set[Identity]:
+        """Return what is closed under any name: a folder that is mounted twice, a file with a second name."""
+        return {identity_of(found) for place in self._closed if (found := _status(place)) is not None}
+
+    def _name_roots(self) -> str:
+        named = ", ".join(map(str, self.roots[:5])) + (" …" if len(self.roots) > 5 else "")
+        return f"the folders that tools may use: {named}. A person can add one to `roots` in their onetool.yaml"
+
+    def _open_reached(self, path: AnyPath, reached: Reached, flags: int) -> int | None:
+        """Open what was reached; None where something else has its name by now."""
+        if reached.status is None:
+            if not flags & os.O_CREAT:
+                raise _missing(path)
+            return os.open(reached.name, flags | os.O_EXCL | _OPEN, 0o666, dir_fd=reached.folder)
+        if stat.S_ISDIR(reached.status.st_mode) and not flags & os.O_DIRECTORY:
+            raise PathError(str(path), "it is a folder")
+        try:
+            later = flags & ~(os.O_CREAT | os.O_TRUNC | os.O_EXCL)
+            descriptor = os.open(reached.name or ".", later | _OPEN, dir_fd=reached.folder)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOENT, errno.ENXIO):
+                return None
+            raise
+        if identity_of(os.fstat(descriptor)) != identity_of(reached.status):
+            os.close(descriptor)
+            return None
+        if flags & os.O_TRUNC:
+            os.ftruncate(descriptor, 0)
+        return descriptor
+
+
+def allowed_files() -> AllowedFiles:
+    """Return the files that the call being made may reach."""
+    return current().part(AllowedFiles)
+
+
+def build_allowed_files(loaded: LoadedConfig, *, also: Sequence[Path] = ()) -> AllowedFiles:
+    """Build the allowed files of a configuration; the files that it was read from are closed, wherever they lie."""
+    return AllowedFiles(
+        (loaded.project, *loaded.roots, *also),
+        project=loaded.project,
+        home=loaded.home,
+        closed=[file for file in loaded.files if file.parent != loaded.project / FOLDER],
+    )
+
+
+def entries_of(folder: int) -> Iterator[Entry]:
+    """Yield what is in an open folder; what vanishes meanwhile is left out."""
+    with os.scandir(folder) as found:
+        for item in found:
+            try:
+                yield Entry(item.name, item.stat(follow_symlinks=False))
+            except FileNotFoundError:
+                continue
+
+
+@contextmanager
+def open_here(folder: int) -> Iterator[int]:
+    """Open the folder of a descriptor that only marks a place, to list it, lock it or write it through."""
+    descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _worded(path: AnyPath) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise word_path_error(path, error) from error
+
+
+def word_path_error(path: AnyPath, error: OSError) -> PathError:
+    """Return what the system said about a path as an error for the caller."""
+    if isinstance(error, FileNotFoundError):
+        return _missing(path)
+    if isinstance(error, PermissionError):
+        return PathRefusedError(str(path), "the system does not let OneTool's user do this")
+    return PathError(str(path), _REASONS.get(error.errno or 0) or error.strerror or str(error))
+
+
+def _missing(path: AnyPath) -> MissingPathError:
+    return MissingPathError(str(path), os.strerror(errno.ENOENT))
+
+
+def _require_plain(path: AnyPath, way: Way) -> None:
+    mode = stat.S_IFREG if way.status is None else stat.S_IFMT(way.status.st_mode)
+    if mode not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
+        raise PathRefusedError(str(path), "it is neither a file nor a folder, but a device, a pipe or a socket")
+
+
+def _require_writable(path: AnyPath, reached: Reached) -> None:
+    """Raise where there is no file to be replaced; one that its owner has made read-only is not replaced either."""
+    if reached.status is None:
+        return
+    if not stat.S_ISREG(reached.status.st_mode):
+        raise PathError(str(path), "it is a folder")
+    if not reached.status.st_mode & 0o222 or not os.access(reached.name, os.W_OK, dir_fd=reached.folder):
+        raise PathRefusedError(str(path), "the file is read-only")
+
+
+def _subject(way: Way) -> str:
+    return "it lies" if way.link is None else f"the link {way.link.place} leads to {way.link.target}, which lies"
+
+
+def _is_system(place: Path) -> bool:
+    return any(place.is_relative_to(folder) for folder in _SYSTEM) and not place.is_relative_to(_IN_MEMORY)
+
+
+def _status(place: Path) -> os.stat_result | None:
+    try:
+        return place.stat()
+    except OSError:
+        return None

@@ -1,0 +1,53 @@
+"""The version of a file: what shows that somebody has changed it since it was read."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ot.errors import ChangedFileError, PathError
+
+Version = tuple[int, int, int, int, int]
+"""Device, inode, size, and the times of the last changes."""
+
+_PATIENCE = 10.0  # seconds for the lock of a folder
+_PAUSE = 0.01  # seconds between two tries
+
+
+def version_of(status: os.stat_result) -> Version:
+    """Return the version of an open file; it differs after every change."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+@contextmanager
+def still(expected: Version, folder: int, name: str, *, path: object) -> Iterator[None]:
+    """Hold the lock of a folder while its file is in the expected version; raises ChangedFileError where it is not.
+
+    Two servers that edit one file wait for each other here. Other programs know nothing of the lock: one that writes in
+    the moment between the look and the rename loses what it wrote.
+    """
+    _lock(folder, path)
+    try:
+        found = version_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
+    except FileNotFoundError:
+        found = None
+    if found != expected:
+        raise ChangedFileError(str(path), "somebody else has changed it since it was read; read it and try again")
+    yield  # closing the folder gives the lock back
+
+
+def _lock(folder: int, path: object) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                return None  # a file system without locks
+            if time.monotonic() > deadline:
+                raise PathError(str(path), "another program holds the lock of its folder; try again") from error
+        time.sleep(_PAUSE)

@@ -1,0 +1,144 @@
+"""A way through the file system by descriptors: each link is read and followed here, and `..` goes back the same way.
+
+No name is looked up twice, so nothing that changes meanwhile leads elsewhere than what was looked at. The links in
+/proc, which lead anywhere, are taken for the text that they show.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_MOST_LINKS = 40  # as the kernel allows
+_STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Identity = tuple[int, int]
+"""Device and inode: the same for all names of one file."""
+
+
+def identity_of(status: os.stat_result) -> Identity:
+    """Return what all names of one file share."""
+    return status.st_dev, status.st_ino
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One open step of the way; its descriptor leads nowhere but here, and reads nothing."""
+
+    name: str
+    descriptor: int
+    status: os.stat_result
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link that was followed: where it lies, and the text that it holds."""
+
+    place: Path
+    target: str
+
+
+@dataclass(slots=True)
+class Way:
+    """The steps from `/` to where a path leads; `missing` is the name that the last folder does not have."""
+
+    steps: list[Step]
+    missing: str | None = None
+    link: Link | None = None  # the last one that was followed
+    rest: deque[str] = field(default_factory=deque)
+
+    @property
+    def place(self) -> Path:
+        """The real path, without any link in it."""
+        names = [step.name for step in self.steps] + ([] if self.missing is None else [self.missing])
+        return Path("/", *names[1:])
+
+    @property
+    def status(self) -> os.stat_result | None:
+        """The status of what was found; None where nothing has this name."""
+        return None if self.missing is not None else self.steps[-1].status
+
+    @property
+    def name(self) -> str:
+        """The last name; empty for `/`."""
+        return self.steps[-1].name if self.missing is None else self.missing
+
+    @property
+    def folder(self) -> int:
+        """The descriptor of the folder that holds the name."""
+        at = -1 if self.missing is not None or len(self.steps) == 1 else -2
+        return self.steps[at].descriptor
+
+    def leave(self) -> None:
+        """Go back by one step; from `/` there is none."""
+        if len(self.steps) > 1:
+            os.close(self.steps.pop().descriptor)
+
+    def close(self) -> None:
+        for step in self.steps:
+            os.close(step.descriptor)
+        self.steps.clear()
+
+
+@contextmanager
+def walking(way: Way) -> Iterator[None]:
+    """Close every step of a way in the end."""
+    try:
+        yield
+    finally:
+        way.close()
+
+
+def begin(path: str) -> Way:
+    """Stand at `/`, with an absolute path to go."""
+    descriptor = os.open("/", _STEP | os.O_DIRECTORY)
+    return Way([Step("", descriptor, os.fstat(descriptor))], rest=deque(_parts(path)))
+
+
+def go(way: Way, *, follow: bool) -> None:
+    """Go to the end of the path; a link at its end is followed or not. The last name need not exist.
+
+    Raises OSError where it cannot go on; `way` then shows how far it came.
+    """
+    links = 0
+    while way.rest:
+        name = way.rest.popleft()
+        if name == "..":
+            way.leave()
+            continue
+        try:
+            descriptor = os.open(name, _STEP, dir_fd=way.steps[-1].descriptor)
+        except FileNotFoundError:
+            if way.rest:
+                raise
+            way.missing = name
+            return
+        step = Step(name, descriptor, os.fstat(descriptor))
+        way.steps.append(step)
+        if stat.S_ISLNK(step.status.st_mode) and (follow or way.rest):
+            links += 1
+            if links > _MOST_LINKS:
+                raise OSError(errno.ELOOP, "too many links lead to one another")
+            _follow(way)
+        elif way.rest and not stat.S_ISDIR(step.status.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+
+
+def _follow(way: Way) -> None:
+    target = os.readlink("", dir_fd=way.steps[-1].descriptor)
+    way.link = Link(way.place, target)
+    way.leave()
+    if target.startswith("/"):
+        while len(way.steps) > 1:
+            way.leave()
+    way.rest.extendleft(reversed(_parts(target)))
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part not in ("", ".")]

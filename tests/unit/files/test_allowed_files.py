@@ -1,0 +1,392 @@
+"""The files that tools may reach: what leads out of the roots, and what is closed inside of them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ot.config.loader import load_config
+from ot.errors import MissingPathError, PathError, PathRefusedError
+from ot.files.allowed_files import AllowedFiles, build_allowed_files
+from ot.files.version import version_of
+from ot.values import ProjectPath
+from tests.trusting import trust_project
+
+SECRET = "what nobody may read"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    for folder in (".onetool/state", "project/sub/.onetool", "project-of-others", "other"):
+        (home / folder).mkdir(parents=True)
+    for file in (
+        ".onetool/onetool.yaml",
+        ".onetool/secrets.yaml",
+        ".onetool/state/token",
+        "outside.txt",
+        "project-of-others/a.txt",
+        "project/secrets.yaml",
+        "project/sub/SECRETS.yaml",
+        "project/sub/secrets.yml",
+    ):
+        (home / file).write_text(SECRET)
+    (home / "project" / "a.txt").write_text("a")
+    (home / "project" / "sub" / "b.txt").write_text("b")
+    (home / "project" / "sub" / ".onetool" / "onetool.yaml").write_text("c")
+    return home
+
+
+@pytest.fixture
+def files(home: Path) -> AllowedFiles:
+    return AllowedFiles([home / "project", home / "other"], project=home / "project", home=home)
+
+
+def read(files: AllowedFiles, path: str | ProjectPath) -> str:
+    with os.fdopen(files.open(path), "rb") as file:
+        return file.read().decode()
+
+
+def write(files: AllowedFiles, path: str, text: str) -> None:
+    with files.replace(path) as file:
+        file.write(text.encode())
+
+
+# Inside
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "a.txt",
+        "./a.txt",
+        "sub/../a.txt",
+        "sub/./../a.txt",
+        "//{home}/project//a.txt",
+        "~/project/a.txt",
+        "../project/a.txt",
+    ],
+)
+def test_a_file_inside_is_read(files: AllowedFiles, home: Path, path: str) -> None:
+    assert read(files, path.format(home=home)) == "a"
+
+
+def test_a_path_of_proj_is_a_path(files: AllowedFiles, home: Path) -> None:
+    assert read(files, ProjectPath("project", home / "project") / "sub" / "b.txt") == "b"
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        ("a.txt", "link"),
+        ("{home}/project/a.txt", "link"),
+        ("../project/sub/../a.txt", "link"),
+        ("..", "sub/link/a.txt"),
+    ],
+)
+def test_a_link_that_stays_inside_is_followed(files: AllowedFiles, home: Path, target: str, path: str) -> None:
+    (home / "project" / path.removesuffix("/a.txt")).symlink_to(target.format(home=home))
+
+    assert read(files, path) == "a"
+    assert files.locate(path) == home / "project" / "a.txt"
+
+
+def test_a_link_from_one_root_to_another_is_followed(files: AllowedFiles, home: Path) -> None:
+    (home / "other" / "link").symlink_to(home / "project" / "a.txt")
+
+    assert read(files, f"{home}/other/link") == "a"
+
+
+def test_a_link_outside_may_lead_in(files: AllowedFiles, home: Path) -> None:
+    (home / "shortcut").symlink_to("project")
+
+    assert read(files, f"{home}/shortcut/a.txt") == "a"
+
+
+def test_writing_through_a_link_keeps_the_link(files: AllowedFiles, home: Path) -> None:
+    (home / "project" / "link").symlink_to("sub/b.txt")
+
+    write(files, "link", "new")
+
+    assert (home / "project" / "link").is_symlink()
+    assert (home / "project" / "sub" / "b.txt").read_text() == "new"
+
+
+def test_a_folder_is_listed(files: AllowedFiles) -> None:
+    assert {entry.name for entry in files.list("sub")} == {".onetool", "b.txt", "SECRETS.yaml", "secrets.yml"}
+
+
+# Twenty ways out, and more. Each would show SECRET.
+
+TRICKS = {
+    "parent": "../outside.txt",
+    "deep parent": "sub/../../outside.txt",
+    "absolute": "{home}/outside.txt",
+    "doubled slashes": "..//..//{home}//outside.txt",
+    "home": "~/outside.txt",
+    "sibling with the same beginning": "../project-of-others/a.txt",
+    "link to a file": "to-file",
+    "link to a folder": "to-folder/outside.txt",
+    "link to /": "to-root/{home}/outside.txt",
+    "link by way of a link": "to-link/outside.txt",
+    "relative link": "sub/relative",
+    "parent of a link": "to-other/../outside.txt",
+    "proc root": "/proc/self/root/{home}/outside.txt",
+    "proc cwd": "/proc/self/cwd/../outside.txt",
+    "link into proc": "to-proc/root/{home}/outside.txt",
+    "descriptor": "/proc/self/fd/{descriptor}",
+    "dev fd": "/dev/fd/{descriptor}",
+    "environment": "/proc/self/environ",
+    "own folder": "~/.onetool/onetool.yaml",
+    "own state": "../.onetool/state/token",
+    "secrets": "secrets.yaml",
+    "secrets in capitals": "sub/SECRETS.yaml",
+    "secrets with another ending": "sub/secrets.yml",
+    "link to secrets": "to-secrets",
+    "second name of secrets": "second-name",
+    "passwords": "/etc/passwd",
+    "a missing file outside": "../nothing-there.txt",
+    "below a file outside": "../outside.txt/x",
+}
+
+
+@pytest.fixture
+def descriptor(home: Path) -> Iterator[int]:
+    with (home / "outside.txt").open() as file:
+        yield file.fileno()
+
+
+@pytest.fixture
+def linked(home: Path) -> Path:
+    project = home / "project"
+    (project / "to-file").symlink_to(home / "outside.txt")
+    (project / "to-folder").symlink_to(home)
+    (project / "to-root").symlink_to("/")
+    (project / "to-link").symlink_to("to-folder")
+    (project / "sub" / "relative").symlink_to("../../outside.txt")
+    (project / "to-other").symlink_to(home / "other")
+    (project / "to-proc").symlink_to("/proc/self")
+    (project / "to-secrets").symlink_to("../.onetool/secrets.yaml")
+    (project / "second-name").hardlink_to(home / ".onetool" / "secrets.yaml")
+    return project
+
+
+@pytest.mark.parametrize("use", ["read", "write"])
+@pytest.mark.parametrize("trick", TRICKS)
+def test_no_trick_leads_out(
+    files: AllowedFiles, home: Path, linked: Path, descriptor: int, trick: str, use: str
+) -> None:
+    path = TRICKS[trick].format(home=home, descriptor=descriptor)
+    files = AllowedFiles(files.roots, project=files.project, home=home, closed=[home / ".onetool" / "secrets.yaml"])
+
+    with pytest.raises(PathRefusedError) as refused:
+        files.locate(path, write=use == "write")
+    with pytest.raises(PathRefusedError):
+        files.open(path, os.O_RDWR | os.O_CREAT if use == "write" else os.O_RDONLY)
+    with pytest.raises(PathRefusedError), files.replace(path):
+        pass
+
+    assert SECRET not in refused.value.reason
+
+
+@pytest.mark.parametrize(
+    "path", ["/proc/self/environ", "/proc/self/root/proc/self/environ", "/dev/null", "/sys/kernel/notes"]
+)
+def test_files_of_the_system_are_closed_also_where_everything_is_a_root(home: Path, path: str) -> None:
+    files = AllowedFiles([Path("/")], project=home / "project", home=home)
+
+    with pytest.raises(PathError):
+        files.open(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["~/.onetool", "~/.onetool/state/token", "~/.onetool/nothing-there", "to-own/onetool.yaml"]
+)
+def test_the_persons_own_folder_is_closed_where_the_home_is_a_root(home: Path, path: str) -> None:
+    (home / "project" / "to-own").symlink_to(home / ".onetool")
+    files = AllowedFiles([home], project=home / "project", home=home)
+
+    with pytest.raises(PathRefusedError, match="not for tools"):
+        files.locate(path)
+
+
+@pytest.mark.parametrize(
+    "path", [".onetool", ".onetool/onetool.yaml", "sub/.onetool/x", "sub/.OneTool/x", "to-config/x"]
+)
+def test_nothing_is_written_below_a_folder_of_onetool(files: AllowedFiles, home: Path, path: str) -> None:
+    (home / "project" / ".onetool").mkdir()
+    (home / "project" / "sub" / ".OneTool").mkdir()
+    (home / "project" / "to-config").symlink_to("sub/.onetool")
+
+    with pytest.raises(PathRefusedError, match=r"\.onetool"):
+        files.locate(path, write=True)
+
+    assert read(files, "sub/.onetool/onetool.yaml") == "c"
+
+
+def test_what_is_no_file_is_not_opened(files: AllowedFiles, home: Path) -> None:
+    os.mkfifo(home / "project" / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(home / "project" / "socket"))
+
+        for name in ("pipe", "socket"):
+            with pytest.raises(PathRefusedError, match="neither a file nor a folder"):
+                files.open(name)
+            with pytest.raises(PathRefusedError, match="neither a file nor a folder"):
+                write(files, name, "x")
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "x" * 5000, "x" * 300, "a.txt/b", "round/x", "sub"])
+def test_what_no_file_can_be_called_is_an_error(files: AllowedFiles, home: Path, path: str) -> None:
+    (home / "project" / "round").symlink_to("round")
+
+    with pytest.raises(PathError):
+        files.open(path)
+
+
+def test_a_missing_file_is_told_from_a_refused_one(files: AllowedFiles) -> None:
+    with pytest.raises(MissingPathError):
+        files.open("nothing.txt")
+    with pytest.raises(MissingPathError):
+        files.locate("nothing/at/all.txt", write=True)
+
+
+def test_a_refused_link_names_where_it_leads(files: AllowedFiles, linked: Path) -> None:
+    with pytest.raises(PathRefusedError, match=r"the link .*/to-file leads to .*/outside.txt, which lies outside of"):
+        files.open("to-file")
+
+
+def test_a_root_that_becomes_a_link_opens_nothing(files: AllowedFiles, home: Path) -> None:
+    (home / "other").rmdir()
+    (home / "other").symlink_to(home)
+
+    with pytest.raises(PathRefusedError):
+        files.open(f"{home}/other/outside.txt")
+
+
+# Races: a name that is exchanged while it is used leads to one or the other, never out.
+
+
+@pytest.mark.parametrize("path", ["swapped", "swapped/../a.txt", "folder/outside.txt"])
+def test_no_race_leads_out(files: AllowedFiles, home: Path, path: str) -> None:
+    project = home / "project"
+    name = path.split("/", maxsplit=1)[0]
+    inside, out = project / "inside", project / "out"
+    if name == "folder":
+        inside.mkdir()
+        (inside / "outside.txt").write_text("a")
+        out.symlink_to(home)
+    else:
+        inside.write_text("a")
+        out.symlink_to(home / "outside.txt")
+    inside.rename(project / name)
+    done = threading.Event()
+
+    def swap() -> None:
+        while not done.is_set():
+            (project / name).rename(inside)
+            out.rename(project / name)
+            (project / name).rename(out)
+            inside.rename(project / name)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    seen = set()
+    try:
+        for _ in range(2000):
+            try:
+                seen.add(read(files, path))
+            except PathError as error:
+                seen.add(type(error).__name__)
+    finally:
+        done.set()
+        swapping.join()
+
+    assert SECRET not in seen
+    assert seen <= {"a", "PathRefusedError", "MissingPathError", "PathError"}
+
+
+# Writing
+
+
+def test_a_file_is_replaced_whole_and_keeps_its_mode(files: AllowedFiles, home: Path) -> None:
+    file = home / "project" / "a.txt"
+    file.chmod(0o751)
+
+    with files.replace("a.txt") as stream:
+        stream.write(b"half")
+        stream.flush()
+        assert file.read_text() == "a"
+        stream.write(b" and half")
+
+    assert file.read_text() == "half and half"
+    assert file.stat().st_mode & 0o7777 == 0o751
+
+
+def test_what_fails_half_way_leaves_everything_as_it_was(files: AllowedFiles, home: Path) -> None:
+    before = sorted((home / "project").iterdir())
+
+    def fail_half_way() -> None:
+        with files.replace("a.txt") as stream:
+            stream.write(b"half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_half_way()
+
+    assert (home / "project" / "a.txt").read_text() == "a"
+    assert sorted((home / "project").iterdir()) == before
+
+
+def test_a_file_that_was_changed_meanwhile_is_not_replaced(files: AllowedFiles, home: Path) -> None:
+    file = home / "project" / "a.txt"
+    version = version_of(file.stat())
+
+    def write_after_others() -> None:
+        with files.replace("a.txt", expected=version) as stream:
+            stream.write(b"mine")
+            file.write_text("theirs")
+
+    with pytest.raises(PathError, match="changed it since"):
+        write_after_others()
+
+    assert file.read_text() == "theirs"
+
+
+def test_a_read_only_file_is_not_replaced(files: AllowedFiles, home: Path) -> None:
+    (home / "project" / "a.txt").chmod(0o444)
+
+    with pytest.raises(PathRefusedError, match="read-only"):
+        write(files, "a.txt", "new")
+
+
+def test_a_new_file_is_not_written_over_another(files: AllowedFiles) -> None:
+    with pytest.raises(PathError, match="already"), files.replace("a.txt", new=True) as stream:
+        stream.write(b"new")
+
+
+# From the configuration
+
+
+def test_the_roots_come_from_the_persons_file_only(home: Path) -> None:
+    (home / ".onetool" / "secrets.yaml").unlink()
+    (home / ".onetool" / "onetool.yaml").write_text(
+        f"include: {home}/other/more.yaml\nprojects: {{mine: {home}/other, moved: {home}/other}}\nroots: [~/project-of-others]\n"
+    )
+    (home / "other" / "more.yaml").write_text("stats: {enabled: false}")
+    (home / "project" / ".onetool").mkdir()
+    (home / "project" / ".onetool" / "onetool.yaml").write_text(f"projects: {{all: /, moved: {home}}}\nroots: [/]\n")
+    trust_project(home / "project", home)
+
+    loaded = load_config(environ={}, cwd=home / "project", home=home)
+    files = build_allowed_files(loaded)
+
+    assert set(files.roots) == {home / "project", home / "other", home / "project-of-others"}
+    assert [refusal.key for refusal in loaded.refused] == ["roots"]
+    with pytest.raises(PathRefusedError, match="not for tools"):
+        files.locate(f"{home}/other/more.yaml")
