@@ -40,11 +40,15 @@ class Line(NamedTuple):
     digest: str | None
 
 
-def seal(entry: JsonObject) -> tuple[bytes, str]:
-    """Return the line of an entry, which has the digest of the one before as `prev`, and its own digest."""
-    body = _encode(entry).encode()
-    digest = sha256(body).hexdigest()
-    return b'%b,"hash":"%b"}\n' % (body[:-1], digest.encode()), digest
+def word(fields: JsonObject) -> str:
+    """Return fields as they stand in a line, without braces."""
+    return _encode(fields)[1:-1]
+
+
+def seal(fields: str) -> tuple[bytes, str]:
+    """Return the line with these fields, of which the last is the digest of the one before, and its own digest."""
+    digest = sha256(f"{{{fields}}}".encode()).hexdigest()
+    return f'{{{fields},"hash":"{digest}"}}\n'.encode(), digest
 
 
 def unseal(raw: bytes) -> Line:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii
-from typing import NamedTuple
 
 from ot.redaction import Redactor
 from ot.values import Arguments, ToolValue
@@ -19,22 +18,26 @@ _PLAIN = 10**18
 _as_json = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
 
 
-class Given(NamedTuple):
-    """Sizes in bytes of JSON by name, and the SHA-256 of all arguments as one JSON object, keys in order."""
-
-    sizes: dict[str, int]
-    digest: str
-
-
-def summarize(arguments: Arguments, redactor: Redactor) -> Given:
-    """Describe arguments; known secrets are masked first, so that not even the digest depends on them."""
-    arguments = redactor.value(arguments) if redactor.active else arguments
-    texts = {str(name): _write(arguments[name]) for name in sorted(arguments, key=str)}
-    whole = ",".join(f"{encode_basestring_ascii(name)}:{text}" for name, text in texts.items())
-    sizes = {name[:LONGEST_NAME]: len(text) for name, text in list(texts.items())[:MOST_NAMES]}
-    if len(texts) > MOST_NAMES:
-        sizes["…"] = sum(map(len, texts.values())) - sum(sizes.values())
-    return Given(sizes, sha256(f"{{{whole}}}".encode()).hexdigest())
+def summarize(arguments: Arguments, redactor: Redactor) -> str:
+    """Describe arguments by two fields of a line: sizes in bytes of JSON by name, and the SHA-256 of all of them as one
+    JSON object, keys in order. Known secrets are masked first, so that not even the digest depends on them.
+    """
+    mask = redactor.text if redactor.active else str
+    sizes: dict[str, int] = {}
+    whole = []
+    unnamed = 0
+    for name in sorted(arguments, key=str):
+        shown, text = mask(str(name)), mask(_write(arguments[name]))
+        whole.append(f"{encode_basestring_ascii(shown)}:{text}")
+        if len(sizes) < MOST_NAMES:
+            sizes[shown[:LONGEST_NAME]] = len(text)
+        else:
+            unnamed += len(text)
+    if unnamed:
+        sizes["…"] = unnamed
+    named = ",".join(f"{encode_basestring_ascii(name)}:{size}" for name, size in sizes.items())
+    digest = sha256(f"{{{','.join(whole)}}}".encode()).hexdigest()
+    return f'"arguments":{{{named}}},"digest":"{digest}"'
 
 
 def _write(value: ToolValue) -> str:

@@ -13,13 +13,16 @@ import logging
 import os
 import secrets
 import time
+from collections.abc import Callable
+from functools import lru_cache
 from importlib.metadata import version
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 
 from mcp_core.distribution import DISTRIBUTION
 from mcp_core.json_types import JsonObject
 from ot.audit import chain
-from ot.audit.given import Given, summarize
+from ot.audit.given import summarize
 from ot.audit.retention import claim, prune
 from ot.caller import Caller
 from ot.config.models import AuditSettings
@@ -30,8 +33,10 @@ from ot.values import Arguments
 
 AUDIT_FOLDER = "audit"
 LOCAL = "local"  # the command line of this machine; clients have a connection as well
+LOOK_INTERVAL = 1.0  # seconds in which a file that somebody removes is missed
 LARGEST_FILE = 4 * 1024**2  # bytes
 _LONGEST_TEXT = 300  # characters
+_MOST_WORDED = 256
 
 
 class AuditLog:
@@ -45,6 +50,7 @@ class AuditLog:
         project: Path,
         redactor: Redactor,
         largest_file: int = LARGEST_FILE,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.folder = folder
         self.problem = ""  # why lines are being lost, if so
@@ -53,63 +59,71 @@ class AuditLog:
         self._project = project
         self._redactor = redactor
         self._largest = largest_file
+        self._clock = clock
+        self._next_look = 0.0
+        self._word = lru_cache(_MOST_WORDED)(self._word_begin)  # most calls begin as others did
         self._chain = ""
         self._part = 0
         self._number = 0  # of the last line
         self._previous = ""  # its digest
         self._unsaid = 0  # lost lines that no line has told of
         self._descriptor: int | None = None
-        self._file = ""  # the open one
+        self._file = folder  # the open one
         self._inode = 0
         self._size = 0  # bytes of the open file
 
-    def describe(self, arguments: Arguments) -> Given:
-        """Return all that is logged of arguments; on whatever thread."""
+    def describe(self, arguments: Arguments) -> str:
+        """Return all that is logged of arguments, for `begin` and `refused`; on whatever thread."""
         return summarize(arguments, self._redactor)
 
-    def begin(self, tool: str, effect: Effect, caller: Caller, *, depth: int, allowed_by: str, given: Given) -> int:
+    def begin(self, tool: str, effect: Effect, caller: Caller, *, depth: int, allowed_by: str, given: str) -> int:
         """Say that a call begins; return the number of the line, 0 if it could not be written."""
-        who = self._describe(tool, caller, depth)
-        allowed = {"allowed_by": self._clean(allowed_by)} if allowed_by else {}
-        return self._append({"event": chain.BEGIN, **who, "effect": effect, **allowed, **self._shown(given)})
+        what = self._word(self._redactor.known, tool, effect, caller.client, caller.memory.connection, allowed_by)
+        return self._append(f'"event":"{chain.BEGIN}",{what},"run":{caller.run},"depth":{depth},{given}')
 
     def end(self, begun: int, outcome: str, seconds: float) -> None:
         """Say how the call ended that began in this line."""
-        self._append({"event": chain.END, "call": begun, "outcome": outcome, "ms": float(round(seconds * 1000, 3))})
+        how = encode_basestring_ascii(outcome[:_LONGEST_TEXT])
+        self._append(f'"event":"{chain.END}","call":{begun},"outcome":{how},"ms":{seconds * 1000:.3f}')
 
     def asked(self, begun: int, answer: str) -> None:
         """Say what was answered to the tool's own question, in the call that began in this line."""
-        self._append({"event": chain.ASKED, "call": begun, "answer": self._clean(answer)})
+        self._append(chain.word({"event": chain.ASKED, "call": begun, "answer": self._clean(answer)}))
 
-    def refused(self, tool: str, caller: Caller, *, depth: int, refused_by: str, given: Given) -> None:
+    def refused(self, tool: str, caller: Caller, *, depth: int, refused_by: str, given: str) -> None:
         """Say that a call was not let begin."""
-        who = self._describe(tool, caller, depth)
-        self._append({"event": chain.REFUSED, **who, "refused_by": self._clean(refused_by), **self._shown(given)})
+        what = self._describe(tool, caller.client, caller.memory.connection) | {"refused_by": self._clean(refused_by)}
+        fields = chain.word({"event": chain.REFUSED, **what, "run": caller.run, "depth": depth})
+        self._append(f"{fields},{given}")
 
     def close(self) -> None:
         """Write the last line and let go of the file; nothing happens where there is none."""
         if self._descriptor is not None:
-            self._append({"event": chain.CLOSE})
+            self._append(chain.word({"event": chain.CLOSE}))
         self._let_go()
 
     # -- lines
 
-    def _describe(self, tool: str, caller: Caller, depth: int) -> JsonObject:
+    def _describe(self, tool: str, client: str, connection: int) -> JsonObject:
         who: JsonObject = {"client": LOCAL}
-        if caller.client:  # whatever a client calls itself, only one with a connection is a client
-            who = {"client": self._clean(caller.client), "connection": caller.memory.connection}
-        return {"tool": self._clean(tool), **who, "run": caller.run, "depth": depth}
+        if client:  # whatever a client calls itself, only one with a connection is a client
+            who = {"client": self._clean(client), "connection": connection}
+        return {"tool": self._clean(tool), **who}
 
-    def _shown(self, given: Given) -> JsonObject:
-        return {"arguments": {self._clean(name): size for name, size in given.sizes.items()}, "digest": given.digest}
+    def _word_begin(
+        self, _known: frozenset[str], tool: str, effect: Effect, client: str, connection: int, allowed_by: str
+    ) -> str:
+        allowed = {"allowed_by": self._clean(allowed_by)} if allowed_by else {}
+        return chain.word({**self._describe(tool, client, connection), "effect": effect, **allowed})
 
     def _clean(self, text: str) -> str:
         return self._redactor.text(text)[:_LONGEST_TEXT]
 
-    def _append(self, entry: JsonObject) -> int:
+    def _append(self, fields: str) -> int:
         try:
-            self._make_room()
-            self._write(entry)
+            if self._descriptor is None or self._size >= self._largest or self._clock() >= self._next_look:
+                self._make_room()
+            self._write(fields)
         except OSError as error:
             self._lose(error.strerror or str(error))
             return 0
@@ -123,25 +137,23 @@ class AuditLog:
         self.lost += 1
         self._unsaid += 1
 
-    def _write(self, entry: JsonObject) -> None:
-        number = self._number + 1
-        gap = {"lost": self._unsaid} if self._unsaid else {}
-        numbered = {"n": number, "time": round(time.time(), 3), **entry, **gap, "prev": self._previous}
-        line, digest = chain.seal(numbered)
-        self._write_whole(line)
-        self._number, self._previous, self._unsaid = number, digest, 0
-        self._size += len(line)
-
-    def _write_whole(self, line: bytes) -> None:
+    def _write(self, fields: str) -> None:
         assert self._descriptor is not None
+        number = self._number + 1
+        gap = f'"lost":{self._unsaid},' if self._unsaid else ""
+        numbered = f'"n":{number},"time":{time.time():.3f},{fields},{gap}"prev":"{self._previous}"'
+        line, digest = chain.seal(numbered)
         if os.write(self._descriptor, line) != len(line):
             os.ftruncate(self._descriptor, self._size)  # half a line would look like a changed one
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._number, self._previous, self._unsaid = number, digest, 0
+        self._size += len(line)
 
     # -- files
 
     def _make_room(self) -> None:
         """Open the first file, or the next one where this one is full or somebody has removed it."""
+        self._next_look = self._clock() + LOOK_INTERVAL
         if self._descriptor is None:
             self._open_next({})
         elif self._is_gone():
@@ -151,7 +163,7 @@ class AuditLog:
 
     def _is_gone(self) -> bool:
         try:
-            return os.stat(self._file).st_ino != self._inode  # noqa: PTH116 - twice for each call with effect
+            return self._file.stat().st_ino != self._inode
         except FileNotFoundError:
             return True
         except OSError:  # what is open can be written to nevertheless
@@ -168,10 +180,10 @@ class AuditLog:
         claim(descriptor)
         self._let_go()
         self._descriptor, self._size = descriptor, 0
-        self._file, self._inode = str(file), os.fstat(descriptor).st_ino
+        self._file, self._inode = file, os.fstat(descriptor).st_ino
         self._part += 1
         try:
-            self._write(self._head(reason))
+            self._write(chain.word(self._head(reason)))
         except OSError:
             self._let_go()
             self._part -= 1

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from ot.audit.chain import OK
-from ot.audit.given import Given
 from ot.audit.log import AuditLog
 from ot.caller import Caller
 from ot.context import CallContext
@@ -127,7 +126,7 @@ def record_unknown(name: str, error: CallError, caller: Caller, sent: bytes, rec
         recorder.call(UNKNOWN_TOOL, seconds=0, error=failure, run=caller.run, sent=sent)
 
 
-async def _describe(audit: AuditLog, arguments: Arguments, sent: bytes) -> Given:
+async def _describe(audit: AuditLog, arguments: Arguments, sent: bytes) -> str:
     if len(sent) > LARGE_MESSAGE or is_large(arguments):
         return await aside(audit.describe, arguments)
     return audit.describe(arguments)

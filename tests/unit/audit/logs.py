@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ot.audit.given import Given
-from ot.audit.log import LARGEST_FILE, AuditLog
+from ot.audit.given import summarize
+from ot.audit.log import LARGEST_FILE, LOOK_INTERVAL, AuditLog
 from ot.audit.reading import Finding, find_chains, walk
 from ot.caller import Caller
 from ot.config.models import AuditSettings
 from ot.effects import Effect
 from ot.redaction import Redactor
 
-NOTHING = Given({}, "")
+NOTHING = summarize({}, Redactor())
 
 
 def build_log(
@@ -25,9 +26,14 @@ def build_log(
     max_size: int = 100 * 1024**2,
     largest_file: int = LARGEST_FILE,
 ) -> AuditLog:
-    """A log whose project is its folder; its bounds may be smaller than a person can make them."""
+    """A log whose project is its folder; its bounds may be smaller than a person can make them. It looks after its file
+    with every line."""
     bounds = AuditSettings.model_construct(keep_days=keep_days, max_size=max_size)
-    return AuditLog(folder, bounds, project=folder, redactor=Redactor(secrets), largest_file=largest_file)
+    moments = count(step=LOOK_INTERVAL)
+    redactor = Redactor(secrets)
+    return AuditLog(
+        folder, bounds, project=folder, redactor=redactor, largest_file=largest_file, clock=lambda: next(moments)
+    )
 
 
 def begin(log: AuditLog, tool: str = "mail.send", *, caller: Caller | None = None, allowed_by: str = "") -> int:
@@ -35,9 +41,9 @@ def begin(log: AuditLog, tool: str = "mail.send", *, caller: Caller | None = Non
     return log.begin(tool, Effect.UNKNOWN, caller or Caller(), depth=0, allowed_by=allowed_by, given=NOTHING)
 
 
-def write_calls(log: AuditLog, count: int) -> None:
+def write_calls(log: AuditLog, times: int) -> None:
     """Write so many calls that went well."""
-    for number in range(count):
+    for number in range(times):
         log.end(begin(log, f"mail.send{number}"), "ok", 0.001)
 
 

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
 from mcp_core.distribution import DISTRIBUTION
 from ot.audit.calls import collect_calls
 from ot.audit.given import MOST_NAMES, summarize
+from ot.audit.log import AuditLog
 from ot.audit.reading import Entry, find_chains, walk
 from ot.audit.retention import DAY, prune
 from ot.caller import Caller
 from ot.client_memory import ClientMemory
+from ot.config.models import AuditSettings
 from ot.redaction import Redactor
 from tests.unit.audit.logs import (
     NOTHING,
@@ -91,6 +96,18 @@ def test_each_line_has_the_digest_of_the_one_before(tmp_path: Path) -> None:
     assert [line["n"] for line in lines] == list(range(1, len(lines) + 1))
 
 
+def test_a_secret_that_becomes_known_is_masked_from_then_on(tmp_path: Path) -> None:
+    redactor = Redactor()
+    log = AuditLog(tmp_path, AuditSettings(), project=tmp_path, redactor=redactor)
+    caller = Caller(client=SECRET)
+
+    begin(log, caller=caller)
+    redactor.learn(SECRET)
+    begin(log, caller=caller)
+
+    assert [entry["client"] for entry in entries_of(tmp_path)[1:]] == [SECRET, "***"]
+
+
 def test_two_logs_of_one_moment_do_not_share_a_file(tmp_path: Path) -> None:
     first, second = build_log(tmp_path), build_log(tmp_path)
     for _ in range(3):
@@ -119,17 +136,24 @@ def test_names_and_texts_are_bounded_and_hold_no_known_secret(tmp_path: Path) ->
 # -- arguments
 
 
+def described(arguments: dict[str, Any], *secrets: str) -> tuple[dict[str, int], str]:
+    """The sizes of arguments, and their digest."""
+    fields = json.loads(f"{{{summarize(arguments, Redactor(secrets))}}}")
+    return fields["arguments"], fields["digest"]
+
+
 def test_arguments_are_sizes_and_one_digest_that_a_person_can_compute() -> None:
-    given = summarize({"to": "a@example.org", "count": 3}, Redactor())
+    sizes, digest = described({"to": "a@example.org", "count": 3})
 
-    assert given.sizes == {"count": 1, "to": 15}
-    assert given.digest == sha256(b'{"count":3,"to":"a@example.org"}').hexdigest()
+    assert sizes == {"count": 1, "to": 15}
+    assert digest == sha256(b'{"count":3,"to":"a@example.org"}').hexdigest()
 
 
-def test_not_even_the_digest_depends_on_a_known_secret() -> None:
-    redactor = Redactor([SECRET, SECRET[::-1]])
+@pytest.mark.parametrize("wrap", [str, lambda text: [{"a": text}], str.encode], ids=["text", "deeper", "bytes"])
+def test_neither_size_nor_digest_depends_on_a_known_secret(wrap: Callable[[str], object]) -> None:
+    secrets = (SECRET, f"{SECRET}, and longer")
 
-    first, second = (summarize({"key": key}, redactor) for key in (SECRET, SECRET[::-1]))
+    first, second = (described({"key": wrap(secret)}, *secrets) for secret in secrets)
 
     assert first == second
 
@@ -148,24 +172,24 @@ def test_not_even_the_digest_depends_on_a_known_secret() -> None:
     ids=["bytes", "dates", "large numbers", "mixed keys", "fractions", "surrogates", "no numbers"],
 )
 def test_whatever_can_be_an_argument_has_a_digest_of_its_own(one: object, other: object) -> None:
-    first, again, second = (summarize({"x": value}, Redactor()) for value in (one, one, other))
+    first, again, second = (described({"x": value}) for value in (one, one, other))
 
     assert first == again
-    assert first.digest != second.digest
+    assert first[1] != second[1]
 
 
 def test_what_has_no_form_has_the_name_of_its_kind() -> None:
     circle: list[object] = []
     circle.append(circle)
 
-    assert summarize({"x": circle, "y": object()}, Redactor()).sizes == {"x": len('"list"'), "y": len('"object"')}
+    assert described({"x": circle, "y": object()})[0] == {"x": len('"list"'), "y": len('"object"')}
 
 
 def test_very_many_arguments_are_not_all_named() -> None:
-    given = summarize({f"name{n:04}": n % 10 for n in range(2000)}, Redactor())
+    sizes, _ = described({f"name{n:04}": n % 10 for n in range(2000)})
 
-    assert len(given.sizes) == MOST_NAMES + 1
-    assert sum(given.sizes.values()) == 2000
+    assert len(sizes) == MOST_NAMES + 1
+    assert sum(sizes.values()) == 2000
 
 
 # -- how long it stays
