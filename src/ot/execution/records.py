@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
 from ot.audit.chain import OK
 from ot.audit.log import AuditLog
 from ot.caller import Caller
 from ot.context import CallContext
-from ot.errors import CallError, ConsentError, FlowDeniedError, ToolDeniedError, ToolFailedError
+from ot.errors import CallError, ConsentError, FlowDeniedError, ToolDeniedError, ToolFailedError, UntrustedPackError
 from ot.execution.call import Call
 from ot.execution.wording import word_error
 from ot.large_values import LARGE_MESSAGE, aside, is_large
@@ -60,11 +60,8 @@ class CallRecord(LogSpan):
     async def refuse(self, error: CallError) -> None:
         """Write into the audit log that the call was refused, if that is what went wrong before it began."""
         call = self._call
-        given: object = call.arguments  # whoever called may have given anything
-        arguments = given if isinstance(given, Mapping) else {}
-        if call.positional:
-            arguments = {POSITIONAL: call.positional, **arguments}
-        await audit_refusal(self._audit, call.name, arguments, call.caller, call.depth, error, sent=call.sent)
+        given = all_arguments(call.arguments, call.positional)
+        await audit_refusal(self._audit, call.name, given, call.caller, call.depth, error, sent=call.sent)
 
     def end(self, value: ToolValue, received: bytes) -> None:
         """Say what the caller gets, as a value and as it is sent."""
@@ -105,17 +102,30 @@ async def audit_refusal(
     *,
     sent: bytes = b"",
 ) -> None:
-    """Write into the audit log that policy or a person refused something; other errors are no refusals."""
+    """Write into the audit log that policy, a person or lack of trust refused something; no other error does."""
     refused_by = _word_refusal(error)
     if audit is not None and refused_by:
         given = await _describe(audit, arguments, sent)
         audit.refused(name, caller, depth=depth, refused_by=refused_by, given=given)
 
 
+def audit_early_refusal(audit: AuditLog | None, name: str, caller: Caller, error: CallError) -> None:
+    """Write into the audit log that code was refused something before it could call it, and so without arguments."""
+    refused_by = _word_refusal(error)
+    if audit is not None and refused_by:
+        audit.refused(name, caller, depth=0, refused_by=refused_by, given=audit.describe({}))
+
+
 def audit_answer(audit: AuditLog | None, context: CallContext, answer: str) -> None:
     """Write into the audit log what was answered to a question that an audited tool asks by itself."""
     if audit is not None and context.entry:
         audit.asked(context.entry, answer)
+
+
+def all_arguments(arguments: object, positional: Sequence[ToolValue]) -> Arguments:
+    """Return by name what was given to a call that nobody has checked: it may be anything."""
+    named = arguments if isinstance(arguments, Mapping) else {}
+    return {POSITIONAL: positional, **named} if positional else named
 
 
 def record_unknown(name: str, error: CallError, caller: Caller, sent: bytes, recorder: Recorder | None) -> None:
@@ -146,4 +156,6 @@ def _word_refusal(error: CallError) -> str:
             return f"policy.flows: {error.read} was called before"
         case ConsentError():
             return f"{error.reason} ({error.rule})"
+        case UntrustedPackError():
+            return f"nobody has trusted it in {error.project}"
     return ""

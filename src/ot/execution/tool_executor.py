@@ -14,7 +14,7 @@ Each step is a part of its own; `pack_door` is what a tool may use while it is c
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from ot.execution.outgoing import Outgoing
 from ot.execution.pack_door import PackDoor
 from ot.execution.policy import Policy, refuse_denied
 from ot.execution.prepared import Preparation
-from ot.execution.records import CallRecord, record_unknown
+from ot.execution.records import CallRecord, all_arguments, audit_early_refusal, audit_refusal, record_unknown
 from ot.execution.wording import word_error
 from ot.large_values import aside_if_large
 from ot.output import Attached, render
@@ -108,7 +108,7 @@ class ToolExecutor:
         `delivery` gets the value before the call is logged, so that whoever needs it does not wait for the log; what it
         raises comes out of here. `sent`, the arguments as they came, is for the statistics.
         """
-        return await self._pass(self._find(name, arguments, positional, caller, 0, sent), delivery)
+        return await self._pass(await self._find(name, arguments, positional, caller, 0, sent), delivery)
 
     async def execute(self, name: str, arguments: Arguments) -> str:
         """Call a tool for an AI client: the text of its value, or a sentence about what went wrong."""
@@ -124,6 +124,13 @@ class ToolExecutor:
         rendered = render(value, limit=self.settings.results.inline_limit)
         text = await self._word_long(value, rendered.text, caller) if rendered.cut else rendered.text
         return ToolAnswer(notes.below(text), attachments=rendered.attachments)
+
+    def note_refused(self, names: Iterable[str], caller: Caller) -> None:
+        """Note which of these tools are refused to code before it can call them, because nobody has trusted them."""
+        for name in dict.fromkeys(names):
+            absence = self.registry.absence(name.partition(".")[0])
+            if absence is not None:
+                audit_early_refusal(self.audit, name, self.known(caller), absence)
 
     def redact(self, error: OneToolError) -> None:
         """Take the secrets out of an error that leaves beside a call."""
@@ -142,9 +149,9 @@ class ToolExecutor:
     # -- the way of a call
 
     async def _call_inside(self, name: str, arguments: Arguments, caller: Caller, depth: int) -> ToolValue:
-        return await self._pass(self._find(name, arguments, (), caller, depth, b""), None)
+        return await self._pass(await self._find(name, arguments, (), caller, depth, b""), None)
 
-    def _find(
+    async def _find(
         self,
         name: str,
         arguments: Arguments,
@@ -158,6 +165,8 @@ class ToolExecutor:
             tool = self._preparation.of(name)
         except CallError as error:
             record_unknown(name, error, caller, sent, self.recorder)
+            given = all_arguments(arguments, positional)
+            await audit_refusal(self.audit, name, given, caller, depth, error, sent=sent)
             raise
         return Call(tool.definition.name, tool, arguments, positional, caller, depth, sent)
 

@@ -43,6 +43,12 @@ def parse_pack(content: bytes, file: Path, *, name: str | None = None) -> PackDe
     return _define(content, file, source="local", name=name, cancellation=None)
 
 
+def parse_name(content: bytes, file: Path) -> str | None:
+    """Return the name that a pack gives itself, and look at nothing else in it; raises PackLoadError."""
+    known, value = AnnotationReader(_parse(content, file)).constant(ast.Name("pack"))
+    return value if known and isinstance(value, str) else None
+
+
 def _define(
     content: bytes, file: Path, *, source: str, name: str | None, cancellation: Cancellation | None
 ) -> PackDefinition:

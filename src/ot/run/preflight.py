@@ -18,6 +18,7 @@ from ot.errors import (
     ToolArgumentError,
     UnknownPackError,
     UnknownToolError,
+    UntrustedPackError,
 )
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
@@ -65,7 +66,7 @@ def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | N
     try:
         refuse_long_names((reference.pack, reference.tool, *reference.keywords))
         definition = registry.get(f"{reference.pack}.{reference.tool}")
-    except (NameTooLongError, UnknownPackError, ServerUnavailableError, SwitchedOffError) as error:
+    except (NameTooLongError, UnknownPackError, UntrustedPackError, ServerUnavailableError, SwitchedOffError) as error:
         return error
     except UnknownToolError as error:
         # A project is an attribute of this pack, and whether there is one is seen when it is read.

@@ -21,6 +21,7 @@ from ot.errors import (
     RunRefusedError,
     RunTimeoutError,
     ToolStoppedError,
+    UntrustedPackError,
 )
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
@@ -33,7 +34,8 @@ from ot.run.backlog import Backlog
 from ot.run.clock import RunClock
 from ot.run.namespace import Namespace
 from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
-from ot.run.preflight import MAX_KEYWORDS, MAX_REFERENCES, Reference, judge, refuse_long_names
+from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Reference, judge, refuse_long_names
+from ot_kernel.project_path import ProjectPath
 from ot_kernel.values import UnsupportedValueError, decode, encode
 from ot_kernel.wire import Message, WireError, pack
 
@@ -255,13 +257,22 @@ class RunInProgress:
         except OneToolError as error:
             for _, problem in error.problems if isinstance(error, PreflightError) else ():
                 self._executor.redact(problem)  # signatures come from servers
+            named = (f"{each.pack}.{each.tool}" for each in references[:MAX_PROBLEMS])
+            self._executor.note_refused(named, self._caller)
             self._end(partial(self._fail, error))
         else:
             self._kernel.send({"op": "go"})
 
     def _on_attribute(self, message: Message) -> None:
         pack, name = message["pack"], message["name"]
-        self._answer(message["id"], [pack, name], lambda: self._namespace.attribute(pack, name))
+        self._answer(message["id"], [pack, name], lambda: self._find_attribute(pack, name))
+
+    def _find_attribute(self, pack: str, name: str) -> ProjectPath | None:
+        try:
+            return self._namespace.attribute(pack, name)
+        except UntrustedPackError:
+            self._executor.note_refused([f"{pack}.{name}"], self._caller)
+            raise
 
     def _on_describe(self, message: Message) -> None:
         name = message["name"]

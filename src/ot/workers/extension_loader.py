@@ -15,7 +15,7 @@ import anyio.to_thread
 from ot.errors import PackLoadError, UntrustedPackError
 from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Cancellation, PackDefinition
-from ot.registry.from_source import read_pack
+from ot.registry.from_source import parse_name, read_pack
 from ot.registry.names import modest_name
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, ToolFunction, ToolRegistry
@@ -26,6 +26,9 @@ from ot.workers.pep723 import ScriptHeader, read_header
 
 INTERVAL = 1.0  # seconds between two looks
 PATIENCE = 5.0  # seconds that one may take: a folder on a network may not answer, and runs do not depend on it
+
+_MOST_PARSED = 200_000  # bytes of a file that nobody has trusted; a larger one goes by its own name
+_LONGEST_NAME = 100  # characters
 
 FunctionOf = Callable[[Extension, str], ToolFunction]
 """How a tool of an extension is called: given the extension and the tool's name."""
@@ -39,6 +42,7 @@ class Reading:
     header: ScriptHeader | None
     problems: tuple[PackLoadError, ...]
     source: Path | None = None  # what a worker runs; None if nobody has trusted the file
+    untrusted: str = ""  # the name under which it is then refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +139,14 @@ class ExtensionLoader:
         return Look(contents, readings)
 
     def _read(self, found: FoundFile, trusted: TrustedFiles | None) -> Reading:
-        source = found.file if trusted is None else trusted.copy_of(found.file)
-        if source is None:
-            return Reading(None, None, ())
+        if trusted is None:
+            return self._read_from(found.file, found)
+        copy = trusted.copy_of(found.file)
+        if copy is None:
+            return Reading(None, None, (), untrusted=_untrusted_name(found, trusted))
+        return self._read_from(copy, found)
+
+    def _read_from(self, source: Path, found: FoundFile) -> Reading:
         try:
             pack = _as_of(found.file, read_pack(source, name=found.name, cancellation=Cancellation.WORKER))
             header, warning = read_header(source)
@@ -173,12 +182,12 @@ class ExtensionLoader:
         self._registry.register_pack(pack, {tool: self._function_of(extension, tool) for tool in pack.tools})
 
     def _untrusted(self, look: Look) -> dict[str, AbsentPack]:
-        """Return the packs that nobody has trusted, by the names of their files: nothing in them is read."""
+        """Return the packs that nobody has trusted, by name."""
         absent: dict[str, AbsentPack] = {}
         for found, reading in look.readings.items():
             trust = self._folder_of(found.file).trust
-            if reading.source is None and trust is not None and found.name.isidentifier():
-                name = modest_name(found.name)
+            if trust is not None and reading.untrusted.isidentifier():
+                name = modest_name(reading.untrusted)
                 explain = partial(UntrustedPackError, name, project=str(trust.project))
                 absent[name] = AbsentPack(explain, expected=False)
         return absent
@@ -200,6 +209,16 @@ class ExtensionLoader:
                 logging.WARNING, "extensions.problem", file=problem.file, line=problem.line, reason=problem.reason
             )
         self._problems = problems
+
+
+def _untrusted_name(found: FoundFile, trusted: TrustedFiles) -> str:
+    """Return the name of a pack that nobody has trusted; nothing else in its file is looked at."""
+    try:
+        content = trusted.read(found.file)
+        name = parse_name(content, found.file) if len(content) <= _MOST_PARSED else None
+    except (OSError, PackLoadError):
+        name = None
+    return name if name and len(name) <= _LONGEST_NAME else found.name
 
 
 def _as_of(file: Path, pack: PackDefinition) -> PackDefinition:

@@ -17,7 +17,8 @@ from ot.effects import Effect
 from ot.errors import CallError, ToolError
 from ot.proxy.prompts import fill_prompt
 from ot.proxy.resources import read_resource
-from tests.engine import answer_of, open_engine
+from tests.demo_pack import give_demo
+from tests.engine import answer_of, open_engine, write_extension
 from tests.http_programs import serve_http
 from tests.opened_executor import Opened, add_tool, define, open_executor
 from tests.proxied import open_proxied
@@ -215,6 +216,22 @@ async def test_positional_arguments_of_a_refused_call_count(tmp_path: Path) -> N
             await opened.executor.call("mail.send", {"to": "ann"}, positional=["x", "yy"])
 
     assert calls_in(tmp_path)[0]["arguments"] == {"*": len('["x","yy"]'), "to": 5}
+
+
+async def test_what_nobody_has_trusted_is_logged_as_refused(tmp_path: Path) -> None:
+    home, project = give_demo(tmp_path / "home"), tmp_path / "project"
+    async with open_engine(project, home=home) as app:
+        write_extension(project, "notes", "def f(*, to: str = '') -> str: ...\n")
+        await app.runner.run("ot.reload()")
+        with pytest.raises(CallError):
+            await app.executor.call("notes.f", {"to": "ann"}, caller=Caller(client="editor"))
+        for code in ("notes.f()\nnotes.f()", "getattr(notes, 'g')()"):
+            assert (await app.runner.run(code)).is_error
+
+    lines = [entry for entry in calls_in(home / ".onetool" / "state" / "audit") if entry["event"] == "refused"]
+    assert [entry["tool"] for entry in lines] == ["notes.f", "notes.f", "notes.g"]
+    assert {entry["refused_by"] for entry in lines} == {f"nobody has trusted it in {project}"}
+    assert (lines[0]["client"], lines[0]["arguments"]) == ("editor", {"to": 5})
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,31 @@ async def test_a_link_in_place_of_what_was_trusted_is_not_followed(tmp_path: Pat
             await app.executor.call("notes.f", {})
 
 
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("pack = 'mail'\nraise SystemExit\n", "mail"),
+        ("pack = 'mail'\nthis is no Python\n", "notes"),
+        ("pack = open('/etc/passwd').read()\n", "notes"),
+        (f"pack = {'x' * 101!r}\n", "notes"),
+        (f"pack = 'mail'\n#{'x' * 200_000}\n", "notes"),
+        ("pack = 'json'\n", "json_"),
+    ],
+    ids=["named", "broken", "computed", "long", "large", "module"],
+)
+async def test_a_file_that_nobody_has_trusted_is_refused_by_the_name_of_its_pack(
+    tmp_path: Path, home: Path, source: str, name: str
+) -> None:
+    project = tmp_path / "project"
+    async with open_engine(project, home=home) as app:
+        write_extension(project, "notes", source)
+        await app.runner.run("ot.reload()")
+        answer = await app.runner.run(f"{name}.f()")
+
+    assert answer.is_error
+    assert f"onetool trust {project}" in answer.text
+
+
 async def test_what_is_revoked_is_refused_by_a_server_that_runs(tmp_path: Path, home: Path) -> None:
     project = tmp_path / "project"
     async with open_engine(project, extensions={"notes": TRUSTED}, home=home, config="aliases: {a: notes.f}") as app:
