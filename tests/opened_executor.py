@@ -15,6 +15,7 @@ import ot_tools
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.execution.tool_executor import ToolExecutor
+from ot.files.allowed_files import AllowedFiles
 from ot.isolate import IsolateHost
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
@@ -57,6 +58,7 @@ async def open_executor(
             project=project or folder,
             **options,
         )
+        executor.lend(AllowedFiles([executor.project], project=executor.project, home=executor.project / "home"))
         yield Opened(executor, registry, isolate, threads)
     threads.close()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ot.errors import CallError, ToolError, ToolFailedError
+from ot.errors import PathError, PathRefusedError, ToolError, ToolFailedError
 from tests.opened_executor import Opened, open_executor, wait_until, write_pack
 
 pytestmark = pytest.mark.anyio
@@ -127,6 +127,11 @@ async def test_a_helper_is_used_again_for_the_same_file(opened: Opened) -> None:
     assert (await opened.executor.call("made.copy", {"path": "notes.txt", "output": "b"}))["pid"] == first["pid"]
 
 
+async def test_a_folder_is_not_opened_for_a_tool_that_reads_files(opened: Opened) -> None:
+    with pytest.raises(PathError, match="it is a folder; this tool reads files"):
+        await opened.executor.call("made.copy", {"path": "."})
+
+
 @pytest.mark.parametrize("argument", ["path", "output"])
 async def test_files_elsewhere_are_refused_before_anything_is_done(
     opened: Opened, project: Path, tmp_path: Path, argument: str
@@ -135,7 +140,7 @@ async def test_files_elsewhere_are_refused_before_anything_is_done(
     (project / "link").symlink_to(tmp_path / "elsewhere")
     for path in (str(tmp_path / "elsewhere"), "../elsewhere", "link"):
         arguments = {"path": "notes.txt", "output": "loud.txt", argument: path}
-        with pytest.raises(CallError):
+        with pytest.raises(PathRefusedError):
             await opened.executor.call("made.copy", arguments)
 
     assert (tmp_path / "elsewhere").read_text() == "theirs"

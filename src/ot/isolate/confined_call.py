@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ot.context import current_or_none
-from ot.isolate.call_files import CallFiles
+from ot.errors import PathError
+from ot.files.allowed_files import AllowedFiles
 from ot.processes.own_files import files_of_this_python
 from ot.registry.definitions import PROJECT, STATE, Touches
 from ot_confinement.confine import Confine
@@ -26,12 +27,12 @@ class ConfinedCall:
 
 
 def confine_call(
-    touches: Touches, module: str, arguments: Mapping[str, object], files: CallFiles | None
+    touches: Touches, module: str, arguments: Mapping[str, object], files: AllowedFiles | None
 ) -> ConfinedCall:
     """Find the bounds of one call of a function in `module`, a dotted name or the path of a file.
 
-    Without `files` the call is the server's own, whose paths are not checked. Raises ToolError for a file that packs
-    may not touch.
+    Without `files` the call is the server's own, whose paths are not checked. Raises PathError for a file that tools
+    may not touch. Blocking.
     """
     own = (*_own_files(), *([module] if Path(module).is_absolute() else []))
     named = {name: _located(arguments[name], files) for name in _parameters(touches.reads) if name in arguments}
@@ -63,13 +64,16 @@ def _places(declared: Iterable[str]) -> Iterable[str]:
             yield str(context.project if text == PROJECT else context.state)
 
 
-def _located(value: object, files: CallFiles | None) -> object:
-    """Return the argument with every path in it as the real one, absolute and free of links."""
+def _located(value: object, files: AllowedFiles | None) -> object:
+    """Return the argument with every path in it as the real one of a file, absolute and free of links."""
     if isinstance(value, list | tuple):
         return [_located(each, files) for each in value]
     if not isinstance(value, str | Path) or not str(value):
         return value
-    return str(Path(value).resolve() if files is None else files.locate(value))
+    place = Path(value).resolve() if files is None else files.locate(value)
+    if place.is_dir():
+        raise PathError(str(value), "it is a folder; this tool reads files")
+    return str(place)
 
 
 def _each(value: object) -> Iterable[str]:

@@ -10,13 +10,14 @@ from types import TracebackType
 from typing import Self
 
 import anyio
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from mcp_core.json_types import Json, JsonObject
 from ot.context import current_or_none
 from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
-from ot.isolate.call_files import files_of_call
-from ot.isolate.confined_call import confine_call
+from ot.files.allowed_files import AllowedFiles, allowed_files
+from ot.isolate.confined_call import ConfinedCall, confine_call
 from ot.isolate.helper import Helper, HelperEndedError, start_helper
 from ot.isolate.outputs import Outputs
 from ot.logs import write_log
@@ -65,8 +66,8 @@ class IsolateHost:
         Raises ToolError, ToolFailedError or ServiceUnavailableError without the name of the tool, which the executor
         knows.
         """
-        files = files_of_call()
-        bounds = None if touches is None else confine_call(touches, module, arguments, files)
+        files = allowed_files() if touches is not None and touches.of_arguments and current_or_none() else None
+        bounds = None if touches is None else await _confine(touches, module, arguments, files)
         confine = None if bounds is None else bounds.confine
         outputs = Outputs(bounds.outputs if bounds is not None else {}, files)
         request = {
@@ -156,6 +157,14 @@ class IsolateHost:
         )
         message = f"its helper process {helper.explanation or 'ended in the middle of the call'}"
         return ToolFailedError("", "ChildProcessError", message, incident, status=helper.status, tail=helper.tail)
+
+
+async def _confine(
+    touches: Touches, module: str, arguments: Mapping[str, object], files: AllowedFiles | None
+) -> ConfinedCall:
+    if files is None:
+        return confine_call(touches, module, arguments, None)
+    return await to_thread.run_sync(confine_call, touches, module, arguments, files)  # a disk may be slow
 
 
 def _context_for_child(touches: Touches | None, outputs: Outputs) -> JsonObject | None:

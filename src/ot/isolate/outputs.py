@@ -17,7 +17,7 @@ from typing import BinaryIO
 from anyio import to_thread
 
 from ot.errors import ToolError
-from ot.isolate.call_files import CallFiles
+from ot.files.allowed_files import AllowedFiles
 
 MAX_OUTPUT = 4 * 1024**3  # bytes; a file with holes could stand for any number
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -27,7 +27,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 class Outputs:
     """The files that one call is to make: parameters, to the paths that they name."""
 
-    def __init__(self, wanted: Mapping[str, str], files: CallFiles | None) -> None:
+    def __init__(self, wanted: Mapping[str, str], files: AllowedFiles | None) -> None:
         call = secrets.token_hex(8)
         # Seen from the helper's folder; under the names that they will have, for libraries that go by endings.
         self.made = {parameter: f"{call}/{parameter}/{_name(path)}" for parameter, path in wanted.items()}
@@ -35,14 +35,14 @@ class Outputs:
         self._files = files
 
     async def move(self, folder: str) -> None:
-        """Put what the call has made in its helper's folder into place; raises ToolError.
+        """Put what the call has made in its helper's folder into place; raises CallError.
 
         An output that it has not made is left alone.
         """
         if self.made and self._files is not None:
             await to_thread.run_sync(self._move, folder, self._files)
 
-    def _move(self, folder: str, files: CallFiles) -> None:
+    def _move(self, folder: str, files: AllowedFiles) -> None:
         for parameter, place in self.made.items():
             with _open_made(folder, place) as source:
                 if source is not None:

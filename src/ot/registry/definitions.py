@@ -40,6 +40,13 @@ class Touches:
     def needs_state(self) -> bool:
         return STATE in (*self.reads, *self.writes)
 
+    @property
+    def of_arguments(self) -> bool:
+        """True if arguments name files that it reads or makes."""
+        return bool(self.outputs) or any(
+            place.startswith("{") and place not in (PROJECT, STATE) for place in self.reads
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ToolDocs:
