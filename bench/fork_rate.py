@@ -12,7 +12,7 @@ from ot.config.models import ExecutionSettings
 from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote, request_kernels
 
 _MESSAGE_SIZE = 4096
-_DESCRIPTORS = 4  # of a kernel: its socket, its pidfd, its output, its crash dump
+_DESCRIPTORS = 5  # of a kernel: its socket, its pidfd, its output, its crash dump, its scratch folder
 
 
 def measure_fork_rate(*, count: int, in_flight: int) -> float:

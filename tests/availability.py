@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -32,3 +34,9 @@ def require_node() -> Path:
     """Find the Node that the conformance suite brings for this machine, or the machine's own."""
     bundled = sorted(_CONFORMANCE_PACKAGES.glob("node-linux-*/bin/node"))
     return bundled[0] if bundled else require_program("node")
+
+
+def own_mounts_are_allowed() -> bool:
+    """True if this system gives a process like this one mounts of its own; asked in one that has a single thread."""
+    code = "import sys; from ot_confinement.namespaces import allows_own_mounts; sys.exit(not allows_own_mounts())"
+    return subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -24,6 +24,12 @@ class Confinement(Protocol):
     def share(self) -> None:
         """Take on, before the fork, what all processes share. Raises OSError."""
 
+    def size_folder(self, folder: str) -> bool:
+        """Make a file system of an empty folder, of the size that its process may fill; False where that cannot be."""
+
+    def release_folder(self, folder: str) -> None:
+        """Make it a plain folder again, which can be removed."""
+
     def prepare(self, folder: str) -> int | None:
         """Give the next process a folder of its own: a descriptor that it inherits, or None. Raises OSError."""
 

@@ -18,3 +18,5 @@ class Allowance(NamedTuple):
     open_files: int
     network: bool = False
     files: tuple[str, ...] = ()
+    scratch: int = 0  # of its own folder, where that can be a file system of its own
+    scratch_files: int = 0

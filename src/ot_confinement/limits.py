@@ -26,6 +26,12 @@ class Limits:
         ):
             _limit(kind, value)
 
+    def size_folder(self, folder: str) -> bool:
+        return False
+
+    def release_folder(self, folder: str) -> None:
+        pass
+
     def prepare(self, folder: str) -> int | None:
         return None
 

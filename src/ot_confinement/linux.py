@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Callable
 
-from ot_confinement import landlock, privileges, seccomp
+from ot_confinement import landlock, namespaces, privileges, seccomp
 from ot_confinement.allowance import Allowance
 from ot_confinement.limits import Limits
 
@@ -20,6 +20,7 @@ class LinuxConfinement(Limits):
         self._rules: landlock.PathRules | None = None
         self._shared_filter: seccomp.Filter | None = None
         self._own_filter: seccomp.Filter | None = None
+        self._sizes_folders = bool(allowance.scratch) and not off
         if not off:
             found = landlock.version(self._libc)
             self._build_layers(allowance, found if landlock_version is None else landlock_version)
@@ -44,7 +45,8 @@ class LinuxConfinement(Limits):
 
     def share(self) -> None:
         """Done before the fork, it costs no page of those that are forked."""
-        privileges.give_up_privileges(self._libc)
+        self._sizes_folders = self._sizes_folders and namespaces.enter_mount_namespace(self._libc)
+        privileges.give_up_privileges(self._libc, but=privileges.MOUNTING if self._sizes_folders else 0)
         privileges.prctl(self._libc, privileges.PR_SET_DUMPABLE, 0)
         super().share()
         try:
@@ -53,10 +55,27 @@ class LinuxConfinement(Limits):
         except OSError as error:
             self.failed.append(f"seccomp: {error.strerror}")
 
+    def size_folder(self, folder: str) -> bool:
+        if not self._sizes_folders:
+            return False
+        size, files = self._allowance.scratch, self._allowance.scratch_files
+        try:
+            namespaces.mount_memory(self._libc, folder, size=size, files=files)
+        except OSError:
+            return False
+        return True
+
+    def release_folder(self, folder: str) -> None:
+        try:
+            namespaces.unmount(self._libc, folder)
+        except OSError:
+            pass  # it was none, or is one no longer
+
     def prepare(self, folder: str) -> int | None:
         return None if self._rules is None else self._rules.build_ruleset(folder)
 
     def apply(self, prepared: int | None, parent: int) -> None:
+        privileges.give_up_capabilities(self._libc)
         privileges.end_with_parent(self._libc, parent)
         # The watch of an ordinary user sees what it holds; it dumps no core.
         privileges.prctl(self._libc, privileges.PR_SET_DUMPABLE, 1)

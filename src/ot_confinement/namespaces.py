@@ -9,8 +9,13 @@ import os
 import socket
 import struct
 
+TYPE_CHECKING = False  # typing itself takes longer to import than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
-_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
+_MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_SLAVE = 0x2, 0x4, 0x1000, 0x4000, 0x40000, 0x80000
+_MNT_DETACH = 2
 _MOUNT_SETATTR = 442
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _RDONLY = 1
@@ -40,6 +45,59 @@ def enter_namespaces(libc: ctypes.CDLL, *, network: bool) -> None:
         _write("/proc/self/setgroups", "deny")
         _write("/proc/self/uid_map", f"{user} {user} 1")
         _write("/proc/self/gid_map", f"{group} {group} 1")
+
+
+def enter_mount_namespace(libc: ctypes.CDLL) -> bool:
+    """Leave the mounts of everybody else, to make some of its own; False where that is refused, and nothing changed."""
+    try:
+        _check(libc.unshare(_CLONE_NEWNS))
+        _follow_mounts(libc)
+    except OSError:
+        # Whoever takes a user namespace and is refused the rest stays in it as nobody: another process tries first.
+        if not _works_in_another(lambda: _enter_in_any_way(libc)):
+            return False
+        _enter_in_any_way(libc)
+    return True
+
+
+def allows_own_mounts() -> bool:
+    """True if a process like this one may have mounts of its own; another one tries."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return _works_in_another(lambda: _enter_in_any_way(libc))
+
+
+def _enter_in_any_way(libc: ctypes.CDLL) -> None:
+    enter_namespaces(libc, network=False)
+    _follow_mounts(libc)
+
+
+def _follow_mounts(libc: ctypes.CDLL) -> None:
+    """Show nobody what is mounted here, and let go of what others unmount."""
+    _check(libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_SLAVE), None))
+
+
+def _works_in_another(step: Callable[[], None]) -> bool:
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            step()
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def mount_memory(libc: ctypes.CDLL, folder: str, *, size: int, files: int) -> None:
+    """Put an empty file system, in memory and of this size, in place of a folder. Raises OSError."""
+    options = f"size={size},nr_inodes={files + 1},mode=700".encode()  # one is the folder itself
+    flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV)
+    _check(libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", flags, options))
+
+
+def unmount(libc: ctypes.CDLL, folder: str) -> None:
+    """Take a file system away; it is gone when nobody uses it any more. Raises OSError."""
+    _check(libc.umount2(os.fsencode(folder), _MNT_DETACH))
 
 
 def make_read_only(libc: ctypes.CDLL, *, writable: tuple[str, ...]) -> None:

@@ -9,16 +9,22 @@ import signal
 _PR_SET_PDEATHSIG, PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = 63
+MOUNTING = 1 << 21  # CAP_SYS_ADMIN
 
 
-def give_up_privileges(libc: ctypes.CDLL) -> None:
-    """No program that it starts gains rights, and it has no capabilities, as root neither. Raises OSError."""
+def give_up_privileges(libc: ctypes.CDLL, *, but: int = 0) -> None:
+    """No program that it starts gains rights, and it has no capabilities `but` these, even as root. Raises OSError."""
     prctl(libc, _PR_SET_NO_NEW_PRIVS, 1)
     for capability in range(_LAST_CAPABILITY + 1):
         libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # EPERM for whoever has none to drop
+    give_up_capabilities(libc, but=but)
+
+
+def give_up_capabilities(libc: ctypes.CDLL, *, but: int = 0) -> None:
+    """Keep no capabilities `but` these. Raises OSError."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    nothing = (ctypes.c_uint32 * 6)()
-    if libc.capset(header, nothing) != 0:
+    kept = (ctypes.c_uint32 * 6)(but, but, 0, 0, 0, 0)  # effective, permitted, inheritable; then those above 31
+    if libc.capset(header, kept) != 0:
         raise OSError(ctypes.get_errno(), "capset failed")
 
 

@@ -176,10 +176,14 @@ NETWORK: dict[str, tuple[int, int]] = {
     "sendmmsg": (307, 269),
 }
 
-# What only the zygote needs: to fork and signal kernels, to build what confines them, and to pass on descriptors, by
-# which a kernel could hide files in a socket, where nobody counts them.
+# What only the zygote needs: to fork and signal kernels, to build what confines them, to mount their scratch folders (a
+# kernel gives up the right to do that before anything else), and to pass on descriptors, by which a kernel could hide
+# files in a socket, where nobody counts them.
 ZYGOTE_ONLY: dict[str, tuple[int, int]] = {
     "sendmsg": (46, 211),
+    "capset": (126, 91),
+    "mount": (165, 40),
+    "umount2": (166, 39),
     "memfd_create": (319, 279),
     "pidfd_send_signal": (424, 424),
     "pidfd_open": (434, 434),

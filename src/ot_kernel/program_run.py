@@ -267,6 +267,8 @@ def _notes_of(error: BaseException) -> list[str]:
     notes = [_cut(str(note)) for note in itertools.islice(getattr(error, "__notes__", ()), MAX_NOTES)]
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         notes.append("A run may write at most 64 MB to a file, or to its output.")
+    elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        notes.append("The scratch folder of a run holds at most 256 MB, in at most 20,000 files and folders.")
     elif isinstance(error, PermissionError) and not isinstance(error, ToolError):
         notes.append(_REFUSED)
     elif isinstance(error, EOFError):

@@ -1,8 +1,8 @@
 """The zygote: a small process with everything loaded, which forks a kernel whenever the server asks.
 
 It is exec'ed with an empty environment and one descriptor to the server. A request is `{"fork": n}`, or
-`{"probe": file}` for a kernel that only tries its confinement; a kernel is announced with four descriptors (its socket,
-a pidfd, its output, its crash dump), and its end with its status.
+`{"probe": file}` for a kernel that only tries its confinement; a kernel is announced with five descriptors (its socket,
+a pidfd, its output, its crash dump, its scratch folder), and its end with its status.
 It has one thread, because a fork copies only one.
 """
 
@@ -68,7 +68,9 @@ class Zygote:
         number = self._count
         scratch = os.path.join(self._scratch_root, str(number))
         os.mkdir(scratch, 0o700)
+        sized = self._confinement.size_folder(scratch)
         child.enter_scratch(scratch)
+        folder = os.open(scratch, os.O_PATH | os.O_CLOEXEC)  # where it is a file system, the server has no path to it
         ours, theirs = socket.socketpair()
         output, dump = os.memfd_create("output"), os.memfd_create("dump")
         ruleset = self._confinement.prepare(scratch)
@@ -87,20 +89,23 @@ class Zygote:
         pidfd = os.pidfd_open(pid)
         self._kernels[pidfd] = (number, pid)
         self._poll.register(pidfd, select.POLLIN)
-        self._tell({"kernel": number, "pid": pid, "probe": probe}, [ours.fileno(), pidfd, output, dump])
+        announced = {"kernel": number, "pid": pid, "probe": probe, "sized": sized}
+        self._tell(announced, [ours.fileno(), pidfd, output, dump, folder])
         for end in (ours, theirs):
             end.close()
-        for fd in (output, dump, ruleset):
+        for fd in (output, dump, folder, ruleset):
             if fd is not None:
                 os.close(fd)
 
     def end_kernels(self) -> None:
-        """Kill every kernel and wait until it is gone, so that none writes any more."""
+        """Kill every kernel and wait until it is gone, so that none writes any more; free what they wrote."""
         for pidfd, (_, pid) in self._kernels.items():
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
             os.waitpid(pid, 0)
         self._kernels.clear()
         self._end_orphans()
+        for name in os.listdir(self._scratch_root):
+            self._confinement.release_folder(os.path.join(self._scratch_root, name))
 
     def _reap(self, pidfd: int) -> None:
         number, pid = self._kernels.pop(pidfd)
@@ -134,6 +139,8 @@ def main(control_fd: int, settings: Message) -> None:
         memory=settings["memory"],
         file_size=settings["file_size"],
         open_files=child.OPEN_FILES_LIMIT,
+        scratch=settings["scratch_size"],
+        scratch_files=settings["scratch_files"],
     )
     confined = settings["sandbox"] != "off"
     confinement = build_confinement(allowance, off=not confined, system=settings["system"])

@@ -13,6 +13,7 @@ import pytest
 
 from ot.app import open_app
 from ot.config.loader import load_config
+from tests.availability import own_mounts_are_allowed
 from tests.proxied import PROGRAMS, program
 
 EXTENSION = '''\
@@ -27,10 +28,10 @@ def tool() -> int:
 '''
 
 
-def check(home: Path, config: dict[str, Any], *words: str) -> tuple[int, str]:
+def check(home: Path, config: dict[str, Any], *words: str, extension: str = EXTENSION) -> tuple[int, str]:
     (home / ".onetool" / "tools").mkdir(parents=True)
     (home / ".onetool" / "onetool.yaml").write_text(json.dumps(config))
-    (home / ".onetool" / "tools" / "sample.py").write_text(EXTENSION)
+    (home / ".onetool" / "tools" / "sample.py").write_text(extension)
     command = [*words, sys.executable, "-m", "onetool", "check"]
     environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ, cwd=home, timeout=120)
@@ -55,6 +56,35 @@ def test_check_shows_the_confinement_of_everything_that_is_started(tmp_path: Pat
     assert f"servers.some: confined to its own files; writes {notes}; reaches *.example.com\n" in text
     assert "extension sample: confined to its own files; reaches api.example.com; at most 512m of memory\n" in text
     assert "tool demo.block: confined to its own files; writes {path}; no network\n" in text
+
+
+def test_check_says_what_holds_the_scratch_files_of_runs(tmp_path: Path) -> None:
+    restricted = (sys.executable, str(PROGRAMS.parent / "restricted_start.py"), "bare")
+    kept = "on a file system of their own size (tmpfs)" if own_mounts_are_allowed() else "in a folder that is watched"
+
+    assert f"runs: confined (standard); scratch files {kept}\n" in check(tmp_path / "here", {})[1]
+    without = check(tmp_path / "bare", {}, *restricted, extension='def tool():\n    """Do something."""\n')[1]
+    assert "runs: confined (standard); scratch files in a folder that is watched\n" in without
+    assert "runs: not confined\n" in check(tmp_path / "off", {"execution": {"sandbox": "off"}})[1]
+
+
+def run_restricted(home: Path, command: str, *words: str) -> str:
+    home.mkdir()
+    start = [sys.executable, str(PROGRAMS.parent / "restricted_start.py"), *words, sys.executable, "-m", "onetool"]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    done = subprocess.run(
+        [*start, "run", command], capture_output=True, text=True, check=False, env=environ, cwd=home, timeout=120
+    )
+    return done.stdout + done.stderr
+
+
+def test_where_mounts_are_refused_the_watch_holds_runs_and_health_says_so(tmp_path: Path) -> None:
+    fill = "import os, time\nfor n in range(5): os.posix_fallocate(os.open(f'{n}', 66), 0, 60 * 2**20)\ntime.sleep(60)"
+    kept = "tmpfs" if own_mounts_are_allowed() else "watched"
+
+    assert run_restricted(tmp_path / "a", "ot.health()['sandbox']['scratch']", "bare") == "watched\n"
+    assert "more scratch than its limit of 256 MB" in run_restricted(tmp_path / "b", fill, "bare")
+    assert run_restricted(tmp_path / "c", "ot.health()['sandbox']['scratch']", "all") == f"{kept}\n"
 
 
 def test_bounds_that_this_system_cannot_hold_are_a_mistake(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def main(control: socket.socket, scratch: str, system: str) -> None:
 def fork(control: socket.socket, kernels: list[int], scratch: str, system: str, *, probe: bool = False) -> None:
     number = len(kernels) + 1
     os.mkdir(os.path.join(scratch, str(number)))
+    folder = os.open(os.path.join(scratch, str(number)), os.O_PATH)
     ours, theirs = socket.socketpair()
     output, dump = os.memfd_create("output"), os.memfd_create("dump")
     pid = os.fork()
@@ -38,7 +39,8 @@ def fork(control: socket.socket, kernels: list[int], scratch: str, system: str, 
         ours.close()
         live(theirs, output, system, scratch, probe=probe)
     kernels.append(pid)
-    tell(control, {"kernel": number, "pid": pid, "probe": probe}, [ours.fileno(), os.pidfd_open(pid), output, dump])
+    announced = {"kernel": number, "pid": pid, "probe": probe, "sized": False}
+    tell(control, announced, [ours.fileno(), os.pidfd_open(pid), output, dump, folder])
     if is_stillborn(system, scratch):
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         tell(control, {"ended": number, "status": 70 << 8}, [])

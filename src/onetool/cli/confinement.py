@@ -1,7 +1,8 @@
-"""Lines of `onetool check` about the confinement of servers, extensions and isolated tools, and what is wrong there."""
+"""Lines of `onetool check` about the confinement of runs and of what is started, and what is wrong there."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 from ot.config.confine import ConfineSettings
@@ -12,12 +13,14 @@ from ot.registry.registry import ToolRegistry
 from ot.workers.confined_header import ConfineMistakeError, read_confine
 from ot.workers.pep723 import read_header
 from ot_confinement.confine import Confine
+from ot_confinement.namespaces import allows_own_mounts
 
 _NOT = "not confined"
 
 
 def describe_confinement(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
-    """One line for each server that is a process, each extension and each isolated tool."""
+    """One line for runs, each server that is a process, each extension and each isolated tool."""
+    yield f"runs: {_words_of_runs(loaded.config.execution.sandbox)}"
     for name, server in loaded.config.servers.items():
         if server.enabled and server.command is not None:
             yield f"servers.{name}: {_words(server.confine)}"
@@ -64,6 +67,13 @@ def _extensions(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[tuple[
             yield pack, None if header is None else read_confine(header, file, project=loaded.project)
         except ConfineMistakeError as error:
             yield pack, str(error)
+
+
+def _words_of_runs(sandbox: str) -> str:
+    if sandbox == "off" or sys.platform != "linux":
+        return _NOT
+    kept = "on a file system of their own size (tmpfs)" if allows_own_mounts() else "in a folder that is watched"
+    return f"confined ({sandbox}); scratch files {kept}"
 
 
 def _words(confine: ConfineSettings | None) -> str:

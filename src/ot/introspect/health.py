@@ -93,7 +93,12 @@ class Health:
                 described |= {"status": REFUSED, "reason": word_error(error)}
         if self._supply.missing and described["status"] == OK:
             described["status"] = DEGRADED
-        return {**described, "layers": list(self._supply.layers), "missing": list(self._supply.missing)}
+        return {
+            **described,
+            "layers": list(self._supply.layers),
+            "missing": list(self._supply.missing),
+            "scratch": "tmpfs" if self._supply.scratch_sized else "watched",
+        }
 
 
 def _describe_trust(loaded: LoadedConfig) -> JsonObject:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import os
 import re
@@ -12,10 +13,10 @@ import socket
 import stat
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from ot.errors import RunRefusedError
 from ot.kernel.messages import read_large
+from ot.kernel.scratch import Scratch
 from ot.large_values import LARGE_MESSAGE
 from ot_kernel.wire import HEADER, MAX_FRAME, SPILL_PREFIX, Message, WireError, frame, pack, unpack
 
@@ -30,7 +31,7 @@ _RUN_LINE = re.compile(r'File "<run>", line (\d{1,9})\b')  # code can write ther
 class Kernel:
     """One kernel process. Whoever runs a program in it sets the handlers; what arrives is hostile until checked."""
 
-    def __init__(self, number: int, pid: int, sock: socket.socket, fds: tuple[int, int, int], scratch: Path) -> None:
+    def __init__(self, number: int, pid: int, sock: socket.socket, fds: tuple[int, int, int], scratch: Scratch) -> None:
         self.number = number
         self.scratch = scratch
         self.pid = pid
@@ -88,9 +89,13 @@ class Kernel:
 
     def _spill(self, payload: bytes) -> bytes:
         name = self.reserve_file()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        with open(os.open(self.scratch / name, flags, 0o600), "wb") as file:
-            file.write(payload)
+        try:
+            with open(self.scratch.create(name), "wb") as file:
+                file.write(payload)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                self.end_for("scratch")
+            raise
         return pack({"op": "file", "name": name})
 
     def _send(self, data: bytes | bytearray) -> int:
@@ -190,7 +195,7 @@ class Kernel:
                 raise RunRefusedError(f"the kernel sent a message of more than {MAX_SPILL} bytes")
             payload = file.read()
         try:
-            os.unlink(self.scratch / str(name))
+            self.scratch.remove(str(name))
             return read_large(payload), payload
         except (OSError, WireError) as error:
             raise RunRefusedError(f"a message of the kernel could not be read: {error}") from error
@@ -200,7 +205,7 @@ class Kernel:
         if not isinstance(name, str) or not name.startswith(SPILL_PREFIX) or "/" in name:
             raise RunRefusedError("the kernel named a file that is not one of its messages")
         try:
-            descriptor = os.open(self.scratch / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = self.scratch.open(name, os.O_RDONLY | os.O_NONBLOCK)
         except (OSError, ValueError) as error:  # ValueError: a name that no file can have
             raise RunRefusedError(f"a message of the kernel could not be read: {error}") from error
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -259,6 +264,8 @@ class Kernel:
     def note_end(self, status: int) -> None:
         """Take note that its process has ended, and how."""
         self.status = status
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGBUS and self.scratch.is_full():
+            self.overrun = self.overrun or "scratch"  # it wrote to a mapped file, where no error can be raised
         self.ended.set()
         if not self._may_hear():
             self._lose("the kernel closed its connection")  # nobody reads, who would notice
@@ -272,6 +279,7 @@ class Kernel:
         self._has_room.set()
         self._stop_listening()
         self._socket.close()
+        self.scratch.close()
         for fd in (self._pidfd, self._output, self._dump):
             os.close(fd)
 

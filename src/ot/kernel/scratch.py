@@ -1,13 +1,78 @@
-"""Scratch folders, as code left them: how large they are."""
+"""Scratch folders: reached by whichever thread, and measured as code left them."""
 
 from __future__ import annotations
 
+import errno
 import os
+import threading
 from pathlib import Path
 
+from ot.kernel import limits
 from ot.kernel.process_usage import Counted
 
-MAX_ENTRIES = 20_000
+_LITTLE = 1024 * 1024  # bytes that are freed in no time
+
+
+class Scratch:
+    """The scratch folder of a kernel, by a descriptor: as a file system of its own it is mounted out of our sight.
+
+    `sized` means that it is one, and cannot hold more than it may. The descriptor is closed while threads may still
+    want a file of it; they must not find one of another kernel.
+    """
+
+    def __init__(self, folder: Path, descriptor: int, *, sized: bool) -> None:
+        self.folder = folder
+        self.sized = sized
+        self._descriptor = descriptor
+        self._using = threading.Lock()
+        self._closed = False
+        self._much = False
+
+    def open(self, name: str, flags: int) -> int:
+        """Open a file in it, whatever lies there by now, but not behind a link. Raises OSError."""
+        with self._using:
+            self._demand_open()
+            return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self._descriptor)
+
+    def create(self, name: str) -> int:
+        """Create a file in it for writing. Raises OSError."""
+        return self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+
+    def remove(self, name: str) -> None:
+        """Remove a file. Raises OSError."""
+        with self._using:
+            self._demand_open()
+            os.unlink(name, dir_fd=self._descriptor)
+
+    def _demand_open(self) -> None:
+        if self._closed:
+            raise OSError(errno.ENOENT, "the scratch folder of a run that has ended")
+
+    def holds_its_limit(self) -> bool:
+        """True if it really is as small as it should be; anything may be said about a folder."""
+        facts = os.fstatvfs(self._descriptor)
+        return facts.f_blocks * facts.f_frsize <= limits.SCRATCH and facts.f_files <= limits.SCRATCH_FILES + 1
+
+    def is_full(self) -> bool:
+        """True if nothing more can be written to its file system."""
+        with self._using:
+            return self.sized and not self._closed and os.fstatvfs(self._descriptor).f_bfree == 0
+
+    def takes_long_to_clear(self) -> bool:
+        """True if its file system holds, or held, so much that freeing it should keep nobody waiting."""
+        with self._using:
+            if not self._closed and self.sized:
+                facts = os.fstatvfs(self._descriptor)
+                self._much = (facts.f_blocks - facts.f_bfree) * facts.f_frsize > _LITTLE
+            return self._much
+
+    def close(self) -> None:
+        """Let go of it; opening files in it fails from now on."""
+        self.takes_long_to_clear()
+        with self._using:
+            if not self._closed:
+                self._closed = True
+                os.close(self._descriptor)
 
 
 def measure_scratch(folder: Path, limit: int) -> Counted:
@@ -19,7 +84,7 @@ def measure_scratch(folder: Path, limit: int) -> Counted:
             with os.scandir(current) as found:
                 for entry in found:
                     entries += 1
-                    if entries > MAX_ENTRIES:
+                    if entries > limits.SCRATCH_FILES:
                         return Counted(limit + 1, complete=True)
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)

@@ -22,6 +22,7 @@ from ot.errors import KernelStartError, RunError, SandboxError
 from ot.kernel.groups import KernelGroups, open_groups
 from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.process_usage import is_visible
+from ot.kernel.scratch import Scratch
 from ot.kernel.watch import KernelWatch
 from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote, request_kernels, request_probe
 from ot.logs import LogSpan, write_log
@@ -35,6 +36,7 @@ PROBE_DELAY = 1.0  # after the first run, where runs need not wait for the probe
 MAX_RESTARTS = 5  # at once; after that there are pauses
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 MAX_SAID = 4096
+_DESCRIPTORS = 5  # of a kernel, as the zygote announces it
 
 
 class KernelSupply:
@@ -65,6 +67,8 @@ class KernelSupply:
         self._closing = False
         self.missing: tuple[str, ...] = ()
         self.layers: tuple[str, ...] = ()
+        self.scratch_sized = False
+        """True where a scratch folder is a file system of its own size; otherwise the watch counts what is in it."""
         self.started = 0
 
     # -- taking one
@@ -184,7 +188,7 @@ class KernelSupply:
 
     def _handle(self, message: Message, fds: list[int]) -> None:
         if "kernel" in message:
-            kernel = self._welcome(message["kernel"], message["pid"], fds)
+            kernel = self._welcome(message, fds)
             if message.get("probe"):
                 kernel.on_message = lambda answer: self._hear_probe(kernel, answer["broken"])
                 kernel.on_lost = lambda _: self._probe_again(kernel)
@@ -199,10 +203,12 @@ class KernelSupply:
         else:
             self._miss(message["missing"], "not on this system")
 
-    def _welcome(self, number: int, pid: int, fds: list[int]) -> Kernel:
-        kernel_socket = socket.socket(fileno=fds[0])
-        scratch = self._zygote.scratch_root / str(number)
-        kernel = self._alive[number] = Kernel(number, pid, kernel_socket, (fds[1], fds[2], fds[3]), scratch)
+    def _welcome(self, message: Message, fds: list[int]) -> Kernel:
+        number, pid = message["kernel"], message["pid"]
+        scratch = Scratch(self._zygote.scratch_root / str(number), fds[4], sized=message["sized"])
+        self.scratch_sized = scratch.sized
+        kernel = Kernel(number, pid, socket.socket(fileno=fds[0]), (fds[1], fds[2], fds[3]), scratch)
+        self._alive[number] = kernel
         if self._groups is not None:
             self._entering[kernel] = self._loop.run_in_executor(None, self._groups.enter, pid)
         return kernel
@@ -259,7 +265,9 @@ class KernelSupply:
     def _hear_probe(self, kernel: Kernel, broken: list[str]) -> None:
         """Name what a confined process could do all the same."""
         self._miss([f"a guard: a run can {what}" for what in broken], "tried")
-        if not is_visible(kernel.pid):
+        if kernel.scratch.sized and not kernel.scratch.holds_its_limit():
+            self._miss(["a guard: a run can write more than its scratch folder may hold"], "tried")
+        elif not kernel.scratch.sized and not is_visible(kernel.pid):
             self._watch.sees_files = False
             self._miss(["a view of the files that a run has open"], "tried")
         kernel.close()
@@ -288,10 +296,18 @@ class KernelSupply:
         else:
             left = self._loop.run_in_executor(None, self._groups.leave, kernel.pid)
             left.add_done_callback(partial(_note_end_in_group, kernel, status))
-        try:
-            os.rmdir(kernel.scratch)
-        except OSError:
-            self._loop.run_in_executor(None, clear_folder, kernel.scratch)
+        self._clear(kernel.scratch)
+
+    def _clear(self, scratch: Scratch) -> None:
+        """Remove a scratch folder, with the file system that is mounted on it wherever that is."""
+        if not scratch.takes_long_to_clear():
+            try:
+                os.rmdir(scratch.folder)
+            except OSError:
+                pass  # there is something in it
+            else:
+                return
+        self._loop.run_in_executor(None, clear_folder, scratch.folder)
 
     def _discard(self, kernel: Kernel) -> None:
         """Replace a kernel that ended before it ran anything; what it said last is the only clue to why."""
@@ -395,7 +411,7 @@ def _note_end_in_group(kernel: Kernel, status: int, left: asyncio.Future[bool]) 
 
 def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
     """Receive one message of the zygote and its descriptors, which child processes do not inherit."""
-    space = socket.CMSG_SPACE(4 * array.array("i").itemsize)
+    space = socket.CMSG_SPACE(_DESCRIPTORS * array.array("i").itemsize)
     data, ancillary, _, _ = control.recvmsg(4096, space, socket.MSG_CMSG_CLOEXEC)
     fds = array.array("i")
     for level, kind, content in ancillary:

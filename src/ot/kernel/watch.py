@@ -75,6 +75,8 @@ class KernelWatch:
 
     async def _judge_files(self, kernels: list[Kernel]) -> None:
         for kernel in kernels:
+            if kernel.scratch.sized:
+                continue  # it cannot hold more than it may
             try:
                 counted = await self._count(kernel)
             except OSError:
@@ -100,8 +102,8 @@ class KernelWatch:
 
     def _count_files(self, kernel: Kernel) -> Counted:
         """Count what a kernel has written, with and without a name. Blocks. Raises OSError."""
-        named = measure_scratch(kernel.scratch, limits.SCRATCH)
+        named = measure_scratch(kernel.scratch.folder, limits.SCRATCH)
         if not self.sees_files:
             return named
-        nameless = measure_nameless(kernel.pid, kernel.scratch, limits.FILE_SIZE)
+        nameless = measure_nameless(kernel.pid, kernel.scratch.folder, limits.FILE_SIZE)
         return Counted(named.size + nameless.size, named.complete and nameless.complete)

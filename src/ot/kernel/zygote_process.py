@@ -73,8 +73,13 @@ class ZygoteProcess:
     asked: int = 0  # kernels that it was asked for when it was launched
 
 
-def launch_zygote(settings: ExecutionSettings, *, system: str = sys.platform) -> ZygoteProcess:
-    """Start a zygote, which makes its first kernels at once; raises KernelStartError where none can run at all."""
+def launch_zygote(
+    settings: ExecutionSettings, *, system: str = sys.platform, sized_scratch: bool = True
+) -> ZygoteProcess:
+    """Start a zygote, which makes its first kernels at once; raises KernelStartError where none can run at all.
+
+    A scratch folder is a file system of its own size, unless that is not wanted, or the system refuses it.
+    """
     _require_means(settings, system)
     scratch_root = Path(tempfile.mkdtemp(prefix="onetool-", dir=_scratch_parent()))
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -87,6 +92,8 @@ def launch_zygote(settings: ExecutionSettings, *, system: str = sys.platform) ->
         "system": system,
         "memory": settings.memory,
         "file_size": limits.FILE_SIZE,
+        "scratch_size": limits.SCRATCH if sized_scratch else 0,
+        "scratch_files": limits.SCRATCH_FILES,
         "readable": _without_nested([*_readable(packages), *map(str, (*settings.readable, *settings.writable))]),
         "writable": (_SINK, *map(str, settings.writable)),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,11 +26,10 @@ class StoredValue(FileValue):
         with _readable(self._file) as stored:
             return read_value(stored)
 
-    def copy_to(self, target: Path) -> str:
-        """Put the stored form into a new file and tell which kind it is; blocking. Raises ToolError."""
+    def copy_to(self, create: Callable[[], int]) -> str:
+        """Put the stored form into the file that is created, and tell which kind it is; blocking. Raises ToolError."""
         with _readable(self._file) as stored:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            copy = os.open(target, flags, 0o600)
+            copy = create()
             try:
                 stored.copy_to(copy)
             finally:

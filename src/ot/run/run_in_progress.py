@@ -338,7 +338,8 @@ class _ToKernel:
     def pack(self, value: object) -> bytes:
         if type(value) is StoredValue:  # it goes as the file it is; nothing of it is decoded here
             name = self._kernel.reserve_file()
-            return pack({"id": self._number, "file": name, "kind": value.copy_to(self._kernel.scratch / name)})
+            kind = value.copy_to(partial(self._kernel.scratch.create, name))
+            return pack({"id": self._number, "file": name, "kind": kind})
         return pack({"id": self._number, "value": encode(value)})
 
     def send(self, packed: bytes) -> None:

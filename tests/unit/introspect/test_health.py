@@ -11,6 +11,7 @@ import pytest
 
 from ot.app import App
 from ot.errors import ToolError, ToolTimeoutError
+from tests.availability import own_mounts_are_allowed
 from tests.engine import open_engine
 from tests.opened_executor import open_executor
 
@@ -71,6 +72,7 @@ async def test_the_confinement_that_is_in_force(tmp_path: Path) -> None:
 
     assert (sandbox["status"], sandbox["level"]) == ("degraded" if sandbox["missing"] else "ok", "standard")
     assert set(sandbox["layers"]) >= {"landlock", "seccomp"} - set(sandbox["missing"])
+    assert sandbox["scratch"] == ("tmpfs" if own_mounts_are_allowed() else "watched")
 
 
 async def test_runs_without_confinement_say_so(tmp_path: Path) -> None:

@@ -44,10 +44,18 @@ class Ended:
 
 
 @asynccontextmanager
-async def kernels(*, group: Path | None = None, **settings: Any) -> AsyncIterator[KernelSupply]:
+async def kernels(
+    *, group: Path | None = None, sized_scratch: bool = True, **settings: Any
+) -> AsyncIterator[KernelSupply]:
     """A supply of kernels with these execution settings, and groups below this one."""
-    async with open_supply(launch_zygote(ExecutionSettings(**settings)), group=group) as supply:
+    zygote = launch_zygote(ExecutionSettings(**settings), sized_scratch=sized_scratch)
+    async with open_supply(zygote, group=group) as supply:
         yield supply
+
+
+def scratch_of(kernel: Kernel) -> Path:
+    """The scratch folder of a living kernel, wherever it is mounted."""
+    return Path(f"/proc/self/fd/{kernel.scratch._descriptor}")
 
 
 async def run(supply: KernelSupply, code: str, *, answer: Answer | None = None) -> Ended:

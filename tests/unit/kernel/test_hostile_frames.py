@@ -15,7 +15,7 @@ from ot.errors import RunRefusedError
 from ot.kernel.kernel import MAX_SPILL
 from ot.kernel.supply import KernelSupply
 from ot_kernel.wire import MAX_FRAME, Message
-from tests.unit.kernel.kernels import LIMIT, run, run_in, until
+from tests.unit.kernel.kernels import LIMIT, run, run_in, scratch_of, until
 
 FORGE = "import os, struct\ndef forge(data):\n    os.write(4, struct.pack('!I', len(data)) + data)\n"
 
@@ -152,7 +152,7 @@ def _nothing(_: Path) -> None:
 @pytest.mark.parametrize("plant", [_as_link, _as_folder, _as_pipe, _too_large, _no_json, _no_object, _nothing])
 async def test_a_file_that_is_no_message_is_refused(supply: KernelSupply, plant: Callable[[Path], None]) -> None:
     async with supply.take() as kernel:
-        plant(kernel.scratch / ".message-1")
+        plant(scratch_of(kernel) / ".message-1")
 
         with pytest.raises(RunRefusedError), anyio.fail_after(LIMIT):
             await anyio.to_thread.run_sync(kernel.read_spilled, {"op": "file", "name": ".message-1"})
@@ -178,7 +178,7 @@ async def test_a_file_in_the_way_of_our_own_message_ends_the_run_that_put_it_the
     async with supply.take() as kernel:
         lost: list[str] = []
         kernel.on_lost = lost.append
-        (kernel.scratch / ".message-s1").symlink_to("/etc/passwd")
+        (scratch_of(kernel) / ".message-s1").symlink_to("/etc/passwd")
         kernel.send({"text": "x" * 2 * MAX_FRAME})
 
     assert lost == ["the kernel cannot be written to: File exists"]

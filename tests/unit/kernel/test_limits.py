@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import anyio
 import pytest
 
+from ot.kernel import limits
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
 from ot.kernel.supply import KernelSupply
+from tests.availability import report_missing
 from tests.unit.kernel.kernels import Ended, kernels, run, run_in, until
 
 
@@ -188,12 +193,75 @@ TOO_MUCH = {
 }
 
 
+@pytest.fixture(scope="module")
+async def watched(anyio_backend: str) -> AsyncIterator[KernelSupply]:
+    """Kernels of a system that gives nobody a file system of its own."""
+    async with kernels(warm=2, sized_scratch=False) as supply:
+        yield supply
+
+
 @pytest.mark.parametrize(("what", "code"), TOO_MUCH.values(), ids=TOO_MUCH.keys())
-async def test_a_run_that_takes_more_than_it_was_given_is_ended(supply: KernelSupply, what: str, code: str) -> None:
-    async with supply.take() as kernel:
+async def test_a_run_that_takes_more_than_it_was_given_is_ended(watched: KernelSupply, what: str, code: str) -> None:
+    async with watched.take() as kernel:
         ended = await run_in(kernel, f"{MAP}{FILL}{code}\nwhile True: pass")
 
         assert (kernel.overrun, ended.status) == (what, signal.SIGKILL)
+
+
+def held_by_the_system(supply: KernelSupply) -> None:
+    if not supply.scratch_sized:
+        report_missing("mount namespaces", remedy="Allow user namespaces; scratch folders are only watched here.")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, (what, _) in TOO_MUCH.items() if what == "scratch" and name != "deep folders"]
+)
+async def test_a_scratch_folder_of_its_own_size_is_full_at_the_line_that_fills_it(
+    supply: KernelSupply, name: str
+) -> None:
+    async with supply.take() as kernel:
+        held_by_the_system(supply)
+        ended = await run_in(kernel, f"{MAP}{FILL}{TOO_MUCH[name][1]}")
+
+        assert ended.error.startswith("OSError: [Errno 28] No space left on device")
+        assert ended.message["notes"] == [
+            "The scratch folder of a run holds at most 256 MB, in at most 20,000 files and folders."
+        ]
+        assert kernel.overrun is None
+        facts = os.fstatvfs(kernel.scratch._descriptor)
+        assert facts.f_blocks * facts.f_frsize <= limits.SCRATCH
+
+
+async def test_what_fills_a_scratch_folder_is_gone_after_the_run(supply: KernelSupply) -> None:
+    async with supply.take() as kernel:
+        held_by_the_system(supply)
+        await run_in(kernel, f"{MAP}{FILL}for n in range(4): fill(str(n))")
+        folder, pid = kernel.scratch.folder, kernel.pid
+        mounts = Path(f"/proc/{os.getpid()}/mounts").read_text()
+
+    await until(lambda: not folder.exists())
+    assert str(folder) not in mounts  # nobody else has it in their way
+    assert not Path(f"/proc/{pid}").exists()
+    async with supply.take() as kernel:
+        assert kernel.scratch.holds_its_limit()
+
+
+async def test_a_result_that_a_full_scratch_folder_has_no_room_for_ends_the_run_and_says_why(
+    supply: KernelSupply,
+) -> None:
+    fill = "for n in range(5):\n    try: fill(str(n))\n    except OSError: os.posix_fallocate(os.open('x', 66), 0, 12 * 2**20)"
+    async with supply.take() as kernel:
+        held_by_the_system(supply)
+        ended = await run_in(kernel, f"{MAP}{FILL}{fill}\ndemo.echo(value=1)", answer=lambda _: "x" * 8 * 2**20)
+
+        assert (kernel.overrun, ended.lost) == ("scratch", "the kernel cannot be written to: No space left on device")
+
+
+async def test_a_kernel_has_no_right_that_its_zygote_needs_to_mount(supply: KernelSupply) -> None:
+    async with supply.take() as kernel:
+        facts = dict(line.split(":", 1) for line in Path(f"/proc/{kernel.pid}/status").read_text().splitlines())
+
+    assert {facts[name].strip() for name in ("CapPrm", "CapEff", "CapInh", "CapBnd", "CapAmb")} == {"0" * 16}
 
 
 @pytest.mark.parametrize(

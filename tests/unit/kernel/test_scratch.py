@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ot.kernel import scratch
-from ot.kernel.scratch import MAX_ENTRIES, measure_scratch
+from ot.kernel import limits
+from ot.kernel.scratch import measure_scratch
 from ot.kernel.supply import KernelSupply
 from ot_guardian import clear_folder
-from tests.unit.kernel.kernels import kernels, run, run_in, until
+from tests.unit.kernel.kernels import kernels, run, run_in, scratch_of, until
 
 DEEP = 3_000
 NEST = f"import os\nfor _ in range({DEEP}):\n    os.mkdir('a' * 50)\n    os.chdir('a' * 50)\nopen('bottom', 'w').write('x')"
@@ -34,8 +34,8 @@ def nest(folder: Path, depth: int = DEEP) -> None:
 async def test_the_folder_of_a_run_is_gone_after_it(supply: KernelSupply) -> None:
     async with supply.take() as kernel:
         await run_in(kernel, "import os\nos.makedirs('a/b')\nopen('a/b/c', 'w').write('x')\nopen('d', 'w')")
-        folder = kernel.scratch
-        assert (folder / "a/b/c").read_text() == "x"
+        folder = kernel.scratch.folder
+        assert (scratch_of(kernel) / "a/b/c").read_text() == "x"
 
     await until(lambda: not folder.exists())
 
@@ -56,7 +56,7 @@ async def test_nothing_is_left_after_a_supply_was_closed(code: str) -> None:
         root = supply._zygote.scratch_root
         async with supply.take() as kernel:
             kernel.send({"code": f"print(1)\n{code}", "values": {}, "packs": [], "aliases": {}})
-            await until(lambda: kernel.printed()[0] == "1\n" and any(kernel.scratch.iterdir()))
+            await until(lambda: kernel.printed()[0] == "1\n" and any(scratch_of(kernel).iterdir()))
 
     assert not root.exists()
 
@@ -136,8 +136,8 @@ def test_measuring_stops_when_the_limit_is_passed(tmp_path: Path) -> None:
 
 
 def test_too_many_files_to_count_are_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MAX_ENTRIES >= 10_000
-    monkeypatch.setattr(scratch, "MAX_ENTRIES", 20)
+    assert limits.SCRATCH_FILES >= 10_000
+    monkeypatch.setattr(limits, "SCRATCH_FILES", 20)
     for number in range(21):
         (tmp_path / str(number)).touch()
 

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from ot.kernel.supply import KernelSupply
-from tests.unit.kernel.kernels import kernels, run, run_in
+from tests.unit.kernel.kernels import kernels, run, run_in, scratch_of
 
 
 @pytest.mark.parametrize(
@@ -92,16 +92,17 @@ async def test_a_run_finds_an_empty_environment_no_input_and_only_its_own_descri
 
 async def test_a_run_cannot_touch_the_one_beside_it(supply: KernelSupply) -> None:
     async with supply.take() as neighbour:
-        (neighbour.scratch / "mark").write_text("mine")
+        (scratch_of(neighbour) / "mark").write_text("mine")
+        folder = neighbour.scratch.folder
         code = f"""
 import os, signal
 outcomes = []
 for step in (
-    lambda: open({str(neighbour.scratch / "mark")!r}).read(),
-    lambda: os.listdir({str(neighbour.scratch)!r}),
-    lambda: open({str(neighbour.scratch / "new")!r}, "w"),
-    lambda: os.rename({str(neighbour.scratch / "mark")!r}, "mark"),
-    lambda: os.listdir({str(neighbour.scratch.parent)!r}),
+    lambda: open({str(folder / "mark")!r}).read(),
+    lambda: os.listdir({str(folder)!r}),
+    lambda: open({str(folder / "new")!r}, "w"),
+    lambda: os.rename({str(folder / "mark")!r}, "mark"),
+    lambda: os.listdir({str(folder.parent)!r}),
     lambda: os.kill({neighbour.pid}, signal.SIGTERM),
     lambda: os.kill(os.getppid(), 0),
     lambda: os.kill(0, 0),
