@@ -104,8 +104,8 @@ def test_the_declaration_is_read_from_the_source(tmp_path: Path) -> None:
         ("reads=PLACES()", "@isolated takes reads, writes, outputs and hosts"),
         ("reads='/'", "@isolated takes reads, writes, outputs and hosts"),
         ("network=[]", "@isolated takes reads, writes, outputs and hosts"),
-        ("reads=['{nothing}']", "{nothing} is neither {project}, {state} nor, in reads, a parameter"),
-        ("writes=['{path}']", "{path} is neither {project}, {state} nor, in reads, a parameter"),
+        ("reads=['{nothing}']", "{nothing} is none of {fonts}, {path}, {project}, {state}"),
+        ("writes=['{path}']", "{path} is none of {project}, {state}; a file that a call makes is in outputs"),
         ("outputs=['/tmp/made']", "outputs are parameters, such as {output}, which /tmp/made is not"),
     ],
 )

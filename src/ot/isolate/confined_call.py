@@ -10,8 +10,9 @@ from pathlib import Path
 from ot.context import current_or_none
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles
+from ot.isolate.font_folders import font_folders
 from ot.processes.own_files import files_of_this_python
-from ot.registry.definitions import PROJECT, STATE, Touches
+from ot.registry.definitions import FONTS, PROJECT, STATE, Touches
 from ot_confinement.confine import Confine
 
 _PACKAGES = Path(__file__).parent.parent.parent
@@ -52,7 +53,7 @@ def confine_call(
 
 
 def _parameters(declared: Iterable[str]) -> Iterable[str]:
-    return (text[1:-1] for text in declared if text.startswith("{") and text not in (PROJECT, STATE))
+    return (text[1:-1] for text in declared if text.startswith("{") and text not in (PROJECT, STATE, FONTS))
 
 
 def _places(declared: Iterable[str]) -> Iterable[str]:
@@ -60,6 +61,8 @@ def _places(declared: Iterable[str]) -> Iterable[str]:
     for text in declared:
         if not text.startswith("{"):
             yield str(Path(text).expanduser())
+        elif text == FONTS:
+            yield from map(str, font_folders())
         elif context is not None and text in (PROJECT, STATE):
             yield str(context.project if text == PROJECT else context.state)
 

@@ -12,8 +12,8 @@ from ot.effects import Effect
 PROXY = "proxy:"
 """Begins the source of a tool that another server offers; the server's configured name follows."""
 
-PROJECT, STATE = "{project}", "{state}"
-"""Stand for folders in what an isolated tool touches: the project's, and the one for its pack's own files."""
+PROJECT, STATE, FONTS = "{project}", "{state}", "{fonts}"
+"""Stand for folders in what an isolated tool touches: the project's, that of its pack's own files, those of fonts."""
 
 
 class Cancellation(StrEnum):

@@ -14,7 +14,16 @@ from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.logs import write_log
 from ot.registry.annotations import AnnotationReader
-from ot.registry.definitions import PROJECT, STATE, Cancellation, PackDefinition, ToolDefinition, ToolDocs, Touches
+from ot.registry.definitions import (
+    FONTS,
+    PROJECT,
+    STATE,
+    Cancellation,
+    PackDefinition,
+    ToolDefinition,
+    ToolDocs,
+    Touches,
+)
 from ot.registry.docstrings import parse_docstring
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -262,11 +271,10 @@ def _parameter_text(parameter: Parameter) -> str:
 
 def _find_mistake(touches: Touches, filled: set[str]) -> str | None:
     """Say which place in a declaration stands for nothing; `filled` are those of parameters."""
-    for place in (*touches.reads, *touches.writes):
-        if place.startswith("{") and place not in (PROJECT, STATE, *(filled if place in touches.reads else ())):
-            return (
-                f"{place} is neither {PROJECT}, {STATE} nor, in reads, a parameter; what parameters name is in outputs"
-            )
+    for known, places in ((filled | {PROJECT, STATE, FONTS}, touches.reads), ({PROJECT, STATE}, touches.writes)):
+        for place in places:
+            if place.startswith("{") and place not in known:
+                return f"{place} is none of {', '.join(sorted(known))}; a file that a call makes is in outputs"
     wrong = next((place for place in touches.outputs if place not in filled), None)
     return None if wrong is None else f"outputs are parameters, such as {{output}}, which {wrong} is not"
 

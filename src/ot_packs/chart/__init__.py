@@ -1,0 +1,1 @@
+"""Behind the `chart` pack: Vega-Lite specifications, checked and drawn."""

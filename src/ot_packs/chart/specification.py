@@ -1,0 +1,166 @@
+"""Vega-Lite specifications: those of the usual charts, and a check of any other before it is drawn.
+
+Vega-Lite draws an empty chart where data cannot be reached or a field does not exist; both are mistakes here.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+
+from mcp_core.json_types import Json, JsonObject
+from mcp_core.nearest_names import likeness, nearest
+from ot.errors import ToolError
+
+Rows = Sequence[Mapping[str, object]]
+
+MAX_ROWS = 100_000
+MAX_PIXELS = 40_000_000
+
+_VIEWS = ("mark", "layer", "facet", "hconcat", "vconcat", "concat", "repeat", "spec")
+_MARKS = (
+    "arc", "area", "bar", "boxplot", "circle", "errorband", "errorbar", "geoshape", "image", "line", "point", "rect",
+    "rule", "square", "text", "tick", "trail",
+)  # fmt: skip
+_GENERATED = ("transform", "params", "repeat", "facet")  # what can make fields that are not in the rows
+
+
+def encode(mark: str, rows: Rows, **channels: str | None) -> JsonObject:
+    """Build the specification of a usual chart, whose channels show fields of the rows."""
+    columns = _columns(rows)
+    encoding = {
+        channel: {"field": _escape(field), "title": field, "type": _kind_of(rows, field, columns)}
+        for channel, field in channels.items()
+        if field is not None
+    }
+    return {"mark": {"type": mark}, "encoding": encoding}
+
+
+def fill_in(spec: Mapping[str, Json], rows: Rows | None) -> JsonObject:
+    """Return a checked specification with its rows; raises ToolError with the mistake and its place."""
+    if not any(view in spec for view in _VIEWS):
+        raise ToolError(f"this is not a Vega-Lite specification: it has none of {', '.join(_VIEWS)}")
+    for place, data in _walk(spec, "spec"):
+        _check_part(place, data)
+    filled = dict(spec)
+    if rows is not None:
+        if len(rows) > MAX_ROWS:
+            raise ToolError(f"{len(rows)} rows are more than a chart takes ({MAX_ROWS}): aggregate them first")
+        filled["data"] = {"values": [{name: _plain(value) for name, value in row.items()} for row in rows]}
+    _check_fields(filled)
+    return filled
+
+
+def texts_of(spec: Json) -> Iterator[str]:
+    """Yield every text in a specification, its rows included."""
+    match spec:
+        case str():
+            yield spec
+        case dict():
+            for key, value in spec.items():
+                yield key
+                yield from texts_of(value)
+        case list():
+            for value in spec:
+                yield from texts_of(value)
+
+
+def _walk(value: Json, place: str) -> Iterator[tuple[str, JsonObject]]:
+    if isinstance(value, dict):
+        yield place, value
+        for key, inner in value.items():
+            if key != "values":
+                yield from _walk(inner, f"{place}.{key}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _walk(inner, f"{place}[{index}]")
+
+
+def _check_part(place: str, part: JsonObject) -> None:
+    if "url" in part:
+        raise ToolError(f"{place}.url: a chart loads nothing; fetch the data in the run and pass it as rows")
+    mark = part.get("mark")
+    name = mark.get("type") if isinstance(mark, dict) else mark
+    if "mark" in part and name not in _MARKS:
+        raise ToolError(
+            f"{place}.mark: {name!r} is not a mark{_meant(str(name), _MARKS)}; there are {', '.join(_MARKS)}"
+        )
+    if "href" in part:
+        raise ToolError(f"{place}.href: a picture has no links; remove the channel")
+    if name == "image":
+        raise ToolError(f"{place}.mark: a chart loads no pictures, so that the mark image has nothing to draw")
+
+
+def _check_fields(spec: JsonObject) -> None:
+    """Refuse fields that no row has, where the rows are known and nothing in the specification makes new ones."""
+    data = spec.get("data")
+    rows = data.get("values") if isinstance(data, dict) else None
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        return
+    parts = list(_walk({key: value for key, value in spec.items() if key != "data"}, "spec"))
+    if any(key in part for _, part in parts for key in (*_GENERATED, "data", "datasets")):
+        return
+    columns = _columns(rows)
+    for place, part in parts:
+        field = part.get("field")
+        if isinstance(field, str) and _unescape(field) not in columns and _first_step(field) not in columns:
+            raise ToolError(
+                f"{place}.field: no row has {field!r}{_meant(field, columns)}; the rows have {', '.join(columns)}"
+            )
+
+
+def _columns(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(str(name) for row in rows for name in row))
+
+
+def _kind_of(rows: Rows, field: str, columns: Sequence[str]) -> str:
+    values = [row[field] for row in rows if row.get(field) is not None]
+    if not values and field not in columns and rows:
+        raise ToolError(f"no row has {field!r}{_meant(field, columns)}; the rows have {', '.join(columns)}")
+    if values and all(isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in values):
+        return "quantitative"
+    return "temporal" if values and all(_is_time(value) for value in values) else "nominal"
+
+
+def _is_time(value: object) -> bool:
+    if isinstance(value, datetime.date):
+        return True
+    if not isinstance(value, str) or len(value) < 8:
+        return False
+    try:
+        datetime.datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _plain(value: object) -> Json:
+    """A value as JSON has it: times as text, decimals as numbers."""
+    match value:
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case Decimal():
+            return float(value)
+        case str() | int() | float() | None | list() | dict():
+            return value
+        case _:
+            return str(value)
+
+
+def _escape(field: str) -> str:
+    """A field's name as Vega takes it, to which dots and brackets are steps into objects."""
+    return "".join(f"\\{letter}" if letter in "\\.[]'\"" else letter for letter in field)
+
+
+def _unescape(field: str) -> str:
+    return field.replace("\\", "")
+
+
+def _first_step(field: str) -> str:
+    return field.replace("[", ".").split(".")[0]
+
+
+def _meant(name: str, names: Sequence[str]) -> str:
+    near = nearest(name, names)[:1]
+    return f" (did you mean {near[0]!r}?)" if near and likeness(name, near[0]) > 0.5 else ""

@@ -1,0 +1,1 @@
+"""Behind the `diagram` pack: Mermaid and Graphviz."""

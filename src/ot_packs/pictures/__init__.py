@@ -1,0 +1,1 @@
+"""Pictures: letters that fonts lack, and where a picture goes."""

@@ -1,0 +1,124 @@
+"""The letters that no installed font can draw, found before a picture is full of empty boxes."""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ot.errors import ToolError
+from ot.isolate.font_folders import font_folders
+
+_FAMILIAR = 0x250  # below it are the Latin letters, which every font has
+_IGNORED = frozenset(range(0x2000, 0x2070)) | frozenset(range(0xFE00, 0xFE10))  # spaces, joiners, variants
+_PACKAGES = (
+    (0x1100, 0x11FF, "fonts-noto-cjk"),
+    (0x2E80, 0x9FFF, "fonts-noto-cjk"),
+    (0xAC00, 0xD7FF, "fonts-noto-cjk"),
+    (0xF900, 0xFAFF, "fonts-noto-cjk"),
+    (0xFF00, 0xFFEF, "fonts-noto-cjk"),
+    (0x1F000, 0x1FAFF, "fonts-noto-color-emoji"),
+    (0x20000, 0x3FFFF, "fonts-noto-cjk"),
+)
+"""First and last letter of a script, and the Debian package with a font for it; fonts-noto-core has the others."""
+
+
+def require_fonts(texts: Iterable[str]) -> None:
+    """Raise ToolError if a text has letters that no installed font can draw, naming fonts that could."""
+    missing = sorted(_unusual(texts) - _covered_of(frozenset(_unusual(texts))))
+    if missing:
+        packages = sorted({_package_for(letter) for letter in missing})
+        raise ToolError(
+            f"no installed font has {_word(missing)}: boxes would be drawn instead. Install a font, on Debian with "
+            f"`apt install {' '.join(packages)}`, or pass allow_boxes=True"
+        )
+
+
+def _unusual(texts: Iterable[str]) -> set[int]:
+    letters = {ord(letter) for text in texts if not text.isascii() for letter in text}
+    return {letter for letter in letters if letter >= _FAMILIAR and letter not in _IGNORED}
+
+
+def _covered_of(letters: frozenset[int]) -> set[int]:
+    """Those of the letters that some font has; fonts are opened one after the other until all are found."""
+    covered: set[int] = set()
+    for font in _font_files() if letters else ():
+        if letters <= covered:
+            break
+        covered |= letters & _letters_of(font)
+    return covered
+
+
+def _word(letters: list[int]) -> str:
+    shown = " ".join(chr(letter) for letter in letters[:10])
+    return f"{shown} and {len(letters) - 10} more letters" if len(letters) > 10 else f"the letters {shown}"
+
+
+def _package_for(letter: int) -> str:
+    return next((name for first, last, name in _PACKAGES if first <= letter <= last), "fonts-noto-core")
+
+
+@functools.cache
+def _font_files() -> tuple[Path, ...]:
+    return tuple(
+        file
+        for folder in font_folders()
+        for file in sorted(folder.rglob("*"))
+        if file.suffix.lower() in {".ttf", ".otf", ".ttc", ".otc"}
+    )
+
+
+@functools.cache
+def _letters_of(font: Path) -> frozenset[int]:
+    """The letters of one font file; none if it cannot be understood."""
+    try:
+        with font.open("rb") as file:
+            return frozenset(_read_letters(file))
+    except (OSError, struct.error, ValueError):
+        return frozenset()
+
+
+def _read_letters(file: BinaryIO) -> Iterator[int]:
+    start = 0
+    if file.read(4) == b"ttcf":  # a collection: its first font stands for all of them
+        file.seek(12)
+        start = _number(file, ">I")
+    for tag, offset, length in _tables(file, start):
+        if tag == b"cmap":
+            file.seek(offset)
+            yield from _read_map(file.read(length))
+
+
+def _tables(file: BinaryIO, start: int) -> Iterator[tuple[bytes, int, int]]:
+    file.seek(start + 4)
+    count = _number(file, ">H")
+    file.seek(start + 12)
+    for entry in struct.iter_unpack(">4sIII", file.read(16 * count)):
+        yield entry[0], entry[2], entry[3]
+
+
+def _read_map(table: bytes) -> Iterator[int]:
+    """Yield the letters of a `cmap` table, whose parts for Unicode have the formats 4 and 12."""
+    (count,) = struct.unpack_from(">H", table, 2)
+    for index in range(count):
+        (offset,) = struct.unpack_from(">I", table, 4 + 8 * index + 4)
+        (form,) = struct.unpack_from(">H", table, offset)
+        if form == 4:
+            (double,) = struct.unpack_from(">H", table, offset + 6)
+            size = double // 2
+            ends = struct.unpack_from(f">{size}H", table, offset + 14)
+            starts = struct.unpack_from(f">{size}H", table, offset + 16 + double)
+            for first, last in zip(starts, ends, strict=True):
+                yield from range(first, min(last, 0xFFFE) + 1)
+        elif form == 12:
+            (groups,) = struct.unpack_from(">I", table, offset + 12)
+            for group in range(min(groups, 100_000)):
+                first, last, _ = struct.unpack_from(">III", table, offset + 16 + 12 * group)
+                yield from range(first, min(last, 0x10FFFF) + 1)
+
+
+def _number(file: BinaryIO, form: str) -> int:
+    value: int = struct.unpack(form, file.read(struct.calcsize(form)))[0]
+    return value
