@@ -6,7 +6,7 @@ import asyncio
 import importlib.util
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from ot.execution.tool_executor import ToolExecutor
 from ot.execution.validation import load_compiler
 from ot.execution.wording import word_error
 from ot.files.allowed_files import build_allowed_files
+from ot.files.watches import FolderWatches
 from ot.introspect import Finder, Health, Reload
 from ot.isolate import IsolateHost
 from ot.kernel.groups import find_own_group
@@ -137,6 +138,8 @@ async def open_app(
         )
         executor.lend(servers)
         executor.lend(build_allowed_files(loaded))
+        executor.lend(stack.enter_context(closing(FolderWatches())))
+        executor.lend(isolates)
         executor.lend(build_statistics(loaded, recorder, registry, own_definition))
         executor.lend(Finder(registry))
         build_health = partial(Health, executor, supply, workers, servers, threads, settings=config.execution)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ot.errors import DatabaseBusyError, DatabaseUnavailableError
+from ot.errors import DatabaseBusyError, DatabaseDamagedError, DatabaseUnavailableError
 
 BUSY_TIMEOUT = 5.0  # seconds that one waits for other servers
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -60,7 +60,8 @@ def worded(file: Path) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code in _BUSY:
             raise DatabaseBusyError(file, "another server is writing to it; try again") from error
-        raise DatabaseUnavailableError(file, str(error)) from error
+        kind = DatabaseDamagedError if code in _DAMAGED else DatabaseUnavailableError
+        raise kind(file, str(error)) from error
     except OSError as error:
         raise DatabaseUnavailableError(file, error.strerror or str(error)) from error
 

@@ -32,7 +32,8 @@ OneToolError
 │   ├── WorkerCrashedError
 │   ├── StatsDisabledError
 │   ├── DatabaseUnavailableError
-│   │   └── DatabaseBusyError
+│   │   ├── DatabaseBusyError
+│   │   └── DatabaseDamagedError
 │   ├── InvalidPeriodError
 │   ├── PathError                 a tool cannot use a path
 │   │   ├── PathRefusedError
@@ -329,6 +330,10 @@ class DatabaseUnavailableError(CallError):
 
 class DatabaseBusyError(DatabaseUnavailableError):
     """Others held the database for longer than one waits."""
+
+
+class DatabaseDamagedError(DatabaseUnavailableError):
+    """The file is damaged, or is no database."""
 
 
 class InvalidPeriodError(CallError, names=("valid",)):

@@ -57,6 +57,10 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "Error: /h/stats.db cannot be used: file is not a database.",
     ),
     (
+        errors.DatabaseDamagedError(Path("/h/notes.db"), "database disk image is malformed"),
+        "Error: /h/notes.db cannot be used: database disk image is malformed.",
+    ),
+    (
         errors.DatabaseBusyError(Path("/h/notes.db"), "another server is writing to it; try again"),
         "Error: /h/notes.db cannot be used: another server is writing to it; try again.",
     ),

@@ -1,0 +1,178 @@
+"""An index of the words of a folder's files, in a database of its own; it follows the files by their times.
+
+Words are indexed without the text. A file that has changed is indexed again under another number, and words under the
+numbers that no file has are skipped; when they have become many, the index is made again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ot.databases import open_database, transaction, worded
+from ot.files.watches import FolderWatch
+from ot_packs.code.source_files import SourceFile, SourceTree
+from ot_packs.code.words import split_humps
+
+_SCHEMA = (
+    (
+        "CREATE TABLE files (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, version TEXT NOT NULL)",
+        """CREATE VIRTUAL TABLE words USING fts5(
+            path, body, content = '', tokenize = "porter unicode61 remove_diacritics 2"
+        )""",
+        "CREATE TABLE leftovers (count INTEGER NOT NULL)",
+        "INSERT INTO leftovers VALUES (0)",
+    ),
+)
+_FOUND = """
+    FROM words JOIN files ON files.id = words.rowid WHERE words MATCH ? AND files.path >= ? AND files.path < ?
+"""
+_RANKED = (
+    f"SELECT files.path, -bm25(words, 4.0, 1.0) AS score {_FOUND} ORDER BY score DESC, files.path LIMIT ? OFFSET ?"
+)
+_UNRANKED = f"SELECT files.path, 0.0 {_FOUND} ORDER BY words.rowid LIMIT ? OFFSET ?"
+_COMMON = 0.2  # of the files: a word that so many have tells none of them from the others
+_ALWAYS_RANKED = 1000  # files
+_AT_ONCE = 0.1  # seconds of indexing in one transaction: others wait for it
+_TICK = 50_000_000  # nanoseconds in which a file can change twice and show one time
+_MOST_LEFTOVERS = 1000
+_LAST = "\U0010ffff"  # sorts behind any path
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A file that was found; a higher score is better."""
+
+    path: str
+    score: float
+
+
+class Index:
+    """The index of a folder. Blocking; not for several threads at once."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def follow(self, tree: SourceTree, watch: FolderWatch) -> Generator[int, None, None]:
+        """Bring the index up to date; yields now and then how many files were indexed. What was done so far is kept.
+
+        All folders of the tree are put under the watch.
+        """
+        done = 0
+        while True:
+            rows = self._select("SELECT path, id, version FROM files")
+            known = {path: (number, version) for path, number, version in rows}
+            with closing(tree.walk(enter=watch.add)) as walk:
+                pending = (found for found in walk if known.pop(found.path, (0, ""))[1] != _version(found.status))
+                while indexed := self._index(pending):
+                    done += indexed
+                    yield done
+            if self._forget([number for number, _ in known.values()]):
+                return
+
+    def _index(self, pending: Iterator[SourceFile]) -> int:
+        """Index some of the files, in one transaction."""
+        until = time.monotonic() + _AT_ONCE
+        read = []
+        for found in pending:
+            text = found.read()
+            # What was written a moment ago may be written again within the same tick of the clock.
+            settled = time.time_ns() - found.status.st_ctime_ns > _TICK
+            version = _version(found.status) if settled else ""
+            read.append((found.path, version, split_humps(text[0]) if text else ""))
+            if time.monotonic() > until:
+                break
+        if read:
+            with transaction(self._connection):
+                for path, version, body in read:
+                    self._put(path, version, body)
+        return len(read)
+
+    def _put(self, path: str, version: str, body: str) -> None:
+        execute = self._connection.execute
+        execute("UPDATE leftovers SET count = count + (SELECT COUNT(*) FROM files WHERE path = ?)", (path,))
+        execute("DELETE FROM files WHERE path = ?", (path,))
+        number = execute("INSERT INTO files (path, version) VALUES (?, ?)", (path, version)).lastrowid
+        if body:
+            execute("INSERT INTO words (rowid, path, body) VALUES (?, ?, ?)", (number, split_humps(path), body))
+
+    def _forget(self, gone: list[int]) -> bool:
+        """Forget files that are gone; False if there were so many words without a file that all were forgotten."""
+        left, files = self._select("SELECT count, (SELECT COUNT(*) FROM files) FROM leftovers").fetchone()
+        left += len(gone)
+        full = left > files + _MOST_LEFTOVERS
+        if gone or full:
+            with transaction(self._connection):
+                self._connection.executemany("DELETE FROM files WHERE id = ?", [(number,) for number in gone])
+                self._connection.execute("UPDATE leftovers SET count = ?", (0 if full else left,))
+                if full:
+                    self._connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+                    self._connection.execute("DELETE FROM files")
+        return not full
+
+    def search(self, expression: str, *, below: str, limit: int, offset: int) -> tuple[list[Hit], int]:
+        """Return the best files for an expression of FTS5 among those below a path, and how many there are.
+
+        What most files have is not ranked: that would take long, and tell nothing.
+        """
+        place = (f"{below}/", f"{below}/{_LAST}") if below else ("", _LAST)
+        total = self._select(f"SELECT COUNT(*) {_FOUND}", (expression, *place)).fetchone()[0]
+        statement = _UNRANKED if total > self._common() else _RANKED
+        found = self._select(statement, (expression, *place, limit, offset))
+        return [Hit(path, round(score, 3)) for path, score in found], total
+
+    def without_common(self, terms: Sequence[str]) -> list[str]:
+        """Leave out the terms that most files have, unless that leaves none."""
+        most = self._common()
+        statement = "SELECT COUNT(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+        rare = [term for term in terms if self._select(statement, (term, most + 1)).fetchone()[0] <= most]
+        return rare or list(terms)
+
+    def _common(self) -> int:
+        return max(_ALWAYS_RANKED, int(self.count() * _COMMON))
+
+    def count(self) -> int:
+        """Return how many files there are."""
+        return int(self._select("SELECT COUNT(*) FROM files").fetchone()[0])
+
+    def _select(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
+        return self._connection.execute(statement, values)
+
+
+@contextmanager
+def open_index(folder: Path, root: Path) -> Iterator[Index]:
+    """Open the index of a root among those that lie in a folder; raises DatabaseUnavailableError."""
+    file = _file_of(folder, root)
+    with _lock(file, fcntl.LOCK_SH), worded(file), closing(open_database(file, _SCHEMA)) as connection:
+        yield Index(connection)
+
+
+def discard_index(folder: Path, root: Path) -> None:
+    """Remove an index that is damaged, once nobody has it open: it can be made again."""
+    file = _file_of(folder, root)
+    with _lock(file, fcntl.LOCK_EX):
+        for suffix in ("-wal", "-shm", ""):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
+
+
+def _file_of(folder: Path, root: Path) -> Path:
+    return folder / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:20]}.db"
+
+
+@contextmanager
+def _lock(file: Path, kind: int) -> Iterator[None]:
+    with file.with_suffix(".lock").open("a") as lock:
+        fcntl.flock(lock, kind)
+        yield
+
+
+def _version(status: os.stat_result) -> str:
+    """Tell one version of a file from another; the time of a change cannot be set, as that of a modification can."""
+    return f"{status.st_ctime_ns}:{status.st_size}"

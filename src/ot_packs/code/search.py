@@ -1,0 +1,136 @@
+"""Ranked search for words in the files of a folder: the index is brought up to date, asked, and shown by lines."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from anyio import to_thread
+
+from ot.context import CallContext
+from ot.errors import DatabaseDamagedError, PathError
+from ot.files.watches import FolderWatch, FolderWatches
+from ot_packs.code.index import Hit, Index, discard_index, open_index
+from ot_packs.code.source_files import LARGEST, SourceTree
+from ot_packs.code.words import Term, expression_of, line_pattern
+
+_MOST_LINES = 3  # of one file
+_LONGEST_LINE = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A search: words, and which of the files that have them are wanted."""
+
+    terms: Sequence[Term]
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file, and those of its lines that have most of the words."""
+
+    path: str
+    score: float
+    lines: list[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The files that were found, best first; `total` counts those that are not shown too."""
+
+    files: list[FoundFile]
+    total: int
+    indexed: int
+
+
+async def search(context: CallContext, tree: SourceTree, query: Query) -> Found:
+    """Search a tree; raises DatabaseUnavailableError. An index that is damaged is made again."""
+    folder = await to_thread.run_sync(lambda: context.state)
+    find = partial(_find, folder, tree, query, context.part(FolderWatches))
+    try:
+        return await _finish(context, find())
+    except DatabaseDamagedError:
+        await to_thread.run_sync(discard_index, folder, tree.root)
+        return await _finish(context, find())
+
+
+Finding = Generator[int, None, Found]
+
+
+async def _finish(context: CallContext, finding: Finding) -> Found:
+    """Take one step after the other on a thread. The clocks stand still while files are indexed for the first time."""
+    try:
+        step = await to_thread.run_sync(_advance, finding)
+        if isinstance(step, Found):
+            return step
+        with context.held():
+            while isinstance(step, int):
+                await context.progress(step, None, f"{step} files indexed")
+                step = await to_thread.run_sync(_advance, finding)
+        return step
+    finally:
+        finding.close()
+
+
+def _advance(finding: Finding) -> int | Found:
+    try:
+        return next(finding)
+    except StopIteration as end:
+        found: Found = end.value
+        return found
+
+
+def _find(folder: Path, tree: SourceTree, query: Query, watches: FolderWatches) -> Finding:
+    with open_index(folder, tree.root) as index:
+        if not index.count() or not watches.is_quiet(tree.root):
+            yield from _follow(index, tree, watches)
+        hits, total = _ask(index, tree, query)
+        return Found([_show(tree, hit, line_pattern(query.terms)) for hit in hits], total, index.count())
+
+
+def _follow(index: Index, tree: SourceTree, watches: FolderWatches) -> Generator[int, None, None]:
+    watch = FolderWatch()
+    try:
+        yield from index.follow(SourceTree(tree.root, (), tree.files), watch)
+    except BaseException:
+        watch.close()
+        raise
+    watches.keep(tree.root, watch)
+
+
+def _ask(index: Index, tree: SourceTree, query: Query) -> tuple[list[Hit], int]:
+    """Find the files that have all words; only where there are none, those that have any of them."""
+    terms = [expression_of(term) for term in query.terms]
+    if len(terms) > 1:
+        terms = index.without_common(terms)
+    find = partial(index.search, below="/".join(tree.below), limit=query.limit, offset=query.offset)
+    found = find(" AND ".join(terms))
+    return found if found[1] or len(terms) == 1 else find(" OR ".join(terms))
+
+
+def _show(tree: SourceTree, hit: Hit, pattern: re.Pattern[str]) -> FoundFile:
+    """Add the lines of a file as it is now; none if it cannot be read any more."""
+    text = _read(tree, hit.path)
+    matching = (
+        (len(words), -number, line)
+        for number, line in enumerate(text.split("\n"), 1)
+        if (words := {found.lower() for found in pattern.findall(line)})
+    )
+    best = sorted(heapq.nlargest(_MOST_LINES, matching), key=lambda each: -each[1])
+    lines = [(-number, line.strip()[:_LONGEST_LINE]) for _, number, line in best]
+    return FoundFile(tree.shown(hit.path), hit.score, lines)
+
+
+def _read(tree: SourceTree, path: str) -> str:
+    try:
+        with os.fdopen(tree.files.open(tree.root / path), "rb") as file:
+            return file.read(LARGEST).decode("utf-8", "replace")
+    except (PathError, OSError):
+        return ""
