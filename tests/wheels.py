@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 
 def write_wheel(folder: Path, version: str, *, name: str = "thing", needs: str = "") -> None:
@@ -28,21 +28,45 @@ def write_wheel(folder: Path, version: str, *, name: str = "thing", needs: str =
         wheel.writestr(f"{info}/RECORD", "")
 
 
-class _QuietHandler(SimpleHTTPRequestHandler):
+class _Handler(SimpleHTTPRequestHandler):
+    """Serves a folder, quietly, once the server's gate is open."""
+
+    def do_GET(self) -> None:
+        assert isinstance(self.server, _Index)
+        self.server.asked.append(self.path)
+        self.server.gate.wait()
+        super().do_GET()
+
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that is overridden
         pass
 
 
+class _Index(ThreadingHTTPServer):
+    gate: Event
+    asked: list[str]
+
+
 @contextmanager
-def serve_index(folder: Path, *, name: str = "thing") -> Iterator[str]:
-    """An index over HTTP with the wheels of a folder as they are now, whose page gives their hashes."""
-    page = folder / name / "index.html"
-    page.parent.mkdir()
-    links = {wheel.name: hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in folder.glob("*.whl")}
-    page.write_text("".join(f'<a href="../{file}#sha256={digest}">{file}</a>' for file, digest in links.items()))
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(folder))) as server:
+def serve_index(
+    folder: Path, *, names: Sequence[str] = ("thing",), gate: Event | None = None, asked: list[str] | None = None
+) -> Iterator[str]:
+    """An index over HTTP with the wheels of a folder as they are now, whose pages give their hashes.
+
+    `names` are those of its packages. Answers wait until somebody opens the `gate`; `asked` gets their paths.
+    """
+    for name in names:
+        page = folder / name / "index.html"
+        page.parent.mkdir()
+        wheels = folder.glob(f"{name.replace('-', '_')}-*.whl")
+        links = {wheel.name: hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in wheels}
+        page.write_text("".join(f'<a href="../{file}#sha256={digest}">{file}</a>' for file, digest in links.items()))
+    with _Index(("127.0.0.1", 0), partial(_Handler, directory=str(folder))) as server:
+        server.gate, server.asked = gate or Event(), [] if asked is None else asked
+        if gate is None:
+            server.gate.set()
         Thread(target=server.serve_forever, args=(0.01,)).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:
+            server.gate.set()
             server.shutdown()

@@ -103,7 +103,9 @@ async def open_app(
     async with AsyncExitStack() as stack:
         zygote = launched or launch(loaded)
         supply = await stack.enter_async_context(open_supply(zygote, group=find_own_group()))
-        isolates = await stack.enter_async_context(IsolateHost())
+        host = worker_host(loaded, environ)
+        workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
+        isolates = await stack.enter_async_context(IsolateHost(find_python=workers.environments.python_of))
         threads = ToolThreads()
         stack.callback(threads.close)
         folders = [*find_built_in_packs(), *packs]
@@ -127,8 +129,6 @@ async def open_app(
             audit=audit,
         )
         executor.lend(PackFolders(state_folder(loaded.home)))
-        host = worker_host(loaded, environ)
-        workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
         extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)

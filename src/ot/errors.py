@@ -29,6 +29,7 @@ OneToolError
 │   ├── ToolChangedError
 │   ├── UntrustedPackError
 │   ├── WorkerStartError
+│   ├── PackNotReadyError
 │   ├── WorkerCrashedError
 │   ├── StatsDisabledError
 │   ├── DatabaseUnavailableError
@@ -302,6 +303,15 @@ class WorkerStartError(CallError):
     tool: str
     reason: str
     tail: str = ""
+
+
+class PackNotReadyError(CallError, names=("pack", "requirements")):
+    """The libraries of a built-in pack are not there, and cannot be installed."""
+
+    tool: str
+    pack: str
+    requirements: Sequence[str]
+    reason: str
 
 
 class WorkerCrashedError(CallError):

@@ -26,7 +26,7 @@ from ot.registry.registry import ToolRegistry
 from ot.trust.project_trust import Comparison
 from ot.trust.untrusted import trust_command
 from ot.workers.extension import Extension
-from ot.workers.installing import PreparationError
+from ot.workers.uv_program import PreparationError
 
 EPILOG = "Exit status: 0 if nothing is wrong, else 2."
 

@@ -15,7 +15,8 @@ from onetool.cli.start import load
 from ot.app import worker_host
 from ot.config.loader import LoadedConfig
 from ot.workers.extension import Extension
-from ot.workers.installing import Installer, PreparationError
+from ot.workers.installing import Installer
+from ot.workers.uv_program import PreparationError
 
 EPILOG = (
     "Without PACK it lists all extensions that have dependencies. A lock is made by the first call, kept in "

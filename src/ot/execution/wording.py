@@ -243,6 +243,10 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.WorkerStartError: lambda error: (
         f"{error.tool}: its worker could not be started: {error.reason}.{_last_words(error.tail)}"
     ),
+    errors.PackNotReadyError: lambda error: (
+        f"{error.tool}: its libraries ({', '.join(error.requirements)}) are not installed, and fetching them failed "
+        f"({error.reason}); run `onetool fetch {error.pack}` when there is a network."
+    ),
     errors.WorkerCrashedError: _word_worker_crashed,
     errors.StatsDisabledError: lambda _: (
         "Error: Statistics are disabled by the configuration (stats.enabled: false). Set it to true to collect them."

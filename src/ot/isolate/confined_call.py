@@ -11,7 +11,7 @@ from ot.context import current_or_none
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles
 from ot.isolate.font_folders import font_folders
-from ot.processes.own_files import files_of_this_python
+from ot.processes.own_files import files_of_python, files_of_this_python
 from ot.registry.definitions import FONTS, PROJECT, STATE, Touches
 from ot_confinement.confine import Confine
 
@@ -28,14 +28,18 @@ class ConfinedCall:
 
 
 def confine_call(
-    touches: Touches, module: str, arguments: Mapping[str, object], files: AllowedFiles | None
+    touches: Touches,
+    module: str,
+    arguments: Mapping[str, object],
+    files: AllowedFiles | None,
+    python: Path | None = None,
 ) -> ConfinedCall:
     """Find the bounds of one call of a function in `module`, a dotted name or the path of a file.
 
-    Without `files` the call is the server's own, whose paths are not checked. Raises PathError for a file that tools
-    may not touch. Blocking.
+    `python` is the interpreter of its process, unless that is this process's own. Without `files` the call is the
+    server's own, whose paths are not checked. Raises PathError for a file that tools may not touch. Blocking.
     """
-    own = (*_own_files(), *([module] if Path(module).is_absolute() else []))
+    own = (*_own_files(python), *([module] if Path(module).is_absolute() else []))
     named = {name: _located(arguments[name], files) for name in _parameters(touches.reads) if name in arguments}
     outputs = {
         name: str(arguments[name]) for name in _parameters(touches.outputs) if arguments.get(name) not in (None, "")
@@ -85,6 +89,7 @@ def _each(value: object) -> Iterable[str]:
 
 
 @functools.cache
-def _own_files() -> tuple[str, ...]:
-    """Return the interpreter, its libraries, and our packages."""
-    return (*files_of_this_python(), str(_PACKAGES))
+def _own_files(python: Path | None) -> tuple[str, ...]:
+    """Return the interpreter, its libraries, and our packages with theirs."""
+    others = files_of_python(python) if python is not None else ()
+    return tuple(dict.fromkeys((*others, *files_of_this_python(), str(_PACKAGES))))

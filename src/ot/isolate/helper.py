@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 import sys
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ot_guardian.bounds import new_folder_name
 from ot_kernel import values
 
 _MAIN = str(Path(__file__).with_name("__main__.py"))
+_PACKAGES = str(Path(__file__).parent.parent.parent)
 _SLOT = 0  # of the ledger: one call at a time needs one
 _DECODE_ON_THREAD = 256 * 1024  # bytes above which decoding would keep the event loop from others
 
@@ -104,10 +106,15 @@ class Helper:
             self._answer.set_exception(HelperEndedError(reason, begun=begun))
 
 
-def start_helper(memory: int, confine: Confine | None) -> Helper:
-    """Start a process that lives, within its bounds, until it is killed or this one ends; raises OSError."""
+def start_helper(memory: int, confine: Confine | None, python: Path | None = None) -> Helper:
+    """Start a process that lives, within its bounds, until it is killed or this one ends; raises OSError.
+
+    On another interpreter, our packages and what they import come after its own.
+    """
     folder = new_folder_name() if confine is not None else ""
     bounds = confine._replace(folder=folder).to_text() if confine is not None else ""
     # -P: the current folder must not decide what `import json` means in there.
-    command = [sys.executable, "-P", _MAIN, str(memory), bounds]
+    command = [str(python or sys.executable), "-P", _MAIN, str(memory), bounds]
+    if python is not None:
+        command += dict.fromkeys((_PACKAGES, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
     return Helper(start_guarded(command, environ=os.environ, cwd=Path.cwd()), confine, folder)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -22,8 +23,11 @@ from ot.isolate.helper import Helper, HelperEndedError, start_helper
 from ot.isolate.outputs import Outputs
 from ot.logs import write_log
 from ot.owned_tasks import open_background_tasks
-from ot.registry.definitions import Touches
+from ot.registry.definitions import Libraries, Touches
 from ot_confinement.confine import Confine
+
+FindPython = Callable[[Libraries], Awaitable[Path | None]]
+"""Finds the interpreter that has the libraries of a pack, None for the one that runs this; may take a while."""
 
 
 class IsolateHost:
@@ -32,9 +36,17 @@ class IsolateHost:
     An idle helper is kept for the module whose call it carried out, because its imports are paid for.
     """
 
-    def __init__(self, *, memory: int = 1024**3, idle_timeout: float = 60.0, limit: int = 8) -> None:
+    def __init__(
+        self,
+        *,
+        memory: int = 1024**3,
+        idle_timeout: float = 60.0,
+        limit: int = 8,
+        find_python: FindPython | None = None,
+    ) -> None:
         self._memory = memory  # bytes of data that one helper may hold
         self._idle_timeout = idle_timeout  # seconds
+        self._find_python = find_python
         self._places = anyio.CapacityLimiter(limit)
         self._idle: dict[str, list[Helper]] = {}
         self._changes: dict[str, int] = {}  # how often a module was forgotten
@@ -55,19 +67,26 @@ class IsolateHost:
         return await self._stack.__aexit__(kind, error, traceback)
 
     async def run(
-        self, module: str, function: str, arguments: Mapping[str, object], *, touches: Touches | None = None
+        self,
+        module: str,
+        function: str,
+        arguments: Mapping[str, object],
+        *,
+        touches: Touches | None = None,
+        libraries: Libraries | None = None,
     ) -> Json:
         """Call a function in a helper process; `module` is a dotted name or the path of a file.
 
         The process is confined to what the call touches; without `touches` it is not confined. Files that it makes are
-        in place when this returns.
+        in place when this returns. It runs on an interpreter that has `libraries`.
 
         No process that the call started is left when this returns; cancelled, the helper has ended too.
         Raises ToolError, ToolFailedError or ServiceUnavailableError without the name of the tool, which the executor
         knows.
         """
         files = allowed_files() if touches is not None and touches.of_arguments and current_or_none() else None
-        bounds = None if touches is None else await _confine(touches, module, arguments, files)
+        python = await self._find_python(libraries) if libraries is not None and self._find_python else None
+        bounds = None if touches is None else await _confine(touches, module, arguments, files, python)
         confine = None if bounds is None else bounds.confine
         outputs = Outputs(bounds.outputs if bounds is not None else {}, files)
         request = {
@@ -79,7 +98,7 @@ class IsolateHost:
         async with self._places:
             while True:
                 idle = self._take(module, confine)
-                helper = idle or start_helper(self._memory, confine)
+                helper = idle or start_helper(self._memory, confine, python)
                 try:
                     return await self._call(helper, module, request, outputs)
                 except HelperEndedError as error:
@@ -160,11 +179,15 @@ class IsolateHost:
 
 
 async def _confine(
-    touches: Touches, module: str, arguments: Mapping[str, object], files: AllowedFiles | None
+    touches: Touches,
+    module: str,
+    arguments: Mapping[str, object],
+    files: AllowedFiles | None,
+    python: Path | None,
 ) -> ConfinedCall:
     if files is None:
-        return confine_call(touches, module, arguments, None)
-    return await to_thread.run_sync(confine_call, touches, module, arguments, files)  # a disk may be slow
+        return confine_call(touches, module, arguments, None, python)
+    return await to_thread.run_sync(confine_call, touches, module, arguments, files, python)  # a disk may be slow
 
 
 def _context_for_child(touches: Touches | None, outputs: Outputs) -> JsonObject | None:

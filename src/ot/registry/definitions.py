@@ -112,6 +112,16 @@ class ToolDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class Libraries:
+    """The libraries that the isolated tools of a pack import, and the list that pins them with all that they need."""
+
+    pack: str
+    modules: tuple[str, ...]
+    requirements: tuple[str, ...]
+    pinned: Path
+
+
+@dataclass(frozen=True, slots=True)
 class PackDefinition:
     """One pack with its tools, by their names without the pack."""
 
@@ -121,3 +131,11 @@ class PackDefinition:
     file: Path | None = None
     tools: dict[str, ToolDefinition] = field(default_factory=dict)
     needs: dict[str, str] = field(default_factory=dict)  # modules that its isolated tools import, to their requirements
+
+    @property
+    def libraries(self) -> Libraries | None:
+        """What `needs` says; None if it says nothing."""
+        if not self.needs or self.file is None:
+            return None
+        pinned = self.file.parent / "requirements" / f"{self.file.stem}.txt"
+        return Libraries(self.file.stem, tuple(self.needs), tuple(self.needs.values()), pinned)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ot.errors import PackLoadError
-from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, Touches
+from ot.registry.definitions import Cancellation, Libraries, PackDefinition, ToolDefinition, Touches
 from ot.registry.from_source import read_pack
 from ot.registry.pack_module import PackModule
 from ot.registry.registry import ToolFunction, ToolRegistry
@@ -25,7 +25,13 @@ class Isolate(Protocol):
     """Carries out isolated tools: `ot.isolate.IsolateHost`."""
 
     async def run(
-        self, module: str, function: str, arguments: Arguments, *, touches: Touches | None = None
+        self,
+        module: str,
+        function: str,
+        arguments: Arguments,
+        *,
+        touches: Touches | None = None,
+        libraries: Libraries | None = None,
     ) -> ToolValue: ...
 
 
@@ -59,12 +65,13 @@ class ToolLoader:
         """
         pack = read_pack(file)
         module = PackModule(file, self._registry.problems, fresh=fresh)
-        return pack, {tool: self._function(definition, module) for tool, definition in pack.tools.items()}
+        functions = {tool: self._function(definition, module, pack) for tool, definition in pack.tools.items()}
+        return pack, functions
 
-    def _function(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
+    def _function(self, definition: ToolDefinition, module: PackModule, pack: PackDefinition) -> ToolFunction:
         match definition.cancellation:
             case Cancellation.ISOLATED:
-                return self._isolated(definition, module)
+                return self._isolated(definition, module, pack.libraries)
             case Cancellation.PLAIN:
                 return partial(self._call_plain, module, definition)
             case _:
@@ -94,16 +101,12 @@ class ToolLoader:
 
         return await self._threads.run(call)
 
-    def _isolated(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
+    def _isolated(self, definition: ToolDefinition, module: PackModule, libraries: Libraries | None) -> ToolFunction:
         if self._isolate is None:
             raise PackLoadError(module.file, f"{definition.name} is isolated, and this server has no helper processes")
-        return partial(self._call_isolated, self._isolate, module, definition)
-
-    @staticmethod
-    async def _call_isolated(
-        isolate: Isolate, module: PackModule, definition: ToolDefinition, arguments: dict[str, ToolValue]
-    ) -> ToolValue:
-        return await isolate.run(module.reference, definition.tool, arguments, touches=definition.touches)
+        return partial(
+            self._isolate.run, module.reference, definition.tool, touches=definition.touches, libraries=libraries
+        )
 
 
 def _invoke(function: Callable[..., ToolValue], arguments: dict[str, ToolValue], variadic: str | None) -> ToolValue:

@@ -16,9 +16,10 @@ from ot.processes.plain_environment import plain_environment
 from ot.processes.sdk_folder import files_of_sdk, sdk_folder
 from ot.workers.confined_header import ConfineMistakeError, read_confine
 from ot.workers.host import WorkerHost
-from ot.workers.installing import Installer, PreparationError, Tell, required_uv
+from ot.workers.installing import Installer
 from ot.workers.pep723 import ScriptHeader, read_header
 from ot.workers.uv import uv_environment
+from ot.workers.uv_program import PreparationError, Tell, required_uv
 from ot_guardian import guarded
 
 

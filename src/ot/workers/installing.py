@@ -5,28 +5,20 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ot.logs import LogSpan, write_log
-from ot.processes.run_program import Finished, run_program
+from ot.processes.run_program import Finished
 from ot.workers.environment_stamp import read_stamp, write_stamp
 from ot.workers.host import WorkerHost
 from ot.workers.locks import LockDamagedError, find_lock, read_versions
 from ot.workers.pep723 import ScriptHeader
-from ot.workers.uv import uv_environment
+from ot.workers.uv_program import PreparationError, Tell, UvProgram
 
-_OPTIONS = ("--color", "never", "--no-progress")
 _AS_JSON = ("--output-format", "json")
 _FROM_LOCK = {"shipped": ("--locked",), "kept": ("--frozen",), "none": ()}
 """By the kind of a lock: one that was shipped is compared with the header, ours was made for it."""
-
-Tell = Callable[[str], None]
-"""Takes a line about progress, for those who wait."""
-
-
-class PreparationError(Exception):
-    """No environment can be made for an extension; the text says why."""
 
 
 class Installer:
@@ -41,7 +33,7 @@ class Installer:
         self._header = header
         self._host = host
         self._tell = tell
-        self._offline = True  # until the cache was not enough
+        self._uv = UvProgram(host, tell, doing="installing its dependencies")
 
     async def interpreter(self) -> Path:
         """Return the interpreter of the extension's environment, made from its lock; raises PreparationError."""
@@ -50,7 +42,7 @@ class Installer:
         if python is None:
             with LogSpan("worker.sync", file=self._file) as span:
                 python, locked = await self._install()
-                span.add(offline=self._offline, locked=locked)
+                span.add(offline=self._uv.offline, locked=locked)
             if locked:
                 write_stamp(state, self._file, header, lock, python)
         return python
@@ -72,7 +64,7 @@ class Installer:
         Versions that fit stay as they are, unless an upgrade is wanted, for which the network is asked.
         """
         before = self.versions()
-        self._offline = self._offline and not upgrade
+        self._uv.offline = self._uv.offline and not upgrade
         try:
             with self.lock.draft(self._header) as script:
                 done = await self._ask(["lock", "--script", str(script), *(["--upgrade"] if upgrade else [])])
@@ -96,7 +88,7 @@ class Installer:
                 await self.resolve()
             except PreparationError as error:
                 # Without a network uv's cache may do all the same: it holds what was fetched before.
-                done = await self._run(["sync", "--script", str(self._file), *_AS_JSON, "--offline"])
+                done = await self._uv.run(["sync", "--script", str(self._file), *_AS_JSON, "--offline"])
                 if done.status != 0:
                     raise
                 write_log(logging.WARNING, "worker.lock", file=self._file, not_locked=str(error))
@@ -113,39 +105,13 @@ class Installer:
         try:
             return Path(json.loads(synced.output)["sync"]["environment"]["python"]["path"])
         except (ValueError, KeyError, TypeError):
-            found = await self._run(["python", "find", "--script", str(script), "--offline"])
+            found = await self._uv.run(["python", "find", "--script", str(script), "--offline"])
         if found.status != 0 or not found.output.strip():
             raise PreparationError(f"the interpreter of its environment was not found. uv says:\n{found.tail}")
         return Path(os.fsdecode(found.output.strip()))
 
     async def _ask(self, words: Sequence[str]) -> Finished:
-        """Run uv on its cache and, if that is not enough, with the network."""
-        if self._offline:
-            done = await self._run([*words, "--offline"])
-            if done.status == 0:
-                return done
-            self._offline = False
-            self._tell(f"installing its dependencies ({', '.join(self._header.dependencies) or 'none'})")
-        return await self._run(words, lambda line: self._tell(f"installing its dependencies: {line}"))
-
-    async def _run(self, words: Sequence[str], tell: Tell = lambda _: None) -> Finished:
-        return await run_program(
-            [str(required_uv(self._host)), *words, *_OPTIONS],
-            environ=uv_environment(self._host.environ),
-            cwd=self._host.home,
-            on_stderr=lambda data: tell(_last_line(data)),
-        )
-
-
-def required_uv(host: WorkerHost) -> Path:
-    """Return uv; raises PreparationError if there is none."""
-    found = host.find_uv(host.environ)
-    if found is None:
-        raise PreparationError(
-            "it declares dependencies, and uv, which installs them, was not found. "
-            "Install uv (https://docs.astral.sh/uv/), or put it beside OneTool with `pip install uv`"
-        )
-    return found
+        return await self._uv.ask(words, wanted=self._header.dependencies)
 
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
@@ -157,8 +123,3 @@ def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterato
             yield f"{name} {old} is gone"
         elif old != new:
             yield f"{name} {old} -> {new}"
-
-
-def _last_line(data: bytes) -> str:
-    lines = data.decode(errors="replace").strip().splitlines()
-    return lines[-1].strip() if lines else ""

@@ -25,8 +25,9 @@ from ot.registry.registry import ToolFunction
 from ot.workers.environment import prepare
 from ot.workers.extension import Extension
 from ot.workers.host import WorkerHost
-from ot.workers.installing import PreparationError
+from ot.workers.pack_environments import PackEnvironments
 from ot.workers.starting import Starting, facts_for
+from ot.workers.uv_program import PreparationError
 from ot.workers.worker import NotBegunError, StartFailedError, Worker
 
 ATTEMPTS = 4  # for a call whose workers end before they come to it
@@ -89,6 +90,7 @@ class WorkerPool:
         self._host = host
         self._tasks = tasks
         self._places: dict[Path, _Place] = {}
+        self.environments = PackEnvironments(host, tasks, limit=lambda: self._settings.start_timeout)
 
     async def call(self, extension: Extension, tool: str, arguments: JsonObject) -> Json:
         """Call a tool of an extension, by its name without the pack.

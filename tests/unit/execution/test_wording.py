@@ -229,6 +229,13 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "The run used more memory than its limit of 1 GB and was stopped. Work on smaller pieces.",
     ),
     (
+        errors.PackNotReadyError("excel.read", "excel", ["openpyxl>=3"], "Connection refused"),
+        (
+            "excel.read: its libraries (openpyxl>=3) are not installed, and fetching them failed (Connection refused); "
+            "run `onetool fetch excel` when there is a network."
+        ),
+    ),
+    (
         errors.RunLimitError("threads", 256),
         "The run used more threads than its limit of 256 and was stopped. Work on smaller pieces.",
     ),

@@ -17,8 +17,8 @@ from ot.caller import Caller
 from ot.errors import WorkerStartError
 from ot.processes.plain_environment import plain_environment
 from ot.workers.environment import Command, prepare
-from ot.workers.installing import PreparationError
 from ot.workers.uv import find_uv, uv_environment
+from ot.workers.uv_program import PreparationError
 from tests.worker_pool import host_of, open_engine, open_pool, write_extension
 
 pytestmark = pytest.mark.anyio

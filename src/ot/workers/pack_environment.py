@@ -1,0 +1,127 @@
+"""The environment of a built-in pack: its libraries, made by uv from the pinned list that comes with the pack."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from ot.logs import LogSpan
+from ot.registry.definitions import Libraries
+from ot.workers.host import WorkerHost
+from ot.workers.uv_program import PreparationError, Tell, UvProgram
+
+FOLDER = "pack_environments"
+_READY = "onetool.ready"  # written last: an environment without it is unfinished
+_IMPATIENT = {"UV_HTTP_RETRIES": "0", "UV_HTTP_CONNECT_TIMEOUT": "5"}
+"""How uv fetches while a call waits: without a network it must fail at once."""
+_POLL = 0.2  # seconds
+_DOING = "installing its libraries"
+
+
+@dataclass(frozen=True, slots=True)
+class PackEnvironment:
+    """The folder of an environment, which need not exist: one for each list, and each interpreter of a server."""
+
+    libraries: Libraries
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"
+
+    @property
+    def ready(self) -> bool:
+        return (self.folder / _READY).exists()
+
+    def mark_ready(self) -> None:
+        """Let others use it from now on."""
+        (self.folder / _READY).touch()
+
+    def size(self) -> int:
+        """Return the bytes of its files; blocking."""
+        return sum(file.lstat().st_size for file in self.folder.rglob("*") if not file.is_symlink())
+
+
+def importable(libraries: Libraries) -> bool:
+    """True if this interpreter has all modules of a pack, as with its extra; none of them is imported."""
+    return all(importlib.util.find_spec(module) is not None for module in libraries.modules)
+
+
+def find_environment(state: Path, libraries: Libraries) -> PackEnvironment:
+    """Return the environment of a pack as its list is now; raises PreparationError if there is no list."""
+    try:
+        pinned = libraries.pinned.read_bytes()
+    except OSError as error:
+        raise PreparationError(f"the list of its libraries, {libraries.pinned}, cannot be read: {error}") from error
+    interpreter = f"{sys.version} {os.path.realpath(sys.base_prefix)}"
+    digest = hashlib.sha256(interpreter.encode() + b"\0" + pinned).hexdigest()[:16]
+    return PackEnvironment(libraries, state / FOLDER / f"{libraries.pack}-{digest}")
+
+
+async def make_environment(
+    environment: PackEnvironment, host: WorkerHost, tell: Tell, *, patient: bool, again: bool = False
+) -> None:
+    """Make an environment unless it is ready, or `again`; raises PreparationError.
+
+    Of several processes one makes it, and the others wait for that; whatever an ended one left is removed.
+    """
+    folder = environment.folder
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        async with _locked(folder.with_name(f"{environment.libraries.pack}.lock"), tell):
+            if environment.ready and not again:
+                return
+            with LogSpan("packs.install", pack=environment.libraries.pack) as span:
+                await anyio.to_thread.run_sync(_remove, environment)
+                await _install(environment, UvProgram(host, tell, doing=_DOING, environ=_pace(host, patient=patient)))
+                span.add(folder=folder)
+            environment.mark_ready()
+    except OSError as error:
+        raise PreparationError(f"{error.strerror or error}: {error.filename or folder}") from error
+
+
+def _pace(host: WorkerHost, *, patient: bool) -> dict[str, str]:
+    return {} if patient else {name: value for name, value in _IMPATIENT.items() if name not in host.environ}
+
+
+async def _install(environment: PackEnvironment, uv: UvProgram) -> None:
+    libraries = environment.libraries
+    made = await uv.run(["venv", "--python", sys.executable, "--no-project", str(environment.folder)])
+    if made.status != 0:
+        raise PreparationError(made.tail)
+    # A helper is confined, so it cannot keep the bytecode of what it imports.
+    words = ["pip", "sync", "--python", str(environment.python), "--require-hashes", "--no-build", "--compile-bytecode"]
+    done = await uv.ask([*words, str(libraries.pinned)], wanted=libraries.requirements)
+    if done.status != 0:
+        raise PreparationError(done.tail)
+
+
+def _remove(environment: PackEnvironment) -> None:
+    """Remove what is there; its mark first, so that nobody takes half of it for the whole."""
+    (environment.folder / _READY).unlink(missing_ok=True)
+    shutil.rmtree(environment.folder, ignore_errors=True)
+
+
+@asynccontextmanager
+async def _locked(file: Path, tell: Tell) -> AsyncIterator[None]:
+    """Hold a lock that ends with this process."""
+    with file.open("ab") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                tell("waiting for another process, which installs its libraries")
+                await anyio.sleep(_POLL)
+        yield
