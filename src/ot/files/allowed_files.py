@@ -26,9 +26,11 @@ from ot.files.walk import Identity, Way, begin, go, identity_of, walking
 
 AnyPath = str | os.PathLike[str]
 
+SECRET_NAMES = frozenset({SECRETS_FILE, str(Path(SECRETS_FILE).with_suffix(".yml"))})
+"""Names of files that are never read or written, in any case of letters."""
+
 _LONGEST = 4096  # bytes of a path
 _ATTEMPTS = 10  # at a file that others keep replacing
-_SECRETS = frozenset({SECRETS_FILE, str(Path(SECRETS_FILE).with_suffix(".yml"))})
 _SYSTEM = (Path("/proc"), Path("/sys"), Path("/dev"))
 _IN_MEMORY = Path("/dev/shm")  # ordinary files, though below /dev
 _OPEN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # opening a pipe must not wait for its other end
@@ -70,6 +72,7 @@ class AllowedFiles:
         # Resolved once: a root that becomes a link later opens nothing.
         self.roots = tuple(dict.fromkeys(Path(os.path.realpath(root)) for root in roots))
         self.project = project
+        self._real_project = Path(os.path.realpath(project))
         self.home = home
         self._closed = (home / FOLDER, *closed)
         self._closed_places = frozenset(Path(os.path.realpath(place)) for place in self._closed)
@@ -124,6 +127,10 @@ class AllowedFiles:
             _require_plain(path, way)
             yield Reached(way.folder, way.name, way.place, way.status)
 
+    def short(self, place: Path) -> str:
+        """Return a real path as tools take it: relative to the project where it lies there."""
+        return str(place.relative_to(self._real_project) if place.is_relative_to(self._real_project) else place)
+
     def is_root(self, place: Path) -> bool:
         """True for a root, and for a folder that holds one."""
         return any(root.is_relative_to(place) for root in self.roots)
@@ -147,7 +154,7 @@ class AllowedFiles:
         if self._leads_to_closed(way):
             raise PathRefusedError(str(path), "OneTool's own configuration and state are not for tools")
         names = [step.name.casefold() for step in way.steps] + [(way.missing or "").casefold()]
-        if not _SECRETS.isdisjoint(names):
+        if not SECRET_NAMES.isdisjoint(names):
             raise PathRefusedError(str(path), f"a {SECRETS_FILE} is never read or written by tools")
         if write and FOLDER in names:
             raise PathRefusedError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import struct
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,10 @@ _LIBRARIES = ("bin", "lib", "lib32", "lib64", "libexec")
 _MODULES = "node_modules"
 _HOME_IN_CFG = re.compile(r"^home\s*=\s*(.+)$", re.MULTILINE)
 _DEPTH = 4  # interpreters of interpreters
+_ELF = struct.Struct("<4sB27xQ14xHH")  # magic, class, where the program headers begin, their size and number
+_ELF_64 = 2
+_HEADER = struct.Struct("<I4xQ16xQ")  # kind, where it lies, its length
+_LOADER = 3  # the kind of header that names the loader
 
 
 def files_of_command(
@@ -45,6 +50,25 @@ def files_of_this_python() -> tuple[str, ...]:
     """Return the files and folders of the interpreter that runs this, with its packages."""
     packages = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     return tuple(dict.fromkeys((*files_of_python(Path(sys.executable)), *packages)))
+
+
+def executables_of(program: Path) -> tuple[str, ...] | None:
+    """Return all that must be executed to start a program: its file and its loader; None where that is not known.
+
+    The interpreter of a script, for one, would run anything else as well.
+    """
+    try:
+        with program.open("rb") as stream:
+            magic, kind, start, size, count = _ELF.unpack(stream.read(_ELF.size))
+            if magic != b"\x7fELF" or kind != _ELF_64:
+                return None
+            stream.seek(start)
+            headers = [_HEADER.unpack_from(stream.read(size)) for _ in range(count)]
+            loaders = [(offset, length) for kind, offset, length in headers if kind == _LOADER]
+            names = [os.fsdecode(os.pread(stream.fileno(), length, offset)).rstrip("\0") for offset, length in loaders]
+    except (OSError, struct.error):
+        return None
+    return (str(program), *map(os.path.realpath, names))
 
 
 def _is_led(path: Path, writable: Sequence[Path]) -> bool:

@@ -1,23 +1,38 @@
-"""Programs that are run to their end: bytes in, bytes out, and nothing of them left when whoever waits is cancelled."""
+"""Programs that are run to their end: bytes in, bytes out, and nothing of them left when whoever waits is cancelled.
+
+Or until whoever reads their output has enough.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ot.processes.guarded_process import ignore, start_guarded
+from ot.processes.guarded_process import GuardedProcess, ignore, start_guarded
+from ot_confinement.confine import Confine
 from ot_guardian import guarded
+
+Take = Callable[[bytes], bool]
+"""Takes a piece of a program's output; False if no more is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A program that has ended: its status (above 128 for a signal), its output, the end of its stderr."""
+    """A program that has ended: its status (above 128 for a signal), its output, the end of its stderr.
+
+    `stopped` is true if it was ended because no more of its output was wanted; `explanation` says what stood against
+    its bounds, as the rest of a sentence.
+    """
 
     status: int
     output: bytes
     tail: str
+    stopped: bool = False
+    explanation: str = ""
 
 
 async def run_program(
@@ -27,34 +42,76 @@ async def run_program(
     environ: Mapping[str, str],
     cwd: Path,
     on_stderr: Callable[[bytes], None] = ignore,
+    on_output: Take | None = None,
     output_limit: int = 64 * 1024 * 1024,
+    confine: Confine | None = None,
 ) -> Finished:
-    """Run a program to its end; raises OSError if its guardian cannot be started.
+    """Run a program to its end; raises OSError if its guardian cannot be started, and what `on_output` raises.
 
-    One that cannot be started itself ends with status 127, one that prints more bytes than it may is killed
-    (status 137).
+    One that cannot be started itself ends with status 127, one that cannot be confined with 126. One that prints more
+    bytes than it may is killed (status 137), and so is one whose output `on_output` wants no more of; what it takes is
+    not kept.
     """
     input_file = os.memfd_create("onetool-input")  # the guardian keeps the pipe, whose end is the end of the server
     try:
         with os.fdopen(os.dup(input_file), "wb") as stream:
             stream.write(stdin)
         os.lseek(input_file, 0, os.SEEK_SET)
-        words = guarded(command, stdin=input_file)
+        words = guarded(command, stdin=input_file, confine=confine)
         process = start_guarded(words, environ=environ, cwd=cwd, pass_fds=[input_file])
     finally:
         os.close(input_file)
-    output = bytearray()
-
-    def keep(data: bytes) -> None:
-        output.extend(data)
-        if len(output) > output_limit:
-            process.on_output = ignore
-            process.kill()
-
-    process.on_output = keep
+    reader = _Reader(process)
+    kept = _Kept(output_limit)
     process.on_stderr = on_stderr
     try:
-        await process.ended.wait()
+        stopped = not await reader.give_to(on_output or kept.take)
     finally:
         await process.close(patience=0)
-    return Finished(process.exit_code, bytes(output), process.tail)
+    return Finished(
+        process.exit_code, bytes(kept.output), process.tail, stopped=stopped, explanation=reader.explanation
+    )
+
+
+class _Kept:
+    """Keeps output up to a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self.output = bytearray()
+        self._limit = limit  # bytes
+
+    def take(self, data: bytes) -> bool:
+        self.output.extend(data)
+        return len(self.output) <= self._limit
+
+
+class _Reader:
+    """Passes the output of a process on in the task that waits for it, which hears of what goes wrong there."""
+
+    def __init__(self, process: GuardedProcess) -> None:
+        self.explanation = ""
+        self._process = process
+        self._pieces: deque[bytes] = deque()
+        self._arrived = asyncio.Event()
+        process.on_output = self._on_output
+        process.on_end = self._on_end
+
+    async def give_to(self, take: Take) -> bool:
+        """Pass everything on; False as soon as no more is wanted."""
+        while True:
+            while self._pieces:
+                if not take(self._pieces.popleft()):
+                    self._process.on_output = ignore
+                    return False
+            if self._process.ended.is_set():
+                return True
+            self._arrived.clear()
+            await self._arrived.wait()
+
+    def _on_output(self, data: bytes) -> None:
+        self._pieces.append(data)
+        self._arrived.set()
+
+    def _on_end(self) -> None:
+        self.explanation = self._process.ledger.explanation()
+        self._arrived.set()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ot.processes.own_files import files_of_command, files_of_python
+from ot.processes.own_files import executables_of, files_of_command, files_of_python
 
 
 def write_program(file: Path, text: str = "#!/bin/sh\n") -> Path:
@@ -89,3 +89,15 @@ def test_nothing_follows_from_what_the_program_may_write(tmp_path: Path, wanted:
     assert any(str(secret.parent) in path for path in own(*command, folder=tmp_path))
     assert not any("secrets" in path for path in own(*command, folder=tmp_path, writable=(open_,)))
     assert not any("secrets" in path for path in own(*command, folder=tmp_path, writable=(open_, program)))
+
+
+def test_what_must_be_executed_is_the_program_and_its_loader(tmp_path: Path) -> None:
+    program = Path(sys.executable).resolve()
+
+    found = executables_of(program)
+
+    assert found is not None
+    assert found[0] == str(program)
+    assert all(Path(path).is_file() for path in found)
+    assert executables_of(write_program(tmp_path / "script", "#!/bin/sh\n")) is None
+    assert executables_of(tmp_path / "missing") is None

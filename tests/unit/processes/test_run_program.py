@@ -6,7 +6,10 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 from ot.processes.run_program import Finished, run_program
+from ot_confinement.confine import Confine
 
 
 async def run(source: str, stdin: bytes = b"", *, output_limit: int = 10**7) -> Finished:
@@ -50,3 +53,33 @@ async def test_what_it_leaves_running_ends_with_it() -> None:
     done = await run(left)
 
     assert not Path(f"/proc/{int(done.output)}").exists()
+
+
+async def test_it_ends_when_no_more_of_its_output_is_wanted() -> None:
+    taken: list[bytes] = []
+
+    def take(data: bytes) -> bool:
+        taken.append(data)
+        return False
+
+    command = [sys.executable, "-c", "while True: print('x' * 1000)"]
+    done = await run_program(command, environ=os.environ, cwd=Path.cwd(), on_output=take)
+
+    assert (done.status, done.stopped, done.output, len(taken)) == (137, True, b"", 1)
+
+
+async def test_what_goes_wrong_with_its_output_is_told_to_who_waits() -> None:
+    def take(data: bytes) -> bool:
+        raise ValueError("not what was expected")
+
+    with pytest.raises(ValueError, match="not what was expected"):
+        await run_program(["echo", "x"], environ=os.environ, cwd=Path.cwd(), on_output=take)
+
+
+async def test_within_bounds_it_reaches_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+
+    done = await run_program(["cat", "secret"], environ=os.environ, cwd=tmp_path, confine=Confine())
+
+    assert (done.status, done.output) == (1, b"")
+    assert "Permission denied" in done.tail

@@ -1,0 +1,143 @@
+"""Git, run in one repository: hardened, confined to it, and ended with the call."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+
+from ot.errors import ToolError
+from ot.execution.shown_arguments import visible
+from ot.processes.own_files import executables_of, files_of_command
+from ot.processes.run_program import Finished, Take, run_program
+from ot_confinement.confine import Confine
+from ot_packs.git.hardened import (
+    CANARY,
+    SETTINGS,
+    harden_environment,
+    setting_variables,
+    setting_words,
+    without_drivers,
+)
+from ot_packs.git.repository import Repository
+
+_IDENTITY = re.compile(r"(?:user|author|committer)\.(?:name|email)")
+_SAID = re.compile(r"^(?:fatal|error|hint|warning): ")
+_MOST_SAID = 5  # lines of what git says of a failure
+_LONGEST_SAID = 300  # characters of one of them
+_PATIENCE = 60.0  # seconds for a change that has begun: killed, git would leave its locks behind
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """One repository, with the settings that hold for it beyond those of every git, and the names of its own."""
+
+    repository: Repository
+    settings: Mapping[str, str]
+    listed: frozenset[str] = frozenset()
+
+    async def read(self, *words: str, stdin: bytes = b"", on_output: Take | None = None) -> bytes:
+        """Run a command that changes nothing, and return its output; raises ToolError if it fails."""
+        return _output_of(await self._run(words, stdin=stdin, on_output=on_output))
+
+    async def change(self, *words: str, stdin: bytes = b"") -> bytes:
+        """Run a command that changes the repository; a cancellation waits for its end. Raises ToolError."""
+        with anyio.move_on_after(_PATIENCE, shield=True):
+            return _output_of(await self._run(words, stdin=stdin, writable=self.repository.places))
+        raise ToolError(f"git was stopped after {_PATIENCE:g} s; it may have left a lock in {self.repository.git_dir}")
+
+    async def _run(
+        self, words: Sequence[str], *, stdin: bytes, on_output: Take | None = None, writable: Sequence[str] = ()
+    ) -> Finished:
+        program = find_git()
+        return await run_program(
+            [str(program), "--no-pager", *setting_words(SETTINGS), *words],
+            stdin=stdin,
+            environ=environment_of(program, self.repository) | setting_variables(self.settings),
+            cwd=self.repository.top,
+            on_output=on_output,
+            confine=confine_git(program, self.repository, writable),
+        )
+
+
+async def open_git(repository: Repository, *, files: bool) -> Git:
+    """Return git for a repository; with `files` for commands that read or write files of the working tree.
+
+    Those may be stored through content filters, which any file can ask for by name: the names have to be known.
+    """
+    if not files:
+        return Git(repository, {})
+    output = await Git(repository, {CANARY: "there"}).read("config", "--list", "--name-only", "--includes", "-z")
+    listed = frozenset(os.fsdecode(output).split("\0"))
+    return Git(repository, without_drivers(listed), listed)
+
+
+async def add_identity(git: Git) -> Git:
+    """Return git with the name of the person for a new commit; raises ToolError where git does not know it.
+
+    The repository's own settings come first. Those of the person are the only thing taken from outside of the roots,
+    and git is asked for them in such a way that it does not go by what the repository says.
+    """
+    program = find_git()
+    found = await run_program(
+        [str(program), "--no-pager", "config", "--global", "--includes", "--list", "-z"],
+        environ=_personal_environment(os.environ) | _places(git.repository),
+        cwd=git.repository.top,
+    )
+    pairs = (entry.partition("\n") for entry in os.fsdecode(found.output).split("\0"))
+    personal = {name: value for name, _, value in pairs if _IDENTITY.fullmatch(name) and name not in git.listed}
+    known = {*git.listed, *personal}
+    if not all(known & {f"user.{word}", f"author.{word}"} for word in ("name", "email")):
+        raise ToolError(
+            "git does not know who commits: a person can tell it with `git config --global user.name` and `user.email`"
+        )
+    return replace(git, settings={**git.settings, **personal})
+
+
+def find_git() -> Path:
+    """Return the program; raises ToolError where there is none."""
+    found = shutil.which("git", path=os.environ.get("PATH"))
+    if found is None:
+        raise ToolError("there is no program git on the server's PATH: install it, and start the server again")
+    return Path(os.path.realpath(found))
+
+
+def environment_of(program: Path, repository: Repository) -> dict[str, str]:
+    """Return the environment of git in a repository. What git starts of itself is the same file again."""
+    return harden_environment(os.environ) | _places(repository) | {"GIT_EXEC_PATH": str(program.parent)}
+
+
+def confine_git(program: Path, repository: Repository, writable: Sequence[str] = ()) -> Confine:
+    """Return its bounds: the repository, git's own files, and no other program."""
+    own = files_of_command(str(program), (), path="", folder=repository.top)
+    return Confine((*own, *repository.places), tuple(writable), programs=executables_of(program))
+
+
+def _places(repository: Repository) -> dict[str, str]:
+    """Name the working tree too: the repository's own `core.worktree` could be anywhere."""
+    return {"GIT_DIR": str(repository.git_dir), "GIT_WORK_TREE": str(repository.top)}
+
+
+def _personal_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    named = ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL")
+    plain = {name: value for name, value in harden_environment(environ).items() if name != "GIT_CONFIG_GLOBAL"}
+    return plain | {name: environ[name] for name in named if name in environ}
+
+
+def _output_of(finished: Finished) -> bytes:
+    if finished.status == 0 or (finished.stopped and not finished.explanation):
+        return finished.output
+    if finished.explanation:
+        raise ToolError(f"git {finished.explanation}")
+    raise ToolError(f"git says: {said(finished.tail)}" if finished.tail else f"git ended with status {finished.status}")
+
+
+def said(tail: str) -> str:
+    """Return the end of what a program wrote to stderr as one line, with nothing invisible in it."""
+    lines = [_SAID.sub("", line).strip() for line in tail.splitlines()]
+    return "; ".join(visible(line)[:_LONGEST_SAID] for line in lines if line)[-_MOST_SAID * _LONGEST_SAID :]

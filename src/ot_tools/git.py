@@ -1,0 +1,467 @@
+"""Git repositories: their state, their history, who wrote what; and, if the person agrees, small changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+import anyio.to_thread
+
+from ot.effects import idempotent, reads
+from ot.errors import ToolError
+from ot.files.allowed_files import allowed_files
+from ot_packs.git.changes import commit_staged, stage, switch_to, use_stash
+from ot_packs.git.comparison import FORMAT, Comparison, Kept, read_comparison
+from ot_packs.git.hardened import DIFF_OPTIONS
+from ot_packs.git.history import BRANCH_FORMAT, LOG_OPTIONS, BlamedLine, read_blame, read_branches, read_commits
+from ot_packs.git.listed_files import literal, pathspecs
+from ot_packs.git.program import open_git
+from ot_packs.git.repository import Subject, find_subject
+from ot_packs.git.status import State, read_state
+from ot_packs.git.words import checked, commit_word, plain, revision_word
+
+pack = "git"
+
+_MOST = 1000  # files of one answer
+_MOST_PATCH = 1024 * 1024  # bytes
+_LONGEST_LINE = 2000  # bytes of a line of a file
+
+
+class Change(TypedDict):
+    path: str
+    staged: str  # "added", "modified", "deleted", "renamed", ...; empty if not staged
+    unstaged: str  # the same for the working tree, or "untracked", or "in conflict"
+    was: str  # its earlier path, if it was renamed
+
+
+class Status(TypedDict):
+    branch: str  # empty if no branch is checked out
+    commit: str  # empty before the first one
+    upstream: str
+    ahead: int
+    behind: int
+    stashes: int
+    changes: list[Change]
+    total: int
+    more: bool
+
+
+class Commit(TypedDict):
+    commit: str
+    parents: list[str]
+    author: str
+    email: str
+    date: str
+    subject: str
+    body: str
+
+
+class Log(TypedDict):
+    commits: list[Commit]
+    more: bool
+
+
+class FileChange(TypedDict):
+    path: str
+    was: str  # its earlier path, if it was renamed
+    change: str
+    added: int | None  # lines; None for a binary file
+    deleted: int | None
+
+
+class Diff(TypedDict):
+    files: list[FileChange]
+    total: int
+    patch: str
+    more: bool  # the list or the patch is cut
+
+
+class Shown(TypedDict):
+    commit: Commit
+    diff: Diff
+
+
+class Line(TypedDict):
+    line: int
+    text: str
+    commit: str  # empty for a line that is not committed
+    author: str
+    email: str
+    date: str
+    subject: str
+
+
+class Blame(TypedDict):
+    lines: list[Line]
+    more: bool
+
+
+class Branch(TypedDict):
+    name: str
+    current: bool
+    remote: bool
+    commit: str
+    date: str
+    author: str
+    subject: str
+    upstream: str
+    track: str  # such as "ahead 1, behind 2"
+
+
+class Branches(TypedDict):
+    branches: list[Branch]
+    total: int
+    more: bool
+
+
+@reads
+async def status(*, path: str = ".", limit: int = 200) -> Status:
+    """Tell what has changed in a working tree since the last commit, and how its branch stands to its upstream.
+
+    Submodules are not looked into.
+
+    Args:
+        path: A file or folder; the project's folder, and the top of a repository, stand for all of it.
+        limit: Changes to return at most.
+
+    Returns:
+        The branch, and the files that differ, by paths that every other tool takes.
+
+    Example:
+        git.status()["changes"]
+    """
+    subject = await _find(path)
+    git = await open_git(subject.repository, files=True)
+    return _status_of(await read_state(git, literal(subject.name), limit=checked(limit)), subject)
+
+
+@reads
+async def log(
+    *,
+    path: str = ".",
+    revision: str = "HEAD",
+    query: str = "",
+    author: str = "",
+    since: str = "",
+    until: str = "",
+    limit: int = 50,
+    offset: int = 0,
+) -> Log:
+    """List commits, the newest first.
+
+    Args:
+        path: Only commits that changed this file or folder.
+        revision: Where to begin: a branch, a tag, a commit, or a range such as "main..topic".
+        query: Only commits with this text in their message; upper and lower case are the same.
+        author: Only commits whose author's name or address contains this text.
+        since: Only commits after this date, such as "2026-01-31" or "two weeks ago".
+        until: Only commits before this date.
+        limit: Commits to return at most.
+        offset: Commits to leave out at the beginning.
+
+    Returns:
+        The commits; `more` is true if there are others after them.
+
+    Example:
+        [c["subject"] for c in git.log(limit=5)["commits"]]
+    """
+    subject = await _find(path)
+    filters = {"--grep": query, "--author": author, "--since": since, "--until": until}
+    words = [f"{option}={plain(text, option[2:])}" for option, text in filters.items() if text]
+    counted = (f"--max-count={checked(limit) + 1}", f"--skip={max(offset, 0)}")
+    git = await open_git(subject.repository, files=False)
+    begin = ("--end-of-options", revision_word(revision), "--", *literal(subject.name))
+    output = await git.read("log", *LOG_OPTIONS, "--fixed-strings", "--regexp-ignore-case", *counted, *words, *begin)
+    commits = [_commit_of(fields) for fields in read_commits(output)]
+    return {"commits": commits[:limit], "more": len(commits) > limit}
+
+
+@reads
+async def diff(
+    *, path: str = ".", base: str = "", head: str = "", staged: bool = False, context: int = 3, limit: int = 2000
+) -> Diff:
+    """Compare the working tree with what is staged, or with a commit, or two commits with each other.
+
+    Args:
+        path: Only this file or folder.
+        base: The commit to compare with; what is staged if empty.
+        head: The commit to compare `base` with; the working tree if empty.
+        staged: Compare what is staged with `base`, or with the last commit, instead of the working tree.
+        context: Unchanged lines around each change.
+        limit: Lines of the patch to return at most.
+
+    Returns:
+        Each file with the number of its added and deleted lines, and the patch.
+
+    Example:
+        [(f["path"], f["added"], f["deleted"]) for f in git.diff(base="HEAD")["files"]]
+    """
+    if head and (staged or not base):
+        raise ToolError("head= needs base=, and has nothing to do with what is staged")
+    subject = await _find(path)
+    git = await open_git(subject.repository, files=not head)
+    options = (*DIFF_OPTIONS, *FORMAT, f"--unified={checked(context)}", *(["--cached"] if staged else []))
+    ends = [commit_word(end) for end in (base, head) if end]
+    kept = Kept()
+    await git.read("diff", *options, "--end-of-options", *ends, "--", *pathspecs(subject.name), on_output=kept.take)
+    return _diff_of(read_comparison(kept, lines=checked(limit), most=_MOST_PATCH), subject)
+
+
+@reads
+async def show(*, revision: str = "HEAD", path: str = ".", limit: int = 2000) -> Shown:
+    """Show one commit: its message, and what it changed; of a merge, what it changed on its first parent.
+
+    Args:
+        revision: A commit, branch or tag.
+        path: Only what it changed in this file or folder.
+        limit: Lines of the patch to return at most.
+
+    Returns:
+        The commit, its files and its patch.
+
+    Example:
+        git.show(revision="HEAD")["commit"]["subject"]
+    """
+    subject = await _find(path)
+    git = await open_git(subject.repository, files=False)
+    words = ("--end-of-options", commit_word(revision))
+    head = await git.read("log", "-1", *LOG_OPTIONS, *words, "--")
+    options = (*DIFF_OPTIONS, *FORMAT, "--format=", "--diff-merges=first-parent", "--no-show-signature")
+    kept = Kept()
+    await git.read("show", *options, *words, "--", *pathspecs(subject.name), on_output=kept.take)
+    diff = _diff_of(read_comparison(kept, lines=checked(limit), most=_MOST_PATCH), subject)
+    return {"commit": _commit_of(next(read_commits(head))), "diff": diff}
+
+
+@reads
+async def blame(
+    *, path: str, revision: str = "", lines: list[int] | None = None, offset: int = 1, limit: int = 1000
+) -> Blame:
+    """Tell for each line of a file who wrote it, and in which commit.
+
+    Args:
+        path: The file.
+        revision: The commit in which to look at it; the working tree if empty.
+        lines: Only the lines with these numbers, instead of `offset` and `limit`.
+        offset: The number of the first line.
+        limit: Lines to return at most.
+
+    Returns:
+        The lines; `commit` and `author` are empty for what is not committed.
+
+    Example:
+        [(b["line"], b["author"]) for b in git.blame(path="README.md", limit=3)["lines"]]
+    """
+    subject = await _find(path)
+    git = await open_git(subject.repository, files=not revision)
+    at = []
+    if revision:  # this command takes no mark for the end of its options
+        at = [(await git.read("rev-parse", "--verify", "--end-of-options", commit_word(revision))).decode().strip()]
+    wanted = sorted(set(lines or ()))[: checked(limit) + 1]
+    ranges = [f"-L{number},{number}" for number in wanted] or [f"-L{max(offset, 1)},+{limit + 1}"]
+    output = await git.read("blame", "--line-porcelain", "--no-textconv", *ranges, *at, "--", subject.name)
+    found = [_line_of(line) for line in read_blame(output, longest=_LONGEST_LINE)]
+    return {"lines": found[:limit], "more": len(found) > limit}
+
+
+@reads
+async def branches(*, path: str = ".", remote: bool = False, limit: int = 100) -> Branches:
+    """List branches, those with the latest commits first.
+
+    Args:
+        path: A file or folder of the repository.
+        remote: Also those of other repositories, as they were fetched last.
+        limit: Branches to return at most.
+
+    Returns:
+        The branches; `track` says how each stands to its upstream.
+
+    Example:
+        [b["name"] for b in git.branches()["branches"]]
+    """
+    git = await open_git((await _find(path)).repository, files=False)
+    kinds = ("refs/heads", "refs/remotes") if remote else ("refs/heads",)
+    output = await git.read("for-each-ref", "--sort=-committerdate", f"--format={BRANCH_FORMAT}", *kinds)
+    found = [_branch_of(fields) for fields in read_branches(output) if not fields[-1]]
+    return {"branches": found[: checked(limit)], "total": len(found), "more": len(found) > limit}
+
+
+@idempotent
+async def add(*, paths: list[str]) -> Status:
+    """Stage files for the next commit: new, changed and deleted ones. The person is asked first.
+
+    Args:
+        paths: Files and folders of one repository.
+
+    Returns:
+        The state afterwards, of these paths.
+
+    Example:
+        git.add(paths=["notes.txt"])
+    """
+    subjects = [await _find(path) for path in paths]
+    if not subjects or len({subject.repository for subject in subjects}) > 1:
+        raise ToolError("paths= names files of one repository, at least one")
+    git = await open_git(subjects[0].repository, files=True)
+    names = [subject.name for subject in subjects]
+    await stage(git, names)
+    return _status_of(await read_state(git, literal(*names), limit=_MOST), subjects[0])
+
+
+async def commit(*, message: str, path: str = ".") -> Commit:
+    """Commit what is staged. The person is asked first, and shown the message and the files.
+
+    Hooks of the repository do not run, and the commit is not signed.
+
+    Args:
+        message: The message; its first line is the subject.
+        path: A file or folder of the repository.
+
+    Returns:
+        The new commit.
+
+    Example:
+        git.commit(message="Add notes")
+    """
+    git = await open_git((await _find(path)).repository, files=True)
+    await commit_staged(git, message)
+    return _commit_of(next(read_commits(await git.read("log", "-1", *LOG_OPTIONS, "--"))))
+
+
+async def switch(*, branch: str, create: bool = False, path: str = ".") -> Status:
+    """Check out another branch. The person is asked first; changes that are in the way make it fail.
+
+    Args:
+        branch: The name of a branch of this repository.
+        create: Make the branch first, at the commit that is checked out.
+        path: A file or folder of the repository.
+
+    Returns:
+        The state afterwards.
+
+    Example:
+        git.switch(branch="topic", create=True)["branch"]
+    """
+    subject = await _find(path)
+    git = await open_git(subject.repository, files=True)
+    await switch_to(git, plain(branch, "branch"), create=create)
+    return _status_of(await read_state(git, [], limit=_MOST), subject)
+
+
+async def stash(
+    *, action: Literal["push", "pop", "apply", "drop"] = "push", message: str = "", number: int = 0, path: str = "."
+) -> Status:
+    """Put changes of tracked files aside, or bring them back. The person is asked first.
+
+    Args:
+        action: "push" puts them aside; "pop" brings them back and forgets them, "apply" only brings them back, and
+            "drop" only forgets them.
+        message: Words to keep with what is put aside.
+        number: Which of those put aside to bring back or to forget; 0 is the latest.
+        path: A file or folder of the repository.
+
+    Returns:
+        The state afterwards.
+
+    Example:
+        git.stash(action="push", message="half done")["stashes"]
+    """
+    subject = await _find(path)
+    git = await open_git(subject.repository, files=True)
+    await use_stash(git, action, message=plain(message, "message"), number=number)
+    return _status_of(await read_state(git, [], limit=_MOST), subject)
+
+
+async def _find(path: str) -> Subject:
+    return await anyio.to_thread.run_sync(find_subject, allowed_files(), path)
+
+
+def _path(subject: Subject, name: str) -> str:
+    """Return a name from the top of a repository as a path that every tool takes."""
+    return allowed_files().short(subject.repository.top / name) if name else ""
+
+
+def _status_of(state: State, subject: Subject) -> Status:
+    heads = state.headers
+    ahead, behind = heads.get("branch.ab", "+0 -0").split(" ")
+    branch, commit = heads.get("branch.head", ""), heads.get("branch.oid", "")
+    return {
+        "branch": "" if branch == "(detached)" else branch,
+        "commit": "" if commit == "(initial)" else commit,
+        "upstream": heads.get("branch.upstream", ""),
+        "ahead": abs(int(ahead)),
+        "behind": abs(int(behind)),
+        "stashes": int(heads.get("stash", 0)),
+        "changes": [
+            {
+                "path": _path(subject, entry.name),
+                "staged": entry.staged,
+                "unstaged": entry.unstaged,
+                "was": _path(subject, entry.was),
+            }
+            for entry in state.entries
+        ],
+        "total": state.total,
+        "more": state.total > len(state.entries),
+    }
+
+
+def _commit_of(fields: Sequence[str]) -> Commit:
+    commit, parents, author, email, date, message = fields
+    subject, _, body = message.strip("\n").partition("\n")
+    return {
+        "commit": commit,
+        "parents": parents.split(),
+        "author": author,
+        "email": email,
+        "date": date,
+        "subject": subject,
+        "body": body.strip("\n"),
+    }
+
+
+def _diff_of(comparison: Comparison, subject: Subject) -> Diff:
+    files = comparison.files
+    return {
+        "files": [
+            {
+                "path": _path(subject, file.name),
+                "was": _path(subject, file.was),
+                "change": file.change,
+                "added": file.added,
+                "deleted": file.deleted,
+            }
+            for file in files[:_MOST]
+        ],
+        "total": len(files),
+        "patch": comparison.patch,
+        "more": comparison.cut or len(files) > _MOST,
+    }
+
+
+def _line_of(line: BlamedLine) -> Line:
+    return {
+        "line": line.number,
+        "text": line.text,
+        "commit": line.commit,
+        "author": line.author,
+        "email": line.email,
+        "date": line.date,
+        "subject": line.subject,
+    }
+
+
+def _branch_of(fields: Sequence[str]) -> Branch:
+    name, commit, date, author, subject, mark, upstream, track, _ = fields
+    _, kind, short = name.split("/", 2)
+    return {
+        "name": short,
+        "current": mark == "*",
+        "remote": kind == "remotes",
+        "commit": commit,
+        "date": date,
+        "author": author,
+        "subject": subject,
+        "upstream": upstream,
+        "track": track,
+    }

@@ -1,0 +1,29 @@
+"""Answers to code of a run, for a person who agrees to everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from ot.app import App
+from ot.caller import Caller, Choice
+
+
+async def agree(question: str, choices: Sequence[Choice]) -> Choice:
+    return choices[0]
+
+
+async def value_of(app: App, code: str) -> Any:
+    """The value of code that must succeed."""
+    answer = await app.runner.run(code, caller=Caller(ask=agree))
+    assert not answer.is_error, answer.text
+    return yaml.safe_load(answer.text)
+
+
+async def refusal_of(app: App, code: str) -> str:
+    """The answer to code that must fail."""
+    answer = await app.runner.run(code, caller=Caller(ask=agree))
+    assert answer.is_error, answer.text
+    return answer.text
