@@ -16,6 +16,8 @@ from ot.errors import CallError, ToolStoppedError, ToolTimeoutError
 from ot.execution.wording import word_error
 from tests.opened_executor import Opened, add_tool, open_executor, wait_until, write_pack
 
+LIMIT = 20.0  # seconds, which no test waits for
+
 PACK = """
     import os, time
     from pathlib import Path
@@ -29,9 +31,6 @@ PACK = """
             Path(folder, "marker").touch()
         finally:
             Path(folder, "ended").touch()
-
-    @isolated
-    def ready() -> None: ...
 
     async def has_child(*, folder: str) -> None:
         async with await anyio.open_process(["sleep", "60"]) as process:
@@ -79,13 +78,24 @@ async def call_and_cancel(opened: Opened, name: str, folder: Path) -> list[BaseE
     return raised
 
 
-async def time_out(opened: Opened, name: str, folder: Path) -> ToolTimeoutError:
-    """Let a call run out of time, after it has begun."""
+async def time_out(opened: Opened, name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ToolTimeoutError:
+    """Let a call run out of time once it has begun, however long that takes: the clock of the event loop jumps."""
+    loop = asyncio.get_running_loop()
+    clock = loop.time
+    raised: list[ToolTimeoutError] = []
 
-    await opened.executor.call("sample.ready", {})
-    with pytest.raises(ToolTimeoutError) as raised:
-        await opened.executor.call(name, {"folder": str(folder)}, caller=Caller(timeout=0.5))
-    return raised.value
+    async def call() -> None:
+        try:
+            await opened.executor.call(name, {"folder": str(folder)}, caller=Caller(timeout=LIMIT))
+        except ToolTimeoutError as error:
+            raised.append(error)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        await wait_until(lambda: started(folder))
+        monkeypatch.setattr(loop, "time", lambda: clock() + LIMIT)
+    [error] = raised
+    return error
 
 
 async def test_a_cancelled_async_tool_has_stopped(folder: Path) -> None:
@@ -152,20 +162,19 @@ async def test_a_plain_tool_that_ends_within_its_grace_is_not_late(folder: Path)
 
 
 @pytest.mark.parametrize("name", ["sample.awaits", "sample.has_child", "sample.blocks"])
-async def test_a_tool_out_of_time_has_stopped(folder: Path, name: str) -> None:
+async def test_a_tool_out_of_time_has_stopped(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_executor(folder) as opened:
-        error = await time_out(opened, name, folder)
+        error = await time_out(opened, name, folder, monkeypatch)
 
-        assert (error.tool, error.limit, error.still_running) == (name, 0.5, False)
-        assert started(folder)
+        assert (error.tool, error.limit, error.still_running) == (name, LIMIT, False)
         pid = (folder / "started").read_text()
         assert pid == str(os.getpid()) or not Path(f"/proc/{pid}").exists()
         assert not (folder / "marker").exists()
 
 
-async def test_a_plain_tool_out_of_time_says_that_it_goes_on(folder: Path) -> None:
+async def test_a_plain_tool_out_of_time_says_that_it_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_executor(folder, grace=0.01) as opened:
-        error = await time_out(opened, "sample.holds", folder)
+        error = await time_out(opened, "sample.holds", folder, monkeypatch)
 
         assert error.still_running
         assert opened.threads.late == 1
@@ -213,15 +222,13 @@ async def test_a_call_inside_a_call_has_what_is_left_of_it() -> None:
         assert await opened.executor.call("x.outer", {}, caller=Caller(timeout=7)) == pytest.approx(7, abs=0.9)
 
 
-async def test_a_call_inside_a_call_is_stopped_with_it(folder: Path) -> None:
+async def test_a_call_inside_a_call_is_stopped_with_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def outer(arguments: dict[str, Any]) -> Any:
-        return await current().call("sample.blocks", folder=str(folder))
+        return await current().call("sample.blocks", **arguments)
 
     async with open_executor(folder) as opened:
         add_tool(opened, "x.outer", outer)
-        await opened.executor.call("sample.ready", {})
-        with pytest.raises(ToolTimeoutError):
-            await opened.executor.call("x.outer", {}, caller=Caller(timeout=0.5))
+        await time_out(opened, "x.outer", folder, monkeypatch)
 
         assert not Path(f"/proc/{(folder / 'started').read_text()}").exists()
         assert not (folder / "marker").exists()
