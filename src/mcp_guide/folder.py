@@ -7,7 +7,6 @@ whatever it holds, and exchanging a folder for a link while we look changes noth
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
 from dataclasses import dataclass
@@ -15,13 +14,13 @@ from pathlib import Path
 from typing import Literal, Self
 
 from mcp_core.atomic_write import remove_unfinished, write_in_folder
+from mcp_core.file_lock import lock
 from mcp_guide.errors import TooLargeError, UnreadableError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # Without O_NONBLOCK, opening a pipe would wait for somebody to write into it.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _STALE = 3600.0  # seconds after which an unfinished file belongs to nobody
-_NO_LOCKS = {errno.EBADF, errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +95,7 @@ class Folder:
 
     def lock(self) -> None:
         """Lock this folder, once no one else has; closing it unlocks it."""
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:  # network file systems may have none for folders; every write is whole
-                raise
+        lock(self._descriptor)  # network file systems may have no locks for folders; every write is whole
 
     def remove_folder(self, name: str) -> None:
         """Remove an empty folder."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import stat
 import struct
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mcp_core.file_lock import lock
+
 _PATIENCE = 5.0  # seconds for another server that is about to listen there, or to end
-_TURN = 0.02  # seconds
 _CREDENTIALS = struct.Struct("3i")  # process, user, group
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -59,23 +58,11 @@ def _alone_in(folder: Path) -> Iterator[None]:
         shared = bool(found.st_mode & _OTHERS_WRITE) and not found.st_mode & stat.S_ISVTX
         if shared or found.st_uid not in (0, os.geteuid()):
             raise ValueError(f"others can replace files in {folder}; choose a folder of your own")
-        _lock(opened, folder)
+        if not lock(opened, patience=_PATIENCE):
+            raise ValueError(f"another program keeps {folder} locked; choose a folder of your own")
         yield
     finally:
         os.close(opened)
-
-
-def _lock(opened: int, folder: Path) -> None:
-    until = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise ValueError(f"another program keeps {folder} locked; choose a folder of your own") from None
-            time.sleep(_TURN)
-        else:
-            return
 
 
 def _make_way(path: Path) -> None:

@@ -7,7 +7,6 @@ and a new one begun; one that a newer OneTool wrote is left alone.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import time
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from mcp_core.file_lock import lock
 from ot.errors import DatabaseBusyError, DatabaseDamagedError, DatabaseUnavailableError
 
 BUSY_TIMEOUT = 5.0  # seconds that one waits for other servers
@@ -103,8 +103,8 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 def set_aside(file: Path) -> None:
     """Give a damaged database another name, so that a new one can begin; of several servers only one does it."""
-    with (file.parent / f"{file.name}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with (file.parent / f"{file.name}.lock").open("a") as held:
+        lock(held.fileno())
         if not is_damaged(file):
             return  # another one was here first
         mark = f"damaged-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"

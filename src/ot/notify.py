@@ -6,21 +6,19 @@ time: a lock on the file puts them in order, and a document that cannot be writt
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from mcp_core.file_lock import lock
 from ot.config.models import TopicSettings
 from ot.errors import ToolError
 
 MAX_MESSAGE = 1_000_000  # characters
 PATIENCE = 5.0  # seconds to wait for the lock
-_TURN = 0.01
 
 
 def find_topic(topics: Sequence[TopicSettings], topic: str) -> TopicSettings | None:
@@ -41,7 +39,8 @@ def append_message(file: Path, topic: str, message: str, *, now: datetime | None
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise ToolError(f"{file} is not a file; the topics of the configuration name files")
-            _lock(descriptor, file)
+            if not lock(descriptor, patience=PATIENCE):
+                raise ToolError(f"another program holds {file}; try again")
             _append(descriptor, document)
         finally:
             os.close(descriptor)  # which lets the lock go
@@ -66,19 +65,6 @@ def write_document(topic: str, message: str, now: datetime) -> bytes:
     fields = {"topic": topic, "time": now.isoformat(timespec="milliseconds"), "message": message}
     text = yaml.dump(fields, Dumper=Dumper, sort_keys=False, allow_unicode=True, explicit_start=True, width=2**31 - 1)
     return str(text).encode("utf-8", "backslashreplace")
-
-
-def _lock(descriptor: int, file: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise ToolError(f"another program holds {file}; try again") from None
-            time.sleep(_TURN)
-        else:
-            return
 
 
 def _append(descriptor: int, document: bytes) -> None:

@@ -23,21 +23,20 @@ def summarize(arguments: Arguments, redactor: Redactor) -> str:
     JSON object, keys in order. Known secrets are masked first, so that not even the digest depends on them.
     """
     mask = redactor.text if redactor.active else str
-    sizes: dict[str, int] = {}
-    whole = []
+    whole: list[str] = []
+    sizes: list[str] = []
     unnamed = 0
     for name in sorted(arguments, key=str):
         shown, text = mask(str(name)), mask(_write(arguments[name]))
         whole.append(f"{encode_basestring_ascii(shown)}:{text}")
         if len(sizes) < MOST_NAMES:
-            sizes[shown[:LONGEST_NAME]] = len(text)
+            sizes.append(f"{encode_basestring_ascii(shown[:LONGEST_NAME])}:{len(text)}")
         else:
             unnamed += len(text)
     if unnamed:
-        sizes["…"] = unnamed
-    named = ",".join(f"{encode_basestring_ascii(name)}:{size}" for name, size in sizes.items())
+        sizes.append(f"{encode_basestring_ascii('…')}:{unnamed}")
     digest = sha256(f"{{{','.join(whole)}}}".encode()).hexdigest()
-    return f'"arguments":{{{named}}},"digest":"{digest}"'
+    return f'"arguments":{{{",".join(sizes)}}},"digest":"{digest}"'
 
 
 def _write(value: ToolValue) -> str:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_ISREG
 
+from mcp_core.file_lock import try_lock
 from ot.audit.chain import read_name
 
 DAY = 24 * 3600.0  # seconds
@@ -31,8 +32,7 @@ def prune(folder: Path, *, keep_days: int, most_bytes: int, most_files: int = MO
 
 def claim(descriptor: int) -> None:
     """Keep others from removing an open file; a file system without locks keeps it for its age alone."""
-    with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try_lock(descriptor)
 
 
 def is_in_use(file: Path) -> bool:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mcp_core.file_lock import lock
 from ot.errors import ChangedFileError, PathError
 
 Version = tuple[int, int, int, int, int]
 """Device, inode, size, and the times of the last changes."""
 
 _PATIENCE = 10.0  # seconds for the lock of a folder
-_PAUSE = 0.01  # seconds between two tries
 
 
 def version_of(status: os.stat_result) -> Version:
@@ -30,7 +27,8 @@ def still(expected: Version, folder: int, name: str, *, path: object) -> Iterato
     Two servers that edit one file wait for each other here. Other programs know nothing of the lock: one that writes in
     the moment between the look and the rename loses what it wrote.
     """
-    _lock(folder, path)
+    if not lock(folder, patience=_PATIENCE):
+        raise PathError(str(path), "another program holds the lock of its folder; try again")
     try:
         found = version_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
     except FileNotFoundError:
@@ -38,16 +36,3 @@ def still(expected: Version, folder: int, name: str, *, path: object) -> Iterato
     if found != expected:
         raise ChangedFileError(str(path), "somebody else has changed it since it was read; read it and try again")
     yield  # closing the folder gives the lock back
-
-
-def _lock(folder: int, path: object) -> None:
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            return fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                return None  # a file system without locks
-            if time.monotonic() > deadline:
-                raise PathError(str(path), "another program holds the lock of its folder; try again") from error
-        time.sleep(_PAUSE)

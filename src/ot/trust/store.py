@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import hashlib
 import json
 import logging
@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mcp_core.atomic_write import write_file, write_private
+from mcp_core.file_lock import lock
 from ot.logs import write_log
 from ot.trust.record import TrustRecord, digest
 from ot.trust.worktrees import main_folder
@@ -20,6 +21,7 @@ from ot.trust.worktrees import main_folder
 _FORM = 1
 _RECORD = "record.json"
 _COPIES = "files"
+_PATIENCE = 30.0  # seconds for another process that writes here
 
 
 class TrustStore:
@@ -88,9 +90,9 @@ class TrustStore:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (self._folder / "lock").open("ab") as lock:
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        with (self._folder / "lock").open("ab") as held:
+            if not lock(held.fileno(), patience=_PATIENCE):
+                raise OSError(errno.EAGAIN, "another program keeps it locked", held.name)
             yield
 
 

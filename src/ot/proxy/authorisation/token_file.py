@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import socket
@@ -19,6 +18,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToke
 from pydantic import BaseModel, ValidationError
 
 from mcp_core.atomic_write import write_private
+from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
 from ot.config.models import OAuthSettings
 from ot.logs import write_log
@@ -64,9 +64,9 @@ class TokenFile:
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
         """Keep other processes from renewing these tokens meanwhile; raises OAuthFlowError if one never finishes."""
-        with self._open_lock() as lock:
+        with self._open_lock() as held:
             with anyio.move_on_after(_PATIENCE) as scope:
-                while not _is_taken(lock):  # noqa: ASYNC110 - another process holds it
+                while not try_lock(held.fileno()):  # noqa: ASYNC110 - another process holds it
                     await anyio.sleep(_TURN)
             if scope.cancelled_caught:
                 raise OAuthFlowError("another OneTool is renewing this login and does not finish")
@@ -157,17 +157,6 @@ class TokenFile:
             write_log(logging.ERROR, "proxy.tokens", not_written=self._file, reason=str(error))
         else:
             self._on_disk = self._content.get("tokens")
-
-
-def _is_taken(lock: IO[bytes]) -> bool:
-    """Try to take a lock, which closing the file gives back; True if it is ours now."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:  # a file system without locks
-        write_log(logging.WARNING, "proxy.tokens", not_locked=lock.name, reason=str(error))
-    return True
 
 
 def _find_free_port() -> int:

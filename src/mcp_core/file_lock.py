@@ -1,0 +1,35 @@
+"""A lock among processes on something open, a file or a folder; closing it gives the lock back."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import time
+
+_TURN = 0.01  # seconds between two attempts
+_HELD = (errno.EAGAIN, errno.EACCES)
+
+
+def try_lock(opened: int) -> bool:
+    """Take the lock; False if another process has it. Where a file system has no locks, nobody waits for one."""
+    return _lock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def lock(opened: int, *, patience: float | None = None) -> bool:
+    """Take the lock as soon as nobody else has it; False if that takes more than `patience` seconds. Blocking."""
+    if patience is None:
+        return _lock(opened, fcntl.LOCK_EX)
+    deadline = time.monotonic() + patience
+    while not try_lock(opened):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_TURN)
+    return True
+
+
+def _lock(opened: int, how: int) -> bool:
+    try:
+        fcntl.flock(opened, how)
+    except OSError as error:
+        return error.errno not in _HELD
+    return True
