@@ -117,6 +117,12 @@ class Servers:
             self._packs.pop(server.name, None)
             self._offer()
 
+    def _show_accepted(self) -> None:
+        """Show what a person has accepted meanwhile, in another process."""
+        for server in self._enabled():
+            if server.memory.accepted_since():
+                self._on_changed(server)
+
     def _offer(self) -> None:
         """Put the servers that are known into the registry by name; the rest follows when it is needed."""
         layer = []
@@ -160,6 +166,7 @@ class Servers:
 
     async def catch_up(self, code: str) -> None:
         """Wait for servers that the code of a run names, if nothing is known about them yet."""
+        self._show_accepted()
         named = [server for server in self._enabled() if self._is_unready(server) and _is_named(server, code)]
         await self._prepare(named)
         coming = [server for server in named if not server.memory.known and server.due]
@@ -173,6 +180,7 @@ class Servers:
         `concerns` is asked with the name of each pack that is still unknown. Returns the names of the servers that are
         still connecting, whether they were waited for or not.
         """
+        self._show_accepted()
         unready = [server for server in self._enabled() if self._is_unready(server)]
         await self._prepare(unready)
         coming = [server for server in unready if self._is_awaited(server) and concerns(self.pack_name(server.name))]

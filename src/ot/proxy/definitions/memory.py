@@ -49,6 +49,7 @@ class ServerMemory:
         self.pinned = records.pins_server(settings)
         self._offer: Offer | None = None
         self._changes: dict[Part, Changes] = {}
+        self._hidden: dict[Part, tuple[int, ...]] = {}  # what was accepted when part of an offer was last kept back
         self._unreadable = False
 
     @property
@@ -114,9 +115,18 @@ class ServerMemory:
     def shown(self, part: Part) -> list[Mapping[str, Json]]:
         """Return the definitions of one part as a model may see them."""
         items = parts_of(self.recall() or Offer()).get(part, ())
+        accepted = self._pins.state(self.place, part)  # before it is compared: a person may accept it meanwhile
         if not self.pinned or not (changes := self.changes(part)):
             return list(items)
+        self._hidden[part] = accepted
         return list(hide_unaccepted(items, changes, self._pins.read(self.place, part) or {}))
+
+    def accepted_since(self) -> bool:
+        """True, once, if a person has accepted something since part of it was kept back from a model."""
+        if all(self._pins.state(self.place, part) == state for part, state in self._hidden.items()):
+            return False
+        self._hidden = {}
+        return True
 
     def shown_words(self) -> tuple[str, str]:
         """Return its title and its instructions as a model may see them."""

@@ -90,6 +90,14 @@ class Pins:
             return {}
         return found
 
+    def state(self, digest: str, part: Part) -> tuple[int, ...]:
+        """Return a state that changes with what was accepted; at the cost of a `stat`."""
+        try:
+            status = self._place(digest, part).stat()
+        except OSError:
+            return ()
+        return status.st_mtime_ns, status.st_ino, status.st_size
+
     def _accept_first(self, digest: str, part: Part, offered: Definitions) -> Definitions:
         """Accept what is offered, unless another process was first; returns what holds."""
         file = self._place(digest, part)
