@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import array
 import asyncio
 import json
-import logging
 import os
 import signal
 import socket
@@ -17,30 +15,35 @@ from pathlib import Path
 
 import anyio
 
-from mcp_core.backoff import wait_after
 from ot.errors import KernelStartError, RunError, SandboxError
 from ot.kernel.groups import KernelGroups, open_groups
 from ot.kernel.kernel import Kernel, ignore
-from ot.kernel.process_usage import is_visible
+from ot.kernel.pauses import Pauses
+from ot.kernel.probe import Probe
 from ot.kernel.scratch import Scratch
 from ot.kernel.watch import KernelWatch
-from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote, request_kernels, request_probe
-from ot.logs import LogSpan, write_log
+from ot.kernel.zygote_process import (
+    ZygoteProcess,
+    end_zygote,
+    launch_zygote,
+    receive,
+    request_kernels,
+    request_probe,
+)
+from ot.logs import LogSpan
 from ot_guardian import clear_folder
 from ot_kernel.wire import Message
 
 MAX_KERNELS = 64
 START_LIMIT = 20.0  # seconds until a kernel that was asked for must be there
 REFILL_DELAY = 0.003  # the answer leaves first: a fork beside it would delay it
-PROBE_DELAY = 1.0  # after the first run, where runs need not wait for the probe
-MAX_RESTARTS = 5  # at once; after that there are pauses
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 MAX_SAID = 4096
-_DESCRIPTORS = 5  # of a kernel, as the zygote announces it
+
+_TOO_SOON = "kernels end before they are ready"
 
 
 class KernelSupply:
-    """Owns the zygote and every kernel. `missing` are the confinement layers that this system does not have."""
+    """Owns the zygote and every kernel."""
 
     def __init__(self, zygote: ZygoteProcess, groups: KernelGroups | None = None) -> None:
         self._zygote = zygote
@@ -57,19 +60,23 @@ class KernelSupply:
         self._slots = anyio.Semaphore(MAX_KERNELS, fast_acquire=True)
         self._refill_timer: asyncio.TimerHandle | None = None
         self._watch = KernelWatch(self._in_use, memory=self._settings.memory)
-        self._restarts = 0
+        self._probe = Probe(
+            self._settings.sandbox, self._watch, ask=lambda: request_probe(self._zygote), refuse=self._refuse
+        )
+        self._pauses = Pauses(self._resume)
+        self._refused: SandboxError | None = None
         self._said = b""
         self._scratch_roots: list[Path] = []
-        self._refusal: RunError | None = None
-        self._pause_timer: asyncio.TimerHandle | None = None
-        self._probe_timer: asyncio.TimerHandle | None = None
-        self._proven = zygote.settings.sandbox != "strict"  # if not, runs wait until a kernel has tried its confinement
         self._closing = False
-        self.missing: tuple[str, ...] = ()
         self.layers: tuple[str, ...] = ()
         self.scratch_sized = False
         """True where a scratch folder is a file system of its own size; otherwise the watch counts what is in it."""
         self.started = 0
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What the confinement lacks here."""
+        return self._probe.missing
 
     # -- taking one
 
@@ -89,12 +96,18 @@ class KernelSupply:
                 self._in_use.discard(kernel)
                 kernel.close()
                 self._schedule_refill()
-                self._schedule_probe()
+                if not self._closing:
+                    self._probe.start_soon()
+
+    @property
+    def _refusal(self) -> RunError | None:
+        """Why nobody gets a kernel now."""
+        return self._refused or self._pauses.refusal
 
     async def _next(self) -> Kernel:
         if self._refusal is not None:
             raise self._refusal.with_traceback(None)
-        while self._ready and self._proven:
+        while self._ready and self._probe.proven:
             if not self._ready[0].has_ended():
                 return self._ready.popleft()
             self._discard(self._ready[0])
@@ -156,8 +169,8 @@ class KernelSupply:
         self._ask_for_kernels()
 
     def _ask_for_kernels(self) -> None:
-        if not self._proven:
-            self._probe()
+        if not self._probe.proven:
+            self._probe.start()
         self._refill()
 
     def _drain(self, fd: int) -> None:
@@ -176,7 +189,7 @@ class KernelSupply:
     def _hear_zygote(self) -> None:
         while True:
             try:
-                data, fds = _receive(self._zygote.control)
+                data, fds = receive(self._zygote)
             except BlockingIOError:
                 return
             except OSError:
@@ -201,7 +214,7 @@ class KernelSupply:
         elif "ended" in message:
             self._bury(message["ended"], message["status"])
         else:
-            self._miss(message["missing"], "not on this system")
+            self._probe.miss(message["missing"], "not on this system")
 
     def _welcome(self, message: Message, fds: list[int]) -> Kernel:
         number, pid = message["kernel"], message["pid"]
@@ -220,68 +233,40 @@ class KernelSupply:
             self._refuse(SandboxError(message["failed"]))
             kernel.close()
             return
-        self._restarts = 0
-        self._lift_pause()
+        self._pauses.forget_failures()
         self._ready.append(kernel)
         self._serve()
 
     def _serve(self) -> None:
         """Give kernels that are ready to whoever waits for one."""
-        while self._waiting and self._ready and self._proven:
+        while self._waiting and self._ready and self._probe.proven:
             future = self._waiting.popleft()
             if not future.done():
                 future.set_result(self._ready.popleft())
 
-    def _refuse(self, error: RunError) -> None:
-        self._refusal = error
-        while self._waiting:
+    def _refuse(self, error: SandboxError) -> None:
+        self._refused = error
+        self._refuse_waiting()
+
+    def _refuse_waiting(self) -> None:
+        while self._waiting and self._refusal is not None:
             future = self._waiting.popleft()
             if not future.done():
-                future.set_exception(error)
-
-    # -- whether the confinement holds
-
-    def _schedule_probe(self) -> None:
-        if self._probe_timer is None and self._settings.sandbox == "standard" and not self._closing:
-            self._probe_timer = self._loop.call_later(PROBE_DELAY, self._probe)
-
-    def _probe(self) -> None:
-        try:
-            request_probe(self._zygote)
-        except OSError:
-            pass  # the zygote is gone; where runs wait for the probe, the next one is asked
+                future.set_exception(self._refusal)
 
     def _probe_again(self, kernel: Kernel) -> None:
         """Replace a probe that ended without an answer, if runs wait for one."""
         kernel.close()
-        if self._proven or self._closing:
+        if self._probe.proven or self._closing:
             return
-        self._restarts += 1
-        if self._restarts > MAX_RESTARTS:
-            self._pause("kernels end before they are ready")
+        if self._pauses.count_failure():
+            self._pause(_TOO_SOON)
         else:
-            self._probe()
+            self._probe.start()
 
     def _hear_probe(self, kernel: Kernel, broken: list[str]) -> None:
-        """Name what a confined process could do all the same."""
-        self._miss([f"a guard: a run can {what}" for what in broken], "tried")
-        if kernel.scratch.sized and not kernel.scratch.holds_its_limit():
-            self._miss(["a guard: a run can write more than its scratch folder may hold"], "tried")
-        elif not kernel.scratch.sized and not is_visible(kernel.pid):
-            self._watch.sees_files = False
-            self._miss(["a view of the files that a run has open"], "tried")
-        kernel.close()
-        self._proven = True
+        self._probe.hear(kernel, broken)
         self._serve()
-
-    def _miss(self, what: list[str], reason: str) -> None:
-        """Say what the confinement lacks; `strict` does not do without."""
-        if not what:
-            return
-        self.missing = tuple(dict.fromkeys((*self.missing, *what)))
-        write_log(logging.WARNING, "kernel.confinement", missing=self.missing, sandbox=self._settings.sandbox)
-        if self._settings.sandbox == "strict":
-            self._refuse(SandboxError([f"{each}: {reason}" for each in what]))
 
     # -- ends
 
@@ -317,9 +302,8 @@ class KernelSupply:
             return
         self._said = (self._said + kernel.printed()[0].encode())[-MAX_SAID:]
         kernel.close()
-        self._restarts += 1
-        if self._restarts > MAX_RESTARTS:
-            self._pause("kernels end before they are ready")
+        if self._pauses.count_failure():
+            self._pause(_TOO_SOON)
         self._schedule_refill()
 
     def _zygote_lost(self) -> None:
@@ -328,7 +312,7 @@ class KernelSupply:
         self._zygote.control.close()
         if self._closing:
             return
-        self._restarts += 1
+        too_often = self._pauses.count_failure()
         for kernel in [*self._ready, *self._starting.values()]:
             kernel.close()
         self._ready.clear()
@@ -337,9 +321,9 @@ class KernelSupply:
         for kernel in list(self._alive.values()):
             kernel.note_end(int(signal.SIGKILL))
         self._alive.clear()
-        with LogSpan("kernel.restart", attempt=self._restarts, said=self._last_words()):
+        with LogSpan("kernel.restart", attempt=self._pauses.failures, said=self._last_words()):
             self._dispose_zygote()
-            if self._restarts > MAX_RESTARTS:
+            if too_often:
                 self._pause("the zygote keeps ending")
             else:
                 self._launch()
@@ -348,30 +332,16 @@ class KernelSupply:
         try:
             self._zygote = launch_zygote(self._settings)
         except OSError as error:
-            self._restarts += 1
+            self._pauses.count_failure()
             self._pause(f"the zygote cannot be started: {error.strerror}")
         else:
             self.start()
 
     def _pause(self, reason: str) -> None:
-        """Refuse runs for a while, longer each time, instead of trying without end or never again."""
-        if self._pause_timer is not None:
-            return
-        seconds = wait_after(max(1, self._restarts - MAX_RESTARTS), first=FIRST_PAUSE, longest=LONGEST_PAUSE)
-        self._pause_timer = self._loop.call_later(seconds, self._end_pause)
-        if self._refusal is None:
-            until = f"the next attempt is made within {seconds:g} s"
-            self._refuse(KernelStartError(f"{reason}; {until}. {self._last_words()}"))
+        self._pauses.begin(reason, self._last_words())
+        self._refuse_waiting()
 
-    def _lift_pause(self) -> None:
-        if self._pause_timer is not None:
-            self._pause_timer.cancel()
-            self._pause_timer = None
-            if isinstance(self._refusal, KernelStartError):
-                self._refusal = None
-
-    def _end_pause(self) -> None:
-        self._lift_pause()
+    def _resume(self) -> None:
         if self._zygote.control.fileno() == -1:
             self._launch()
         else:
@@ -388,9 +358,10 @@ class KernelSupply:
         """End every kernel and the zygote, and clear what they wrote."""
         self._closing = True
         self._watch.close()
-        for timer in (self._refill_timer, self._pause_timer, self._probe_timer):
-            if timer is not None:
-                timer.cancel()
+        self._probe.close()
+        self._pauses.lift()
+        if self._refill_timer is not None:
+            self._refill_timer.cancel()
         for kernel in self._alive.values():
             kernel.close()
         if self._zygote.control.fileno() != -1:
@@ -407,17 +378,6 @@ def _note_end_in_group(kernel: Kernel, status: int, left: asyncio.Future[bool]) 
     if not left.cancelled() and left.result():
         kernel.overrun = kernel.overrun or "memory"
     kernel.note_end(status)
-
-
-def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
-    """Receive one message of the zygote and its descriptors, which child processes do not inherit."""
-    space = socket.CMSG_SPACE(_DESCRIPTORS * array.array("i").itemsize)
-    data, ancillary, _, _ = control.recvmsg(4096, space, socket.MSG_CMSG_CLOEXEC)
-    fds = array.array("i")
-    for level, kind, content in ancillary:
-        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-            fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
-    return data, list(fds)
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import json
 import os
 import socket
@@ -58,6 +59,7 @@ SYSTEM_FACTS = (
 _SINK = "/dev/null"
 _MEMORY_FILES = "/dev/shm"
 _PLENTY = 2**30
+_DESCRIPTORS = 5  # of a kernel, as the zygote announces it
 
 END_LIMIT = 2.0  # seconds for a zygote whose control socket was closed
 
@@ -179,3 +181,14 @@ def request_probe(zygote: ZygoteProcess) -> None:
     outside.touch(0o600)
     open_to_all = any(outside.is_relative_to(path) for path in (*zygote.settings.readable, *zygote.settings.writable))
     zygote.control.send(json.dumps({"probe": None if open_to_all else str(outside)}).encode())
+
+
+def receive(zygote: ZygoteProcess) -> tuple[bytes, list[int]]:
+    """Receive one message and its descriptors, which child processes do not inherit; raises OSError."""
+    space = socket.CMSG_SPACE(_DESCRIPTORS * array.array("i").itemsize)
+    data, ancillary, _, _ = zygote.control.recvmsg(4096, space, socket.MSG_CMSG_CLOEXEC)
+    fds = array.array("i")
+    for level, kind, content in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
+    return data, list(fds)

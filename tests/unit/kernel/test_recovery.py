@@ -12,7 +12,8 @@ import pytest
 
 from ot.errors import KernelStartError, SandboxError
 from ot.kernel.kernel import Kernel
-from ot.kernel.supply import MAX_RESTARTS, KernelSupply
+from ot.kernel.pauses import MAX_RESTARTS
+from ot.kernel.supply import KernelSupply
 from tests.unit.kernel.kernels import kernels, run, run_in, until
 
 
@@ -48,7 +49,7 @@ async def test_the_next_run_works_after_the_zygote_was_killed(supply: KernelSupp
 
 
 async def test_runs_come_back_by_themselves_after_the_zygote_has_died_again_and_again(supply: KernelSupply) -> None:
-    supply._restarts = MAX_RESTARTS
+    supply._pauses.failures = MAX_RESTARTS
     before = zygote_of(supply)
     os.kill(before, signal.SIGKILL)
     await until(lambda: supply._refusal is not None)
@@ -62,7 +63,7 @@ async def test_runs_come_back_by_themselves_after_the_zygote_has_died_again_and_
 
 async def test_a_supply_can_be_closed_in_a_pause() -> None:
     async with kernels(warm=1) as supply:
-        supply._restarts = MAX_RESTARTS
+        supply._pauses.failures = MAX_RESTARTS
         os.kill(zygote_of(supply), signal.SIGKILL)
         await until(lambda: supply._refusal is not None)
 

@@ -148,10 +148,10 @@ async def test_runs_come_back_when_kernels_can_start_again(tmp_path: Path) -> No
 async def test_strict_waits_for_a_kernel_that_has_tried_its_confinement() -> None:
     async with kernels(warm=1, sandbox="strict") as supply:
         await until(lambda: len(supply._ready) > 0)
-        seen = supply._proven
+        seen = supply._probe.proven
 
         assert (await run(supply, "1 + 1")).value == 2
-        assert (seen, supply._proven) in {(False, True), (True, True)}
+        assert (seen, supply._probe.proven) in {(False, True), (True, True)}
         assert supply.missing == ()
 
 
