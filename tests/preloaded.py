@@ -52,12 +52,12 @@ def run_preloaded(
 
 
 def preloaded_command(program: str, *arguments: str, also: tuple[str, ...] = ()) -> list[str]:
-    """A command that starts `onetool`, `mcp-guide` or `zwave-mcp` so, for whoever starts it: it ends as they end."""
+    """A command that starts `onetool`, `mcp-guide`, `zwave-mcp` or a Python file so: it ends as they end."""
     return [sys.executable, "-I", "-S", str(_PROGRAMS / "preloaded.py"), _start(also), _path_of(program), *arguments]
 
 
 def _path_of(program: str) -> str:
-    return str(Path(sys.executable).with_name(program))
+    return str(Path(sys.executable).parent / program)
 
 
 @cache

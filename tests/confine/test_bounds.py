@@ -25,7 +25,7 @@ from tests.confine.pages import pages
 
 SOURCES = Path(__file__).parents[2] / "src"
 PROGRAMS = Path(__file__).parents[1] / "programs"
-ATTEMPTS = PROGRAMS / "attempts.py"
+HOSTILE = PROGRAMS / "servers" / "hostile.py"
 PYTHON = shutil.which("python3", path="/usr/bin") or sys.executable  # which every user may start
 ALLOWED, REFUSED = "allowed", "bare"
 WAYS = [pytest.param(f"{user} {way}", id=f"{user}-{way}") for user in ("self", "user") for way in (ALLOWED, REFUSED)]
@@ -57,9 +57,9 @@ class Place:
     def run(self, way: str, attempts: dict[str, str], **confine: Any) -> Ended:
         """Let a program try each of these expressions, within its bounds."""
         _require_user(way)
-        own = (*files_of_python(Path(PYTHON)), str(ATTEMPTS))
+        own = (*files_of_python(Path(PYTHON)), str(HOSTILE))
         bounds = Confine(**{**confine, "readable": (*own, *confine.get("readable", ()))})
-        command = guarded([PYTHON, "-I", str(ATTEMPTS), json.dumps(attempts)], confine=bounds)
+        command = guarded([PYTHON, "-I", str(HOSTILE), json.dumps(attempts)], confine=bounds)
         start = [PYTHON, str(PROGRAMS / "restricted_start.py"), way, PYTHON, *command[1:]]
         ledger = os.memfd_create("ledger")
         environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SOURCES), "HOME": str(self.home)}
@@ -273,8 +273,8 @@ def test_without_landlock_nothing_is_started(place: Place, user: str) -> None:
 @pytest.mark.parametrize(
     "greed",
     [
-        "hold(300 << 20)",
-        "hold(300 << 20, shared=True)",
+        "hold(300 << 20) and time.sleep(60)",
+        "hold(300 << 20, shared=True) and time.sleep(60)",
         "[hold_after_its_writer(60 << 20) for _ in range(5)] and time.sleep(60)",
         "[os.write(os.memfd_create('a'), bytes(60 << 20)) for _ in range(5)] and time.sleep(60)",
         "mmap.mmap(os.open('/dev/zero', os.O_RDWR), 300 << 20)",

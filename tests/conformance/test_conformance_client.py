@@ -5,18 +5,16 @@ Scenarios that need an extension of the protocol are listed with the reason; all
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conformance.suite import Checks, run_client_scenario, run_client_suite
+from tests.preloaded import preloaded_command
 
 pytestmark = pytest.mark.xdist_group("conformance")
 
-_LAUNCHER = Path(__file__).parent / "client_launcher.py"
+_CLIENT = Path(__file__).parent / "client_program.py"
 REVISIONS = ("2025-11-25", "2026-07-28")
 
 NOT_OFFERED = {
@@ -29,24 +27,9 @@ NOT_OFFERED = {
 }
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """The command that the suite starts for each scenario; the program behind it is loaded once."""
-    address = tmp_path_factory.mktemp("client") / "socket"
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.conformance.preloaded_client", str(address)],
-        cwd=Path(__file__).parents[2],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as program:
-        assert program.stdout is not None
-        assert program.stdout.readline() == "ready\n"
-        yield [sys.executable, "-S", "-E", str(_LAUNCHER), str(address)]
-        program.terminate()
-
-
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_every_required_scenario_passes(client: list[str], revision: str, tmp_path: Path) -> None:
+def test_every_required_scenario_passes(revision: str, tmp_path: Path) -> None:
+    client = preloaded_command(str(_CLIENT))  # the suite starts it for each of dozens of scenarios
     results = run_client_suite(client, revision, tmp_path / "all")
 
     failed = {name: _failed(checks) for name, checks in results.items() if name not in NOT_OFFERED and _failed(checks)}

@@ -8,6 +8,7 @@ import gc
 import importlib
 import json
 import os
+import runpy
 import selectors
 import signal
 import socket
@@ -115,7 +116,10 @@ def play(arguments, folder, environ):
     os.environ.update(environ)
     os.chdir(folder)
     sys.argv, sys.path[0] = arguments, folder
-    return importlib.import_module(MAIN[Path(arguments[0]).name]).main()
+    program = Path(arguments[0])
+    if program.name not in MAIN:
+        return runpy.run_path(arguments[0], run_name="__main__")
+    return importlib.import_module(MAIN[program.name]).main()
 
 
 for name in (*MAIN.values(), *LOADED, *sys.argv[2:]):

@@ -1,4 +1,8 @@
-"""`attempts.py JSON`: evaluate each expression of an object, and print what came of it as another one."""
+"""A program that tries whatever it is told to, and says what came of it.
+
+`hostile.py JSON` evaluates each expression of an object and prints another object; without it, it is a server on the
+official SDK.
+"""
 
 import ctypes
 import http.client
@@ -14,6 +18,8 @@ import time
 import urllib.parse
 import urllib.request
 
+HELD = []  # memory that is not given back
+
 
 def syscall(number, *arguments):
     """A system call by its number; raises OSError."""
@@ -21,6 +27,16 @@ def syscall(number, *arguments):
     if libc.syscall(number, *arguments) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return "made"
+
+
+def exchange(family, kind, address, data=b"hello"):
+    """Send something to an address by a socket of any kind."""
+    with socket.socket(family, kind) as end:
+        end.settimeout(5)
+        if kind == socket.SOCK_DGRAM:
+            return end.sendto(data, address)
+        end.connect(address)
+        return end.send(data)
 
 
 def fetch(url, data=None):
@@ -65,7 +81,8 @@ def hold(size, shared=False):
     taken = mmap.mmap(-1, size, flags=mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     for place in range(0, size, 4096):
         taken[place] = 1
-    time.sleep(60)
+    HELD.append(taken)
+    return size
 
 
 def capabilities():
@@ -73,9 +90,6 @@ def capabilities():
     found = (ctypes.c_uint32 * 6)()
     ctypes.CDLL(None).capget((ctypes.c_uint32 * 2)(0x20080522, 0), found)
     return list(found)
-
-
-HELD = []
 
 
 def hold_after_its_writer(size):
@@ -114,4 +128,23 @@ def attempt(expression):
         return repr(value)
 
 
-print(json.dumps({name: attempt(expression) for name, expression in json.loads(sys.argv[1]).items()}))
+def serve():
+    from mcp.server.mcpserver import MCPServer  # the interpreter that only tries may not have it
+
+    server = MCPServer("hostile")
+
+    @server.tool(name="attempt")
+    def attempt_for_client(code: str) -> str:
+        """Try a piece of Python."""
+        try:
+            return f"done: {eval(code, globals())!r}"
+        except BaseException as error:
+            return f"{type(error).__name__}: {error}"
+
+    server.run()
+
+
+if len(sys.argv) > 1:
+    print(json.dumps({name: attempt(expression) for name, expression in json.loads(sys.argv[1]).items()}))
+else:
+    serve()
