@@ -12,8 +12,8 @@ from pathlib import Path
 from threading import Event, Thread
 
 
-def write_wheel(folder: Path, version: str, *, name: str = "thing", needs: str = "") -> None:
-    """A package whose `VERSION` is its own."""
+def write_wheel(folder: Path, version: str, *, name: str = "thing", needs: str = "", program: str = "") -> None:
+    """A package whose `VERSION` is its own, and with it a program of the same name that prints a line, if one is given."""
     folder.mkdir(exist_ok=True)
     info = f"{name}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
@@ -25,6 +25,8 @@ def write_wheel(folder: Path, version: str, *, name: str = "thing", needs: str =
         wheel.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
+        if program:
+            wheel.writestr(f"{name}-{version}.data/scripts/{name}", f"#!/bin/sh\necho '{program}'\n")
         wheel.writestr(f"{info}/RECORD", "")
 
 

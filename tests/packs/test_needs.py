@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from ot.registry.definitions import Libraries
 from ot.registry.from_source import read_pack
+from ot.workers.pack_environment import is_installed
 from scripts.pack_extras import PACKS, packs_with_needs, requirements_of
 
 ROOT = Path(__file__).parent.parent.parent
+
+
+def libraries_of(pack: str) -> Libraries:
+    found = read_pack(PACKS / f"{pack}.py").libraries
+    assert found is not None
+    return found
 
 
 def needs_of(pack: str) -> dict[str, str]:
@@ -22,7 +29,7 @@ def needs_of(pack: str) -> dict[str, str]:
 @pytest.mark.parametrize("pack", packs_with_needs())
 def test_the_extra_of_a_pack_is_what_it_needs(pack: str) -> None:
     assert sorted(requirements_of(pack)) == sorted(set(needs_of(pack).values()))
-    assert {module for module in needs_of(pack) if importlib.util.find_spec(module) is None} == set()
+    assert is_installed(libraries_of(pack))
 
 
 @pytest.mark.parametrize("pack", packs_with_needs())

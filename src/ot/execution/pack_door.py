@@ -57,9 +57,9 @@ class PackDoor:
         self.settings = config
         self._secrets = secrets
 
-    def lend(self, part: object) -> None:
-        """Let built-in packs use a part of the engine; they find it by its type."""
-        self._parts[type(part)] = part
+    def lend(self, *parts: object) -> None:
+        """Let built-in packs use parts of the engine; they find them by their types."""
+        self._parts |= {type(part): part for part in parts}
 
     def part(self, kind: type[Part]) -> Part:
         """Return a part that was lent; raises ToolError where this engine has none."""

@@ -113,7 +113,7 @@ class ToolDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Libraries:
-    """The libraries that the isolated tools of a pack import, and the list that pins them with all that they need."""
+    """The libraries of a pack's isolated tools, and its programs, with the list that pins them and all they need."""
 
     pack: str
     modules: tuple[str, ...]
@@ -130,7 +130,7 @@ class PackDefinition:
     source: str = "local"
     file: Path | None = None
     tools: dict[str, ToolDefinition] = field(default_factory=dict)
-    needs: dict[str, str] = field(default_factory=dict)  # modules that its isolated tools import, to their requirements
+    needs: dict[str, str] = field(default_factory=dict)  # modules and `bin/` programs of its tools, to requirements
 
     @property
     def libraries(self) -> Libraries | None:
@@ -138,4 +138,4 @@ class PackDefinition:
         if not self.needs or self.file is None:
             return None
         pinned = self.file.parent / "requirements" / f"{self.file.stem}.txt"
-        return Libraries(self.file.stem, tuple(self.needs), tuple(self.needs.values()), pinned)
+        return Libraries(self.file.stem, tuple(self.needs), tuple(dict.fromkeys(self.needs.values())), pinned)

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import shutil
 import sys
+import sysconfig
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ FOLDER = "pack_environments"
 _READY = "onetool.ready"  # written last: an environment without it is unfinished
 _IMPATIENT = {"UV_HTTP_RETRIES": "0", "UV_HTTP_CONNECT_TIMEOUT": "5"}
 """How uv fetches while a call waits: without a network it must fail at once."""
+_PROGRAM = "bin/"  # begins the name of a program in `needs`
 _POLL = 0.2  # seconds
 _DOING = "installing its libraries"
 
@@ -53,9 +55,21 @@ class PackEnvironment:
         return sum(file.lstat().st_size for file in self.folder.rglob("*") if not file.is_symlink())
 
 
-def importable(libraries: Libraries) -> bool:
-    """True if this interpreter has all modules of a pack, as with its extra; none of them is imported."""
-    return all(importlib.util.find_spec(module) is not None for module in libraries.modules)
+def is_installed(libraries: Libraries) -> bool:
+    """True if this interpreter has all modules and programs of a pack, as with its extra; no module is imported."""
+    return all(map(_has, libraries.modules))
+
+
+def own_programs() -> Path:
+    """Return the folder of the programs that came with this interpreter's packages."""
+    return Path(sysconfig.get_path("scripts"))
+
+
+def _has(module: str) -> bool:
+    program = module.removeprefix(_PROGRAM)
+    if program != module:
+        return (own_programs() / program).exists()
+    return importlib.util.find_spec(module) is not None
 
 
 def find_environment(state: Path, libraries: Libraries) -> PackEnvironment:

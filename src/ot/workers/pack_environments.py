@@ -15,7 +15,7 @@ from ot.errors import PackNotReadyError
 from ot.logs import write_log
 from ot.registry.definitions import Libraries
 from ot.workers.host import WorkerHost
-from ot.workers.pack_environment import PackEnvironment, find_environment, importable, make_environment
+from ot.workers.pack_environment import PackEnvironment, find_environment, is_installed, make_environment
 from ot.workers.uv_program import PreparationError
 
 
@@ -52,7 +52,7 @@ class PackEnvironments:
     def _find(self, libraries: Libraries) -> PackEnvironment | None:
         """Return the environment, None if this interpreter has the libraries; both stay so until the server ends."""
         if libraries not in self._found:
-            self._found[libraries] = None if importable(libraries) else find_environment(self._host.state, libraries)
+            self._found[libraries] = None if is_installed(libraries) else find_environment(self._host.state, libraries)
         return self._found[libraries]
 
     async def _wait_for(self, environment: PackEnvironment) -> None:

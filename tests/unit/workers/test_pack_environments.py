@@ -18,7 +18,7 @@ import pytest
 from anyio import fail_after
 
 from ot.caller import Caller
-from ot.errors import PackNotReadyError, ToolFailedError
+from ot.errors import PackNotReadyError, ToolError, ToolFailedError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error
 from ot.files.allowed_files import AllowedFiles
@@ -41,8 +41,9 @@ PACK = """
     from typing import TypedDict
     from ot.context import current
     from ot.isolate import isolated
+    from ot.workers.pack_program import pack_program
 
-    needs = {"thing": "thing>=1", "other_thing": "other-thing"}
+    needs = {"thing": "thing>=1", "other_thing": "other-thing", "bin/thing": "thing>=1"}
 
     @isolated
     def facts() -> dict:
@@ -56,6 +57,9 @@ PACK = """
 
     async def light() -> str:
         return "needs nothing"
+
+    async def program(*, name: str) -> str:
+        return str(await pack_program(name))
 """
 MAKE = """
 import anyio, sys
@@ -137,6 +141,7 @@ class Shop:
             ) as engine,
             IsolateHost(find_python=engine.pool.environments.python_of) as isolate,
         ):
+            engine.executor.lend(engine.pool.environments)
             engine.executor.lend(AllowedFiles([self.folder], project=self.folder, home=self.folder / "home"))
             ToolLoader(engine.registry, isolate=isolate).load_folder(self.folder)
             yield Server(self.told, engine.executor)
@@ -173,7 +178,7 @@ async def test_nothing_is_made_before_a_tool_needs_it_or_where_the_server_has_it
     async with shop.server(shop.environ) as server:
         assert await server.call("sample.light") == "needs nothing"
     text = shop.file.read_text().replace(
-        '"thing": "thing>=1", "other_thing": "other-thing"', '"json": "json", "anyio": "anyio"'
+        '"thing": "thing>=1", "other_thing": "other-thing", "bin/thing": "thing>=1"', '"json": "json", "anyio": "anyio"'
     )
     shop.file.write_text(
         text.replace("import thing, other_thing", "import anyio as thing").replace("thing.VERSION", "1")
@@ -216,6 +221,18 @@ async def test_a_package_that_is_not_the_pinned_one_is_not_installed(shop: Shop)
     shop.pin()
     async with shop.server(shop.offline()) as server:
         assert (await server.call("sample.facts"))["thing"] == "1.0"
+
+
+async def test_a_program_of_a_pack_is_where_its_libraries_are(shop: Shop) -> None:
+    write_wheel(shop.wheels, "1.0", program="echo of thing")
+    shop.pin()
+    async with shop.server(shop.offline()) as server:
+        program = Path(await server.call("sample.program", name="thing"))
+        with pytest.raises(ToolError, match="does not declare the program bin/sh"):
+            await server.call("sample.program", name="sh")
+
+    assert program.is_relative_to(shop.environments()[0])
+    assert subprocess.run([program], check=True, capture_output=True, text=True).stdout == "echo of thing\n"
 
 
 async def test_another_list_has_another_environment(shop: Shop) -> None:
