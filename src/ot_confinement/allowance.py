@@ -8,8 +8,7 @@ from typing import NamedTuple
 class Allowance(NamedTuple):
     """Everything that a process may touch; a folder stands for all that is in it. Sizes are bytes.
 
-    `files` are single ones that it may read, by real paths: one that leads through a link is not opened. `programs`
-    are the only ones that it may execute; None is whatever it may read.
+    `files` are single ones that it may read, by real paths: one that leads through a link is not opened.
     """
 
     readable: tuple[str, ...]
@@ -21,4 +20,3 @@ class Allowance(NamedTuple):
     files: tuple[str, ...] = ()
     scratch: int = 0  # of its own folder, where that can be a file system of its own
     scratch_files: int = 0
-    programs: tuple[str, ...] | None = None

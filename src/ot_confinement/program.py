@@ -133,5 +133,4 @@ def _allowance(confine: Confine) -> Allowance:
         open_files=0,
         network=bool(confine.hosts),
         files=confine.files,
-        programs=confine.programs,
     )

@@ -103,6 +103,17 @@ async def test_nothing_is_moved_of_a_call_that_is_cancelled(opened: Opened, proj
     assert [file.name for file in project.iterdir()] == ["notes.txt"]
 
 
+async def test_a_file_that_was_replaced_since_the_last_call_is_read(opened: Opened, project: Path) -> None:
+    await opened.executor.call("made.shout", {"path": "notes.txt"})
+    await opened.executor.call("made.shout", {"path": "notes.txt"})
+    first = await opened.executor.call("made.copy", {"path": "notes.txt"})
+    (project / "new.txt").write_text("bread")
+    (project / "new.txt").rename(project / "notes.txt")
+
+    assert first["text"] == "MILK"
+    assert (await opened.executor.call("made.copy", {"path": "notes.txt"}))["text"] == "bread"
+
+
 async def test_a_file_that_is_changed_in_place_keeps_its_mode(opened: Opened, project: Path) -> None:
     (project / "notes.txt").chmod(0o640)
 

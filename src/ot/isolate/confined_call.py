@@ -47,11 +47,13 @@ def confine_call(
     for path in outputs.values():
         if files is not None:
             files.locate(path, write=True)
+    read = sorted({path for value in named.values() for path in _each(value)})
     confine = Confine(
         readable=(*own, *(path for path in _places(touches.reads) if Path(path).exists())),
         writable=tuple(_places(touches.writes)),
         hosts=touches.hosts,
-        files=tuple(sorted({path for value in named.values() for path in _each(value)})),
+        files=tuple(read),
+        inodes=tuple(map(_inode, read)),
     )
     return ConfinedCall({**arguments, **named}, confine, outputs)
 
@@ -81,6 +83,13 @@ def _located(value: object, files: AllowedFiles | None) -> object:
     if place.is_dir():
         raise PathError(str(value), "it is a folder; this tool reads files")
     return str(place)
+
+
+def _inode(path: str) -> int:
+    try:
+        return Path(path).stat().st_ino
+    except OSError:
+        return 0  # it is not there
 
 
 def _each(value: object) -> Iterable[str]:

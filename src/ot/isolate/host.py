@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -174,8 +175,14 @@ class IsolateHost:
             reason=str(error),
             detail=helper.tail,
         )
-        message = f"its helper process {helper.explanation or 'ended in the middle of the call'}"
+        message = f"its helper process {helper.explanation or self._ending(helper.status)}"
         return ToolFailedError("", "ChildProcessError", message, incident, status=helper.status, tail=helper.tail)
+
+    def _ending(self, status: int | None) -> str:
+        """Say how it ended; libraries in C++ and Rust end by these signals when they get no more memory."""
+        out_of_memory = status is not None and status & 0x7F in (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL)
+        bound = f", perhaps because it may hold no more than {self._memory >> 20} MB of memory" if out_of_memory else ""
+        return f"ended in the middle of the call{bound}"
 
 
 async def _confine(
