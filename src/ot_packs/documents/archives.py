@@ -1,0 +1,151 @@
+"""Zip files from anywhere, looked through before a library opens them.
+
+A few kilobytes of zip can unfold to gigabytes, and a few lines of XML too; each library has its own idea of how much
+to put up with. So what is inside is measured by unpacking it, not by what the file says about itself, and XML that
+declares a document type, which no Office program writes, is refused before anybody parses it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ot.errors import ToolError
+from ot_packs.documents.kinds import damaged
+
+MAX_UNPACKED = 512 * 1024 * 1024  # bytes of all members together
+MAX_MEMBERS = 20_000
+MAX_PART = 64 * 1024 * 1024  # bytes of a member that is taken into memory as a whole
+_BLOCK = 1 << 20
+# Their content is never parsed here, and read only by `read_member`, which stops at the declared size.
+_OPAQUE = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".wdp", ".webp", ".ico"),
+    *(".mp3", ".mp4", ".m4a", ".wav", ".mov", ".avi", ".odttf", ".ttf", ".otf", ".woff", ".woff2"),
+    *(".docx", ".xlsx", ".pptx", ".zip", ".html", ".htm", ".xhtml", ".mht", ".css", ".js", ".txt"),
+)
+_DECLARATION = re.compile(rb"<!(DOCTYPE|ENTITY)")
+_OVERLAP = 16  # bytes of the previous block in which a declaration may have begun
+_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
+_ENCODINGS = {"utf-8", "ascii", "utf-16", "iso8859-1", "cp1252"}  # in which a declaration looks as it looks here
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# UTF-32, and "<" in UTF-16, UTF-32 and EBCDIC: what parsers recognise without being told.
+_UNMARKED = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, b"<\x00", b"\x00<", b"\x00\x00", b"\x4c\x6f\xa7\x94")
+_BAD_ZIP = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, EOFError)
+
+Watch = Callable[[str], Callable[[bytes], None] | None]
+"""Gives, for the name of a member, what is to see its content in pieces; None if nobody wants to."""
+
+
+def check_archive(path: Path, *, watch: Watch = lambda name: None) -> None:
+    """Unpack a zip file once, keeping nothing; raises ToolError if it is a bomb, locked, or declares document types."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = _checked_members(path, archive)
+            left = MAX_UNPACKED
+            for member in members:
+                if member.filename.lower().endswith(_OPAQUE):
+                    continue
+                see = watch(member.filename)
+                guard = _XmlGuard(path, member.filename)
+                for block in _unpack(archive, member):
+                    left -= len(block)
+                    if left < 0:
+                        raise _bomb(path)
+                    guard.see(block)
+                    if see is not None:
+                        see(block)
+    except _BAD_ZIP as error:
+        raise damaged(path, error) from error
+
+
+def check_members(path: Path) -> None:
+    """Look at the list of members only; for archives whose content is read by `read_member` alone."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _checked_members(path, archive)
+    except _BAD_ZIP as error:
+        raise damaged(path, error) from error
+
+
+def read_member(archive: zipfile.ZipFile, name: str, *, limit: int = MAX_PART) -> bytes:
+    """Read one member that is not larger than it says, nor than `limit`; raises KeyError if there is none."""
+    member = archive.getinfo(name)
+    if member.file_size > limit:
+        raise ToolError(f"{name} in it is {member.file_size >> 20} MB large; {limit >> 20} MB is the most")
+    with archive.open(member) as file:
+        return file.read(limit)
+
+
+def check_xml(path: Path, name: str, data: bytes) -> bytes:
+    """Pass on XML that declares no entities, for a parser of the standard library; a bare document type is harmless."""
+    guard = _XmlGuard(path, name, types_allowed=True)
+    guard.see(data)
+    return data
+
+
+def _checked_members(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    members = archive.infolist()
+    if len(members) > MAX_MEMBERS:
+        raise ToolError(f"{path.name} holds {len(members)} files inside; {MAX_MEMBERS} are the most that is unpacked")
+    if sum(member.file_size for member in members) > MAX_UNPACKED:
+        raise _bomb(path)
+    if any(member.flag_bits & 1 for member in members):
+        raise ToolError(f"{path.name} is an encrypted zip file: unpack it first")
+    return members
+
+
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Unpack a member to its real end: the library would stop where the file says it ends, and others do not."""
+    member.file_size = MAX_UNPACKED + 1
+    with archive.open(member) as file:
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def _bomb(path: Path) -> ToolError:
+    return ToolError(f"{path.name} would unpack to more than {MAX_UNPACKED >> 20} MB, which is refused")
+
+
+class _XmlGuard:
+    """Sees the content of one member in pieces, and refuses declarations in it."""
+
+    def __init__(self, path: Path, name: str, *, types_allowed: bool = False) -> None:
+        self._where = f"{name} in {path.name}"
+        self._forbidden = re.compile(rb"<!ENTITY") if types_allowed else _DECLARATION
+        self._decode: Callable[[bytes], bytes] | None = None
+        self._tail: bytes | None = None
+
+    def see(self, block: bytes) -> None:
+        if self._tail is None:
+            self._begin(block)
+        if self._decode is not None:
+            block = self._decode(block)
+        text = (self._tail or b"") + block
+        if self._forbidden.search(text):
+            raise ToolError(f"{self._where} declares a document type or an entity, which is refused")
+        self._tail = text[-_OVERLAP:]
+
+    def _begin(self, block: bytes) -> None:
+        """Find out how it is encoded: in an unusual encoding a declaration would not be recognised."""
+        if block.startswith(_MARKS) and not block.startswith(codecs.BOM_UTF32_LE):
+            decoder = codecs.getincrementaldecoder("utf-16")("replace")
+            self._decode = lambda data: decoder.decode(data).encode("utf-8", "replace")
+            return
+        if block.startswith(_UNMARKED):
+            raise self._unusual("an unusual way")
+        declared = _ENCODING.search(block[:300].removeprefix(codecs.BOM_UTF8))
+        if declared is None:
+            return
+        name = declared[1].decode("ascii")
+        try:
+            known = codecs.lookup(name).name
+        except LookupError:
+            known = ""
+        if known not in _ENCODINGS:
+            raise self._unusual(name)
+
+    def _unusual(self, encoding: str) -> ToolError:
+        return ToolError(f"{self._where} is encoded in {encoding[:40]}; only UTF-8 and UTF-16 with a mark are read")

@@ -1,0 +1,1 @@
+"""Workbooks: reading windows of them, editing and creating them."""

@@ -1,0 +1,62 @@
+"""The formulas of a workbook, as they would stand in the cells; a shared one is written out for each of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import openpyxl
+from openpyxl.worksheet.formula import ArrayFormula, DataTableFormula
+
+from ot.errors import ToolError
+from ot_packs.documents.failures import reading
+from ot_packs.documents.kinds import Kind
+from ot_packs.excel.references import Area, cell_name, parse_area
+from ot_packs.excel.workbook import Sheet, Value, Workbook
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula in its cell, and the value that was computed last."""
+
+    sheet: str
+    cell: str
+    formula: str
+    value: Value
+
+
+def find_formulas(book: Workbook, sheet: str | int | None, place: str | None) -> Iterator[Formula]:
+    """Yield all formulas of a workbook, of a sheet, or of a range in one."""
+    if book.kind not in (Kind.XLSX, Kind.XLSM):
+        raise ToolError(f"the formulas of a .{book.kind} file cannot be read: save it as .xlsx first")
+    if place is not None and sheet is None:
+        raise ToolError("name the sheet that the range is in")
+    for each in book.sheets if sheet is None else [book.sheet(sheet)]:
+        area = each.area
+        if area is not None and place is not None:
+            area = parse_area(place).meets(area)
+        if area is not None and each.has_formulas:
+            yield from _formulas_of(book.path, each, area)
+
+
+def _formulas_of(path: Path, sheet: Sheet, area: Area) -> Iterator[Formula]:
+    with reading(path), path.open("rb") as file:
+        book = openpyxl.load_workbook(file, read_only=True, keep_links=False)
+        source = book[sheet.name]
+        source.reset_dimensions()
+        cells = source.iter_rows(
+            min_row=area.top + 1, max_row=area.bottom + 1, min_col=area.left + 1, max_col=area.right + 1
+        )
+        for number, (row, values) in enumerate(zip(cells, sheet.rows(area), strict=False), start=area.top):
+            for column, (cell, value) in enumerate(zip(row, values, strict=False), start=area.left):
+                if cell.data_type == "f":
+                    yield Formula(sheet.name, cell_name(number, column), _text(cell.value), value)
+
+
+def _text(formula: object) -> str:
+    if isinstance(formula, ArrayFormula):
+        return f"{{{formula.text}}}"
+    if isinstance(formula, DataTableFormula):
+        return f"{{=TABLE({formula.r1 or ''},{formula.r2 or ''})}}"
+    return str(formula)

@@ -1,0 +1,106 @@
+"""Windows of a sheet: no more rows than asked for, and no more values than an answer should carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ot.errors import ToolError
+from ot_packs.excel.references import Area, cell_name, column_name, parse_area
+from ot_packs.excel.workbook import Sheet, Value, Workbook
+
+MAX_VALUES = 400_000  # of one answer; the next window has the others
+MAX_TEXT = 16 * 1024 * 1024  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows of a sheet, and how they lie in it."""
+
+    sheet: str
+    range: str
+    columns: list[str]
+    rows: list[list[Value]]
+    total: int  # rows there are, without the header
+    more: bool
+    merged: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A cell that has what was looked for."""
+
+    sheet: str
+    cell: str
+    value: Value
+
+
+def read_window(sheet: Sheet, place: str | None, *, header: bool, limit: int, offset: int) -> Window:
+    """Read rows of a sheet, or of a range in it; with `header`, the first row names the columns."""
+    check_page(limit, offset)
+    used = sheet.area
+    wanted = parse_area(place) if place else used
+    # Whole columns and rows end where the sheet does.
+    area = wanted.meets(used) if wanted and used else None
+    if wanted is None or area is None:
+        return Window(sheet.name, "", [], [], 0, more=False, merged=[])
+    area = Area(wanted.top, wanted.left, area.bottom, area.right)
+    columns = [column_name(area.left + number) for number in range(area.right - area.left + 1)]
+    if header:
+        columns = _names(next(sheet.rows(Area(area.top, area.left, area.top, area.right))), columns)
+        area = Area(area.top + 1, area.left, area.bottom, area.right)
+    total = area.bottom - area.top + 1
+    top = area.top + offset
+    if top > area.bottom or limit == 0:
+        return Window(sheet.name, "", columns, [], total, more=top <= area.bottom, merged=[])
+    rows = list(_bounded(sheet.rows(Area(top, area.left, min(area.bottom, top + limit - 1), area.right))))
+    window = Area(top, area.left, top + len(rows) - 1, area.right)
+    merged = [each.name for each in sheet.merged(window)[:1000]]
+    return Window(sheet.name, window.name, columns, rows, total, more=offset + len(rows) < total, merged=merged)
+
+
+def check_page(limit: int, offset: int) -> None:
+    """Refuse what is no number of rows."""
+    if limit < 0 or offset < 0:
+        raise ToolError("limit and offset count from 0")
+
+
+def find_text(book: Workbook, query: str, sheet: str | int | None, limit: int) -> tuple[list[Found], int]:
+    """Find the cells whose text contains the query, in any case; the first of them, and how many there are."""
+    if not query:
+        raise ToolError("query is empty: say what to look for")
+    wanted = query.casefold()
+    found: list[Found] = []
+    total = 0
+    for each in book.sheets if sheet is None else [book.sheet(sheet)]:
+        area = each.area
+        for row, values in enumerate(each.rows(area), start=area.top) if area else ():
+            for column, value in enumerate(values, start=area.left if area else 0):
+                if value is not None and wanted in str(value).casefold():
+                    total += 1
+                    if len(found) < limit:
+                        found.append(Found(each.name, cell_name(row, column), value))
+    return found, total
+
+
+def _bounded(rows: Iterator[list[Value]]) -> Iterator[list[Value]]:
+    """Yield rows until they are as much as one answer carries; at least one."""
+    values = text = 0
+    for row in rows:
+        yield row
+        values += len(row)
+        text += sum(len(value) for value in row if isinstance(value, str))
+        if values >= MAX_VALUES or text >= MAX_TEXT:
+            return
+
+
+def _names(row: list[Value], letters: list[str]) -> list[str]:
+    """Return a different name for each column: its title, or its letters where it has none."""
+    names: dict[str, None] = {}
+    for value, letter in zip(row, letters, strict=True):
+        title = str(value).strip() if value is not None else letter
+        name, number = title, 2
+        while name in names:
+            name, number = f"{title} {number}", number + 1
+        names[name] = None
+    return list(names)

@@ -1,0 +1,339 @@
+"""Workbooks: read windows of sheets, search them, write into them, create new ones with tables and charts.
+
+Reads .xlsx, .xlsm, .xlsb, .xls and .ods; writes .xlsx and .xlsm. Text is written as text, also where it looks like a
+formula, unless formulas are asked for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypedDict
+
+from ot.context import current
+from ot.effects import idempotent, reads
+from ot.isolate import isolated
+
+pack = "excel"
+needs = {
+    "python_calamine": "python-calamine>=0.9",
+    "xlsxwriter": "XlsxWriter>=3.3",
+    "openpyxl": "openpyxl>=3.1.5",
+    # With it, the pictures of a workbook survive an edit.
+    "PIL": "pillow>=12",
+}
+
+
+class SheetInfo(TypedDict):
+    """One sheet."""
+
+    name: str
+    kind: str  # sheet, chart, macro or dialog
+    visible: str  # visible, hidden or very hidden
+    range: str  # where it has anything; empty if nowhere
+    rows: int
+    columns: int
+
+
+class Sheets(TypedDict):
+    """The sheets of a workbook, in their order."""
+
+    format: str
+    sheets: list[SheetInfo]
+
+
+class Window(TypedDict):
+    """Rows of a sheet. Errors are texts such as #DIV/0!; merged cells have their value in the first one."""
+
+    sheet: str
+    range: str
+    columns: list[str]
+    rows: list[Any]  # lists, or dicts by column with header=True
+    total: int
+    more: bool
+    merged: list[str]
+
+
+class Match(TypedDict):
+    """A cell that was found."""
+
+    sheet: str
+    cell: str
+    value: Any
+
+
+class Matches(TypedDict):
+    """Cells that were found."""
+
+    matches: list[Match]
+    total: int
+    more: bool
+
+
+class Formula(TypedDict):
+    """A formula and the value that was computed last."""
+
+    sheet: str
+    cell: str
+    formula: str
+    value: Any
+
+
+class Formulas(TypedDict):
+    """Formulas of a workbook."""
+
+    formulas: list[Formula]
+    total: int
+    more: bool
+
+
+class Written(TypedDict):
+    """An edit. `uncalculated` formulas have no value until a spreadsheet program opens the workbook."""
+
+    path: str
+    sheet: str
+    cells: int
+    lost: list[str]
+    uncalculated: int
+
+
+class MadeSheet(TypedDict):
+    """A sheet of a new workbook."""
+
+    name: str
+    rows: int
+    columns: int
+    formulas: int
+    charts: int
+
+
+class Created(TypedDict):
+    """A new workbook."""
+
+    path: str
+    sheets: list[MadeSheet]
+
+
+@isolated(reads=["{path}"])
+@reads
+def sheets(*, path: str) -> Sheets:
+    """List the sheets of a workbook, hidden ones too, and where each has anything.
+
+    Args:
+        path: The workbook: .xlsx, .xlsm, .xlsb, .xls or .ods, told by its content.
+
+    Returns:
+        The file's format, and of each sheet its name, kind, visibility, range, rows and columns.
+
+    Example:
+        excel.sheets(path="sales.xlsx")
+    """
+    from ot_packs.excel.workbook import Workbook
+
+    book = Workbook(Path(path))
+    found: list[SheetInfo] = []
+    for sheet in book.sheets:
+        area = sheet.area
+        found.append(
+            {
+                "name": sheet.name,
+                "kind": sheet.kind,
+                "visible": sheet.visible,
+                "range": area.name if area else "",
+                "rows": area.bottom + 1 if area else 0,
+                "columns": area.right + 1 if area else 0,
+            }
+        )
+    return {"format": book.kind, "sheets": found}
+
+
+@isolated(reads=["{path}"])
+@reads
+def read(
+    *,
+    path: str,
+    sheet: str | int | None = None,
+    range: str | None = None,
+    header: bool = False,
+    limit: int = 1000,
+    offset: int = 0,
+) -> Window:
+    """Read rows of a sheet as plain values: text, numbers, dates, booleans, None where nothing is.
+
+    Args:
+        path: The workbook.
+        sheet: The name of a sheet, or its number from 1; the first by default.
+        range: Cells such as "B2:D20", "A:C" or "1:10"; by default everything that is used.
+        header: Take the first row as the names of columns, and return rows as dicts.
+        limit: The most rows to return.
+        offset: Rows to leave out before the first.
+
+    Returns:
+        The rows, the range they are from, how many there are in all, and whether there are more.
+
+    Example:
+        excel.read(path="sales.xlsx", sheet="Sales", header=True, limit=10)["rows"]
+    """
+    from ot_packs.excel.windows import read_window
+    from ot_packs.excel.workbook import Workbook
+
+    window = read_window(Workbook(Path(path)).sheet(sheet), range, header=header, limit=limit, offset=offset)
+    rows: list[Any] = window.rows
+    if header:
+        rows = [dict(zip(window.columns, row, strict=True)) for row in window.rows]
+    return {
+        "sheet": window.sheet,
+        "range": window.range,
+        "columns": window.columns,
+        "rows": rows,
+        "total": window.total,
+        "more": window.more,
+        "merged": window.merged,
+    }
+
+
+@isolated(reads=["{path}"])
+@reads
+def search(*, path: str, query: str, sheet: str | int | None = None, limit: int = 100) -> Matches:
+    """Find cells whose value contains a text, in capitals or not.
+
+    Args:
+        path: The workbook.
+        query: The text to look for.
+        sheet: The sheet to look in; all of them by default.
+        limit: The most matches to return.
+
+    Returns:
+        The cells with their sheets and values, how many there are in all, and whether there are more.
+
+    Example:
+        excel.search(path="sales.xlsx", query="north")
+    """
+    from ot_packs.excel.windows import find_text
+    from ot_packs.excel.workbook import Workbook
+
+    found, total = find_text(Workbook(Path(path)), query, sheet, limit)
+    matches: list[Match] = [{"sheet": cell.sheet, "cell": cell.cell, "value": cell.value} for cell in found]
+    return {"matches": matches, "total": total, "more": total > len(matches)}
+
+
+@isolated(reads=["{path}"])
+@reads
+def formulas(
+    *, path: str, sheet: str | int | None = None, range: str | None = None, limit: int = 1000, offset: int = 0
+) -> Formulas:
+    """List the formulas of a workbook with the values that were computed last.
+
+    Args:
+        path: The workbook: .xlsx or .xlsm.
+        sheet: The sheet to look in; all of them by default.
+        range: Cells of that sheet, such as "B2:D20".
+        limit: The most formulas to return.
+        offset: Formulas to leave out before the first.
+
+    Returns:
+        The formulas with their cells and values, how many there are in all, and whether there are more.
+
+    Example:
+        excel.formulas(path="sales.xlsx", sheet="Sales")
+    """
+    from ot_packs.excel.formulas import find_formulas
+    from ot_packs.excel.windows import check_page
+    from ot_packs.excel.workbook import Workbook
+
+    check_page(limit, offset)
+    found: list[Formula] = []
+    total = 0
+    for each in find_formulas(Workbook(Path(path)), sheet, range):
+        if offset <= total < offset + limit:
+            found.append({"sheet": each.sheet, "cell": each.cell, "formula": each.formula, "value": each.value})
+        total += 1
+    return {"formulas": found, "total": total, "more": total > offset + len(found)}
+
+
+@isolated(reads=["{path}"], outputs=["{path}"])
+def write(
+    *,
+    path: str,
+    sheet: str | None = None,
+    cells: dict[str, Any] | None = None,
+    rows: list[Any] | None = None,
+    start: str | None = None,
+    formulas: bool = False,
+    add: bool = False,
+    lossy: bool = False,
+) -> Written:
+    """Write cells or rows into a workbook that exists, keeping everything else.
+
+    Args:
+        path: The workbook: .xlsx or .xlsm.
+        sheet: The name of the sheet; the first by default.
+        cells: Values by cell, such as {"B2": 5, "B3": "text"}; {"formula": "=B2*2"} as a value is a formula.
+        rows: Rows as lists, or as dicts by the titles in the sheet's first row.
+        start: The cell where rows begin; below the last row by default.
+        formulas: Take text that begins with = for a formula.
+        add: Add the sheet if there is none of that name.
+        lossy: Write even if that loses what the library cannot keep, such as shapes or sparklines.
+
+    Returns:
+        How many cells were written, what was lost, and how many formulas wait to be computed.
+
+    Example:
+        excel.write(path="sales.xlsx", sheet="Sales", rows=[["west", 90]])
+    """
+    from ot_packs.excel.editing import Edit, edit_workbook
+
+    edit = Edit(sheet, cells or {}, rows or [], start, formulas, add, lossy)
+    edited = edit_workbook(Path(path), current().output("path"), edit)
+    return {
+        "path": path,
+        "sheet": edited.sheet,
+        "cells": edited.cells,
+        "lost": edited.lost,
+        "uncalculated": edited.uncalculated,
+    }
+
+
+@isolated(outputs=["{path}"])
+@idempotent
+def create(*, path: str, sheets: list[dict[str, Any]], formulas: bool = False) -> Created:
+    """Create a workbook of one or several sheets, with tables, formats, column widths and native charts.
+
+    Args:
+        path: The .xlsx file to write; one that exists is replaced.
+        sheets: Of each sheet name and rows (lists, or dicts whose keys become the header), and if wanted header (names
+            for rows that are lists), table (True for a table with filters), formats (number formats by column,
+            {"price": "0.00"}), widths (characters by column), formulas, freeze, and charts: dicts of type (column,
+            bar, line, area, pie, doughnut, scatter or radar), x and y (columns), title, x_title, y_title, stacked, at
+            (a cell). A cell may be {"formula": "=A2*2"}.
+        formulas: Take text that begins with = for a formula, on all sheets.
+
+    Returns:
+        The path, and of each sheet its rows, columns, formulas and charts.
+
+    Example:
+        excel.create(
+            path="report.xlsx",
+            sheets=[
+                {
+                    "name": "Sales",
+                    "rows": [{"month": "Jan", "sales": 120}, {"month": "Feb", "sales": 150}],
+                    "table": True,
+                    "charts": [{"type": "column", "x": "month", "y": "sales", "title": "Sales"}],
+                }
+            ],
+        )
+    """
+    from ot_packs.excel.creating import create_workbook
+
+    made = create_workbook(current().output("path"), sheets, formulas=formulas)
+    listed: list[MadeSheet] = [
+        {
+            "name": sheet.name,
+            "rows": sheet.rows,
+            "columns": sheet.columns,
+            "formulas": sheet.formulas,
+            "charts": sheet.charts,
+        }
+        for sheet in made
+    ]
+    return {"path": path, "sheets": listed}
