@@ -1,4 +1,4 @@
-"""Source code: ranked search for words."""
+"""Source code: search by words; find, list and rewrite by syntax."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from ot.context import current
 from ot.effects import reads
 from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
+from ot_packs.code.helper import Selection, collect, words_of
+from ot_packs.code.languages import find_language
+from ot_packs.code.rewriting import apply_rewrite, plan_rewrite
 from ot_packs.code.search import Query
 from ot_packs.code.search import search as search_tree
 from ot_packs.code.source_files import find_tree
 from ot_packs.code.words import read_query
 
 pack = "code"
+needs = {"ast_grep_py": "ast-grep-py>=0.51"}
 
 
 class Line(TypedDict):
@@ -40,6 +44,83 @@ class SearchResult(TypedDict):
     total: int
     more: bool
     indexed: int
+
+
+class Match(TypedDict):
+    """A piece of code that fits a pattern, and what its names stand for in it."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    text: str
+    captures: dict[str, str]
+
+
+class FindResult(TypedDict):
+    """Matches in the order of the files; `unread` are files that could not be parsed."""
+
+    matches: list[Match]
+    total: int
+    more: bool
+    unread: list[str]
+
+
+class Symbol(TypedDict):
+    """Something that is declared; `inside` names what it is part of."""
+
+    path: str
+    name: str
+    kind: str
+    line: int
+    end_line: int
+    inside: str
+
+
+class SymbolsResult(TypedDict):
+    """Declarations in the order of the files."""
+
+    symbols: list[Symbol]
+    total: int
+    more: bool
+    unread: list[str]
+
+
+class Reference(TypedDict):
+    """A place where a name stands; `declares` where it is declared."""
+
+    path: str
+    line: int
+    column: int
+    text: str
+    declares: bool
+
+
+class ReferencesResult(TypedDict):
+    """References in the order of the files."""
+
+    references: list[Reference]
+    total: int
+    more: bool
+    unread: list[str]
+
+
+class NotWritten(TypedDict):
+    """A file that was not changed."""
+
+    path: str
+    reason: str
+
+
+class RewriteResult(TypedDict):
+    """The changes as one diff of `files` files; `written` is empty unless they were applied."""
+
+    diff: str
+    files: int
+    matches: int
+    written: list[str]
+    not_written: list[NotWritten]
+    unread: list[str]
 
 
 @reads
@@ -72,6 +153,122 @@ async def search(*, query: str, path: str = "", limit: int = 20, offset: int = 0
     ]
     more = found.total > offset + len(files)
     return SearchResult(files=files, total=found.total, more=more, indexed=found.indexed)
+
+
+@reads
+async def symbols(*, path: str, limit: int = 500) -> SymbolsResult:
+    """List the classes, functions and other declarations in a file, or in all files of a folder.
+
+    Args:
+        path: A file or folder, relative to the project.
+        limit: The most declarations to return.
+
+    Returns:
+        symbols (path, name, kind, line, end_line, and inside: what it is part of), total, more, unread.
+
+    Example:
+        [s["name"] for s in code.symbols(path="src/app.py")["symbols"]]
+    """
+    _check_limit(limit)
+    tree = await to_thread.run_sync(find_tree, allowed_files(), path)
+    selection = Selection(tree, with_symbols=True)
+    if tree.single and selection.language_of(path) is None:
+        raise ToolError(f"the declarations of {path!r} are not known by the ending of its name; code.find can help")
+    found = await collect(current(), selection, "symbols_in", limit)
+    return SymbolsResult(symbols=found["found"], total=found["total"], more=found["more"], unread=found["unread"])
+
+
+@reads
+async def find(*, pattern: str, language: str, path: str = "", limit: int = 100) -> FindResult:
+    """Find code by its syntax: $NAME in a pattern stands for anything, $$$NAME for any number of things.
+
+    Args:
+        pattern: Code such as "print($$$ARGS)"; spaces, line breaks and comments do not matter.
+        language: The language of the pattern, such as "python" or "typescript"; its files are searched.
+        path: A file or folder, relative to the project; all of the project by default.
+        limit: The most matches to return.
+
+    Returns:
+        matches (path, line, column, end_line, text, and captures by name), total, more, unread.
+
+    Example:
+        code.find(pattern="open($FILE, $$$REST)", language="python")["matches"]
+    """
+    _check_limit(limit)
+    selection = await _select(path, language, pattern)
+    arguments = {"pattern": pattern, "language": find_language(language).name}
+    found = await collect(current(), selection, "find_in", limit, **arguments)
+    _doubt(pattern, language, incomplete=found["incomplete"] and not found["total"])
+    return FindResult(matches=found["found"], total=found["total"], more=found["more"], unread=found["unread"])
+
+
+@reads
+async def references(*, name: str, path: str = "", limit: int = 200) -> ReferencesResult:
+    """Find where an identifier stands in code, not in texts or comments; things of the same name are not told apart.
+
+    Args:
+        name: The identifier, exactly as it is written.
+        path: A file or folder, relative to the project; all of the project by default.
+        limit: The most places to return.
+
+    Returns:
+        references (path, line, column, text of the line, and declares: whether it is declared there), total, more,
+        unread.
+
+    Example:
+        code.references(name="parse_header", limit=50)
+    """
+    _check_limit(limit)
+    if not name or any(sign.isspace() for sign in name):
+        raise ToolError(f"name must be one identifier, not {name[:60]!r}; code.search finds words")
+    tree = await to_thread.run_sync(find_tree, allowed_files(), path)
+    found = await collect(current(), Selection(tree, words=(name,)), "references_in", limit, name=name)
+    return ReferencesResult(references=found["found"], total=found["total"], more=found["more"], unread=found["unread"])
+
+
+async def rewrite(
+    *, pattern: str, replacement: str, language: str, path: str = "", apply: bool = False
+) -> RewriteResult:
+    """Rewrite code by its syntax, in any number of files; only with `apply` anything is written.
+
+    Args:
+        pattern: Code such as "assertEqual($A, $B)", as code.find takes it.
+        replacement: The code to put in its place, with names of the pattern: "assert $A == $B".
+        language: The language of both, such as "python" or "typescript".
+        path: A file or folder, relative to the project; all of the project by default.
+        apply: True writes the files, each of them whole; one that somebody changes meanwhile is left as it is.
+
+    Returns:
+        diff (one unified diff of all files), files, matches, written, not_written (path and reason), unread.
+
+    Example:
+        code.rewrite(pattern="assertEqual($A, $B)", replacement="assert $A == $B", language="python")["diff"]
+    """
+    selection = await _select(path, language, pattern)
+    plan = await plan_rewrite(current(), selection, pattern, replacement)
+    _doubt(pattern, language, incomplete=plan.incomplete and not plan.changes)
+    failed = await apply_rewrite(plan, selection.tree) if apply else {}
+    return RewriteResult(
+        diff=plan.diff,
+        files=len(plan.changes),
+        matches=plan.matches,
+        written=[change.path for change in plan.changes if change.path not in failed] if apply else [],
+        not_written=[NotWritten(path=path, reason=reason) for path, reason in failed.items()],
+        unread=plan.unread,
+    )
+
+
+async def _select(path: str, language: str, pattern: str) -> Selection:
+    known = find_language(language)
+    tree = await to_thread.run_sync(find_tree, allowed_files(), path)
+    return Selection(tree, known, words_of(pattern))
+
+
+def _doubt(pattern: str, language: str, *, incomplete: bool) -> None:
+    if incomplete:
+        current().note(
+            f"{current().tool}: {pattern[:60]!r} alone is not complete {language} code, so it may match nothing"
+        )
 
 
 def _check_limit(limit: int, offset: int = 0) -> None:

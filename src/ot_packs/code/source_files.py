@@ -70,6 +70,7 @@ class SourceTree:
     root: Path
     below: tuple[str, ...]
     files: AllowedFiles
+    single: bool = False  # it is one file
 
     def walk(self, wanted: Wanted = lambda _: True, *, enter: Callable[[int], None] = lambda _: None) -> Sources:
         """Yield the files, folder by folder; of very many only the first. `enter` hears of each folder beforehand."""
@@ -98,8 +99,9 @@ def find_tree(files: AllowedFiles, path: str) -> SourceTree:
     """
     place = files.locate(path or ".")
     project = Path(os.path.realpath(files.project))
-    root = project if place.is_relative_to(project) else place if place.is_dir() else place.parent
-    return SourceTree(root, place.relative_to(root).parts, files)
+    single = not place.is_dir()
+    root = project if place.is_relative_to(project) else place.parent if single else place
+    return SourceTree(root, place.relative_to(root).parts, files, single)
 
 
 Rules = tuple[tuple[int, IgnoreRules], ...]

@@ -1,0 +1,114 @@
+"""Questions about the syntax of files, put to the helper process a batch at a time.
+
+The server reads the files and sends their text: the helper needs no files of its own, so that one serves every folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from mcp_core.json_types import JsonObject
+from ot.context import CallContext
+from ot.files.version import Version
+from ot.isolate import IsolateHost
+from ot.registry.definitions import Touches
+from ot_packs.code.languages import Language, language_of
+from ot_packs.code.source_files import Sources, SourceTree
+
+_MODULE = "ot_packs.code.matching"
+_BATCH = 512 * 1024  # characters: a message that does not keep others waiting
+_METAVARIABLE = re.compile(r"\$+\w*")
+_WORD = re.compile(r"\w{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file as it was read."""
+
+    path: str  # as it is shown
+    text: str
+    language: str
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The files to be asked about: those of one language, or of all, whose text has certain words."""
+
+    tree: SourceTree
+    language: Language | None = None
+    words: tuple[str, ...] = ()
+    with_symbols: bool = False  # only languages whose declarations are known
+
+    def language_of(self, name: str) -> str | None:
+        """Return the language to read a file in; a single file is read in the one that was asked for."""
+        if self.language is None:
+            found = language_of(name)
+            return found.name if found is not None and (found.symbols or not self.with_symbols) else None
+        fits = self.tree.single or name.lower().endswith(self.language.endings)
+        return self.language.name if fits else None
+
+
+def words_of(pattern: str) -> tuple[str, ...]:
+    """Return the words of a pattern: a text without one of them cannot match."""
+    return tuple(dict.fromkeys(_WORD.findall(_METAVARIABLE.sub(" ", pattern))))
+
+
+Answers = AsyncIterator[tuple[dict[str, Source], JsonObject]]
+
+
+async def ask(context: CallContext, selection: Selection, function: str, **arguments: object) -> Answers:
+    """Call a function of `matching` with all sources; yields each batch, by path, with what it says of it.
+
+    It is called at least once, so that mistakes in its arguments show. Raises ToolError.
+    """
+    host = context.part(IsolateHost)
+    libraries = context.registry.pack(context.registry.get(context.tool).pack).libraries
+    walk = selection.tree.walk(lambda name: selection.language_of(name) is not None)
+    done, last = 0, False
+    try:
+        while not last:
+            batch, last = await to_thread.run_sync(_read_batch, walk, selection)
+            sources = [(source.path, source.text, source.language) for source in batch.values()]
+            call = {**arguments, "sources": sources}
+            yield batch, await host.run(_MODULE, function, call, touches=Touches(), libraries=libraries)
+            done += len(batch)
+            await context.progress(done, None, f"{done} files read")
+    finally:
+        walk.close()
+
+
+def _read_batch(walk: Sources, selection: Selection) -> tuple[dict[str, Source], bool]:
+    """Read some of the files; True with the last of them."""
+    batch: dict[str, Source] = {}
+    size = 0
+    for found in walk:
+        read = found.read()
+        if read is None or not all(word in read[0] for word in selection.words):
+            continue
+        language = selection.language_of(found.path.rpartition("/")[2])
+        path = selection.tree.shown(found.path)
+        batch[path] = Source(path, read[0], language or "", read[1])
+        size += len(read[0])
+        if size > _BATCH:
+            return batch, False
+    return batch, True
+
+
+async def collect(
+    context: CallContext, selection: Selection, function: str, limit: int, **arguments: object
+) -> JsonObject:
+    """Ask for a list of which at most `limit` are wanted, and add up what every batch says."""
+    found: list[JsonObject] = []
+    unread: list[str] = []
+    total, incomplete = 0, False
+    async for _, answer in ask(context, selection, function, limit=limit, **arguments):
+        found += answer["found"][: limit - len(found)]
+        unread += answer["unread"]
+        total += answer["total"]
+        incomplete = answer.get("incomplete", False)
+    return {"found": found, "unread": unread, "total": total, "more": total > len(found), "incomplete": incomplete}
