@@ -11,8 +11,9 @@ class Confine(NamedTuple):
 
     `readable` and `writable` are absolute paths; beyond them it has a temporary folder of its own. `files` are real
     paths of single files to read: one that leads through a link by now is not opened; `inodes` are theirs, because who
-    may read a file may not read the one that replaces it. `hosts` are as `hosts.parse_host` reads them, `memory` is bytes of all its processes together. `folder` is the temporary folder,
-    which must not exist yet; one is chosen if it is empty.
+    may read a file may not read the one that replaces it. `hosts` are as `hosts.parse_host` reads them, `memory` is
+    bytes of all its processes together. `folder` is the temporary folder, which must not exist yet; one is chosen if
+    it is empty. `programs` are the only files that it may execute; None is whatever it may read.
     """
 
     readable: tuple[str, ...] = ()
@@ -22,6 +23,7 @@ class Confine(NamedTuple):
     files: tuple[str, ...] = ()
     inodes: tuple[int, ...] = ()
     folder: str = ""
+    programs: tuple[str, ...] | None = None
 
     def to_text(self) -> str:
         """Write it as one word of a command line."""
@@ -32,7 +34,8 @@ def confine_from(text: str) -> Confine:
     """Read what `to_text` wrote."""
     fields = json.loads(text)
     lists = {name: tuple(fields[name]) for name in ("readable", "writable", "hosts", "files", "inodes")}
-    return Confine(**lists, memory=fields["memory"], folder=fields["folder"])
+    programs = None if fields["programs"] is None else tuple(fields["programs"])
+    return Confine(**lists, memory=fields["memory"], folder=fields["folder"], programs=programs)
 
 
 class RefusedError(Exception):

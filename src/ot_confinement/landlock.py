@@ -51,8 +51,10 @@ class PathRules:
         self._attributes = _RulesetAttributes(self._all, refused_network, _SCOPES if self._version >= 6 else 0)
         size = ctypes.sizeof(self._attributes) if self._version >= 6 else 16 if self._version >= 4 else 8
         self._size = ctypes.c_size_t(size)
-        readable = ((path, READ) for path in allowance.readable)
-        paths = [*readable, *((path, self._all) for path in allowance.writable)]
+        self._kept = self._all if allowance.programs is None else self._all & ~EXECUTE
+        readable = ((path, READ & self._kept) for path in allowance.readable)
+        writable = ((path, self._kept) for path in allowance.writable)
+        paths = [*readable, *writable, *((path, READ) for path in allowance.programs or ())]
         self._rules = [self._rule(fd, rights) for path, rights in paths if (fd := _open_path(path)) is not None]
         self._rules += [_PathBeneath(READ_FILE, fd) for path in allowance.files if (fd := _open_real(path)) is not None]
 
@@ -66,7 +68,7 @@ class PathRules:
         ruleset = self._call(_CREATE_RULESET, ctypes.byref(self._attributes), self._size, 0)
         folder_fd = os.open(folder, os.O_PATH | os.O_CLOEXEC)
         try:
-            for rule in (*self._rules, _PathBeneath(self._all, folder_fd)):
+            for rule in (*self._rules, _PathBeneath(self._kept, folder_fd)):
                 self._call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)
         finally:
             os.close(folder_fd)

@@ -133,4 +133,5 @@ def _allowance(confine: Confine) -> Allowance:
         open_files=0,
         network=bool(confine.hosts),
         files=confine.files,
+        programs=confine.programs,
     )

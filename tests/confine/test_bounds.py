@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ot.processes.own_files import files_of_python
+from ot.processes.own_files import executables_of, files_of_python
 from ot_confinement.bpf import ARCHITECTURES
 from ot_confinement.confine import Confine
 from ot_confinement.refused_calls import ALWAYS
@@ -316,6 +316,28 @@ def test_a_name_inside_what_it_may_write_opens_nothing_outside_at_the_next_start
     assert {name: value for name, value in ended.tried.items() if not str(value).startswith("refused")} == {
         "writable": 5
     }
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_executes_only_the_programs_that_are_named(place: Place, way: str) -> None:
+    own = executables_of(Path(PYTHON).resolve())
+    assert own is not None
+    script = place.folder / "writable" / "script"
+    attempts = {
+        "itself": f"subprocess.run([{PYTHON!r}, '-c', '']).returncode",
+        "another": "subprocess.run(['/bin/true']).returncode",
+        "a shell": "subprocess.run('true', shell=True).returncode",
+        "its own script": f"[open({str(script)!r}, 'w').write('#!{PYTHON}'), os.chmod({str(script)!r}, 0o755), "
+        f"subprocess.run([{str(script)!r}])]",
+    }
+    writable = (str(place.folder / "writable"),)
+
+    held = place.run(way, attempts, writable=writable, programs=own)
+    free = place.run(way, attempts, writable=writable)
+
+    assert held.tried["itself"] == free.tried["itself"] == free.tried["another"] == 0, (held, free)
+    for name in ("another", "a shell", "its own script"):
+        assert held.tried[name].startswith("refused: PermissionError"), held
 
 
 def test_without_a_temporary_folder_it_does_not_start(place: Place) -> None:
