@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system run test coverage mutants check bench format docs lock clean
+.PHONY: help setup compiled system run test test-as-user coverage mutants check bench format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -18,8 +18,14 @@ KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=
 # Folders or files, to run only part of the tests: make coverage TESTS=tests/unit/run
 TESTS ?=
 
+# Tests of what protects a person, whose outcome may depend on who they are.
+PROTECTION := tests/unit/trust tests/unit/audit tests/unit/kernel tests/unit/ot_confinement tests/unit/config tests/unit/execution \
+	tests/unit/proxy/test_pins.py tests/unit/workers/test_locks.py tests/abuse tests/confine tests/e2e/test_audit.py \
+	tests/e2e/test_cli_trust.py tests/e2e/test_cloned_repository.py tests/e2e/test_cli_extensions.py tests/e2e/test_http_crowds.py \
+	tests/e2e/test_http_unix.py
+
 help:  ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY)  ## set up .venv
 
@@ -51,6 +57,9 @@ run: setup  ## show a short session with the real server
 
 test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+test-as-user: compiled  ## run the tests of what protects a person as an ordinary user, also as root; TESTS names others
+	@$(KEEP_BYTECODE) scripts/test-as-user -n $(WORKERS) --dist loadgroup $(or $(TESTS),$(PROTECTION))
 
 coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests, and list the branches that none takes
 	@rm -f .coverage .coverage.*
