@@ -47,6 +47,16 @@ HOSTILE = {
     "a file with millions of values": (
         "forge_file('.message-1', '{\"op\": \"value\", \"value\": [' + '[],' * 5_000_000 + '[]]}')\ntime.sleep(9)"
     ),
+    "a file of integers that take long to read": (
+        "forge_file('.message-1', '{\"op\": \"value\", \"value\": [' + ('7' * 4_300 + ',') * 3_800 + '7]}')"
+    ),
+    "a file of half a million names": (
+        "names = ','.join(['\"%d\":\"\"' % n for n in range(499_000)])\n"
+        "forge_file('.message-1', '{\"op\": \"value\", \"value\": {' + names + '}}')\ntime.sleep(9)"
+    ),
+    "a file of half a million long numbers": (
+        "forge_file('.message-1', '{\"op\": \"value\", \"value\": [' + f'1.{\"3\" * 28},' * 499_000 + '7]}')"
+    ),
     "calls without end": (
         "threading.Thread(target=read).start()\n"
         "repeat(op='call', id=1, tool='demo.sleep', args=[], kwargs={'seconds': 5})"

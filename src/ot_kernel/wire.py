@@ -11,7 +11,7 @@ import os
 import struct
 import time
 from _thread import LockType, allocate_lock  # threading costs every fork half a millisecond
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 MAX_FRAME = 1024 * 1024
@@ -41,10 +41,10 @@ def frame(payload: bytes) -> bytes:
     return HEADER.pack(len(payload)) + payload
 
 
-def unpack(payload: bytes) -> Message:
+def unpack(payload: bytes, from_json: Callable[[str], Any] = _from_json) -> Message:
     """Read one message; raises WireError for anything but a JSON object."""
     try:
-        message = _from_json(payload.decode())
+        message = from_json(payload.decode())
     except (ValueError, RecursionError) as error:
         raise WireError(f"not a message: {error}") from error
     if type(message) is not dict:

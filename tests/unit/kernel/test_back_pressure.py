@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from functools import partial
 
@@ -198,6 +199,42 @@ def test_a_message_of_too_many_values_is_not_read() -> None:
     with pytest.raises(WireError, match="a message of more than 500,000 values"):
         read_large(json.dumps({"a": [[]] * MAX_ITEMS}).encode())
     assert read_large(json.dumps({"a": "," * 3 * MAX_ITEMS}).encode()) == {"a": "," * 3 * MAX_ITEMS}
+
+
+def test_an_integer_that_takes_long_to_read_is_refused() -> None:
+    numbers = {"a": [-(10**63 - 1), 1.5, 10**63]}
+
+    assert read_large(json.dumps(numbers).encode()) == numbers
+    with pytest.raises(WireError, match="an integer of more than 64 digits"):
+        read_large(json.dumps({"a": [10**4000] * 3_000}).encode())
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b'{"a":{' + b",".join(b'"%d":1' % number for number in range(300_000)) + b"}}",
+        b'{"a":[' + b",".join([b"1.33333333333333333333333333333"] * 400_000) + b"]}",
+    ],
+    ids=["names", "floats"],
+)
+def test_others_go_on_while_a_message_is_read(payload: bytes) -> None:
+    """C code alone would keep every other thread from even one step until it has read all of it."""
+    steps, reading = 0, True
+
+    def step() -> None:
+        nonlocal steps
+        while reading:
+            steps += 1
+
+    other = threading.Thread(target=step)
+    other.start()
+    before = steps
+    read = read_large(payload)
+    during, reading = steps - before, False
+    other.join()
+
+    assert read == json.loads(payload)
+    assert during > 0
 
 
 async def test_a_file_of_too_many_values_is_not_read(supply: KernelSupply) -> None:
