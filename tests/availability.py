@@ -30,6 +30,17 @@ def require_program(name: str) -> Path:
     return Path(found)
 
 
+def require_installed(name: str, *, package: str, folders: str = "") -> Path:
+    """Find a program of a Debian package that need not be on the PATH: `folders` is a pattern of where else it may be."""
+    found = shutil.which(name)
+    elsewhere = sorted(Path("/").glob(f"{folders.lstrip('/')}/{name}")) if folders else []
+    if found is None and not elsewhere:
+        report_missing(
+            f"the program {name} of {package}", remedy="Install it (scripts/install-system-packages knows how)."
+        )
+    return Path(found) if found is not None else elsewhere[-1]
+
+
 def require_node() -> Path:
     """Find the Node that the conformance suite brings for this machine, or the machine's own."""
     bundled = sorted(_CONFORMANCE_PACKAGES.glob("node-linux-*/bin/node"))

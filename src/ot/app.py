@@ -128,7 +128,7 @@ async def open_app(
             questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
             audit=audit,
         )
-        executor.lend(workers.environments, PackFolders(state_folder(loaded.home)))
+        executor.lend(isolates, workers.environments, PackFolders(state_folder(loaded.home)))
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
         extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)

@@ -13,6 +13,8 @@ from pathlib import Path
 from anyio import to_thread
 
 from ot.isolate.frames import Frame, FrameBuffer, FrameError, write_frame
+from ot.isolate.line import VARIABLE as LINE_VARIABLE
+from ot.isolate.line import Line, open_line
 from ot.processes.guarded_process import GuardedProcess, start_guarded
 from ot_confinement.confine import Confine
 from ot_guardian.bounds import new_folder_name
@@ -35,8 +37,9 @@ class HelperEndedError(Exception):
 class Helper:
     """A process that imports packs and calls their functions."""
 
-    def __init__(self, process: GuardedProcess, confine: Confine | None, folder: str) -> None:
+    def __init__(self, process: GuardedProcess, confine: Confine | None, folder: str, line: Line | None = None) -> None:
         self.confine = confine
+        self.line = line  # the connection that it was given
         self.folder = folder  # its own, where it makes files; only a confined one has it
         self.idle_since = 0.0
         self.explanation = ""  # of its guardian, once it has ended
@@ -106,10 +109,13 @@ class Helper:
             self._answer.set_exception(HelperEndedError(reason, begun=begun))
 
 
-def start_helper(memory: int, confine: Confine | None, python: Path | None = None) -> Helper:
+async def start_helper(
+    memory: int, confine: Confine | None, python: Path | None = None, line: Line | None = None
+) -> Helper:
     """Start a process that lives, within its bounds, until it is killed or this one ends; raises OSError.
 
-    On another interpreter, our packages and what they import come after its own.
+    On another interpreter, our packages and what they import come after its own. With a line, raises
+    ServiceUnavailableError where that leads nowhere.
     """
     folder = new_folder_name() if confine is not None else ""
     bounds = confine._replace(folder=folder).to_text() if confine is not None else ""
@@ -117,4 +123,9 @@ def start_helper(memory: int, confine: Confine | None, python: Path | None = Non
     command = [str(python or sys.executable), "-P", _MAIN, str(memory), bounds]
     if python is not None:
         command += dict.fromkeys((_PACKAGES, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
-    return Helper(start_guarded(command, environ=os.environ, cwd=Path.cwd()), confine, folder)
+    if line is None:
+        return Helper(start_guarded(command, environ=os.environ, cwd=Path.cwd()), confine, folder)
+    with await open_line(line) as connection:
+        environ = {**os.environ, LINE_VARIABLE: str(connection.fileno())}
+        process = start_guarded(command, environ=environ, cwd=Path.cwd(), pass_fds=[connection.fileno()])
+    return Helper(process, confine, folder, line)

@@ -21,6 +21,7 @@ from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
 from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.isolate.confined_call import ConfinedCall, confine_call
 from ot.isolate.helper import Helper, HelperEndedError, start_helper
+from ot.isolate.line import Line, LineLostError
 from ot.isolate.outputs import Outputs
 from ot.logs import write_log
 from ot.owned_tasks import open_background_tasks
@@ -75,11 +76,15 @@ class IsolateHost:
         *,
         touches: Touches | None = None,
         libraries: Libraries | None = None,
+        line: Line | None = None,
+        in_context: bool = True,
     ) -> Json:
         """Call a function in a helper process; `module` is a dotted name or the path of a file.
 
         The process is confined to what the call touches; without `touches` it is not confined. Files that it makes are
-        in place when this returns. It runs on an interpreter that has `libraries`.
+        in place when this returns. It runs on an interpreter that has `libraries`. With a `line` it is given that one
+        open connection; a call that fails because of the network is the last one on it. Without `in_context` it learns
+        nothing of the pack's configuration and secrets.
 
         No process that the call started is left when this returns; cancelled, the helper has ended too.
         Raises ToolError, ToolFailedError or ServiceUnavailableError without the name of the tool, which the executor
@@ -94,12 +99,12 @@ class IsolateHost:
             "module": module,
             "function": function,
             "arguments": arguments if bounds is None else bounds.arguments,
-            "context": _context_for_child(touches, outputs),
+            "context": _context_for_child(touches, outputs) if in_context else None,
         }
         async with self._places:
             while True:
-                idle = self._take(module, confine)
-                helper = idle or start_helper(self._memory, confine, python)
+                idle = self._take(module, confine, line)
+                helper = idle or await start_helper(self._memory, confine, python, line)
                 try:
                     return await self._call(helper, module, request, outputs)
                 except HelperEndedError as error:
@@ -119,11 +124,12 @@ class IsolateHost:
         try:
             answer = await helper.call(request)
             changed = self._changes.get(module) != changes
-            fit = not (changed or helper.has_children or answer.get("kind") == "MemoryError")
+            spent = answer.get("kind") == "MemoryError" or _lost_line(helper, answer)
+            fit = not (changed or helper.has_children or spent)
             if "error" not in answer:
                 await outputs.move(helper.folder)
             reusable = fit
-            return _value_of(answer)
+            return _value_of(answer, on_line=helper.line is not None)
         finally:
             if reusable:
                 self._rest(module, helper)
@@ -134,11 +140,11 @@ class IsolateHost:
         """The processes that wait for their next call."""
         return [helper.pid for helpers in self._idle.values() for helper in helpers]
 
-    def _take(self, module: str, confine: Confine | None) -> Helper | None:
-        """Take one that is confined like this; bounds can be narrowed and never changed."""
+    def _take(self, module: str, confine: Confine | None, line: Line | None) -> Helper | None:
+        """Take one that is confined like this, on the same line; bounds can be narrowed and never changed."""
         helpers = self._idle.get(module, [])
         helpers[:] = [helper for helper in helpers if helper.alive]
-        fitting = next((helper for helper in reversed(helpers) if helper.confine == confine), None)
+        fitting = next((each for each in reversed(helpers) if (each.confine, each.line) == (confine, line)), None)
         if fitting is not None:
             helpers.remove(fitting)
         return fitting
@@ -185,6 +191,10 @@ class IsolateHost:
         return f"ended in the middle of the call{bound}"
 
 
+def _lost_line(helper: Helper, answer: Mapping[str, object]) -> bool:
+    return helper.line is not None and answer.get("error") == "network"
+
+
 async def _confine(
     touches: Touches,
     module: str,
@@ -217,14 +227,14 @@ def _context_for_child(touches: Touches | None, outputs: Outputs) -> JsonObject 
     }
 
 
-def _value_of(answer: Mapping[str, object]) -> object:
+def _value_of(answer: Mapping[str, object], *, on_line: bool) -> object:
     match answer.get("error"):
         case None:
             return answer.get("value")
         case "tool":
             raise ToolError(str(answer.get("message")))
         case "network":
-            raise ServiceUnavailableError("", str(answer.get("message")))
+            raise (LineLostError if on_line else ServiceUnavailableError)("", str(answer.get("message")))
         case _:
             incident = os.urandom(4).hex()
             write_log(logging.ERROR, "isolate.failure", incident=incident, detail=str(answer.get("traceback")))

@@ -1,0 +1,162 @@
+"""Where databases are: connections that the person has named, and files that code names. No driver is needed here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote
+
+from ot.errors import ToolError
+
+_SCHEMES = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql"}
+_OWN_DRIVERS = frozenset({"", "asyncpg", "pymysql"})
+_FILE_SCHEMES = frozenset({"sqlite", "duckdb"})
+_PORTS = {"postgres": 5432, "mysql": 3306}
+_SOCKETS = {"postgres": "/var/run/postgresql", "mysql": "/run/mysqld/mysqld.sock"}
+_ADDRESS = re.compile(r"(?P<scheme>[a-z0-9]+)(\+(?P<driver>\w+))?://(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+_KEYS = frozenset({"address", "password"})
+_FORM = "postgresql://USER:${PASSWORD}@HOST:PORT/DATABASE"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """A database server: where it is, who we are there, and which of its databases is meant."""
+
+    engine: str
+    host: str  # a name or an address; a path for a socket of this machine
+    port: int
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    database: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def on_this_machine(self) -> bool:
+        return self.host.startswith("/")
+
+    @property
+    def socket(self) -> str:
+        """The path of the socket; PostgreSQL is configured by its folder."""
+        if self.engine != "postgres" or Path(self.host).is_socket():
+            return self.host
+        return f"{self.host}/.s.PGSQL.{self.port}"
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class FileAddress:
+    """A database file, wherever it lies."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class OtherAddress:
+    """A database that none of our engines knows: SQLAlchemy's, with whatever driver is installed."""
+
+    url: str = field(repr=False)
+    dialect: str = ""
+
+
+Address = ServerAddress | FileAddress | OtherAddress
+
+
+def find_connection(options: Mapping[str, object], name: str) -> Address:
+    """Return what `packs.db.connections.NAME` says; raises ToolError, which names the key and no password."""
+    connections = options.get("connections") or {}
+    if not isinstance(connections, Mapping):
+        raise ToolError(f"packs.db.connections is not a mapping of names to addresses; write NAME: {_FORM}")
+    if name not in connections:
+        known = ", ".join(sorted(map(str, connections))) or "there are none"
+        raise ToolError(
+            f"no connection is named {name!r} ({known}); connections are configured by the person under "
+            "packs.db.connections, and a file is given as `path`"
+        )
+    return read_connection(name, connections[name])
+
+
+def read_connection(name: str, entry: object) -> Address:
+    """Read one entry: an address, or a mapping of `address` and `password`; raises ToolError."""
+    key = f"packs.db.connections.{name}"
+    address, password = _address_and_password(key, entry)
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        if "://" in address:
+            raise ToolError(f"{key} does not begin like an address; write {_FORM}")
+        return FileAddress(str(Path(address).expanduser()))
+    scheme, driver = found["scheme"].lower(), (found["driver"] or "").lower()
+    if scheme in _FILE_SCHEMES and not driver:
+        return _file(key, found["rest"])
+    if scheme not in _SCHEMES or driver not in _OWN_DRIVERS:
+        return OtherAddress(address, scheme)
+    return _server(key, _SCHEMES[scheme], found["rest"], password)
+
+
+def _address_and_password(key: str, entry: object) -> tuple[str, str | None]:
+    password: object = None
+    if isinstance(entry, Mapping):
+        unknown = sorted(map(str, set(entry) - _KEYS))
+        if unknown:
+            raise ToolError(f"{key}.{unknown[0]} is not known; there are `address` and `password`")
+        password = entry.get("password")
+        entry = entry.get("address")
+    if not isinstance(entry, str) or not entry:
+        raise ToolError(f"{key} is not an address; write {_FORM}, or the path of a file")
+    if password is not None and not isinstance(password, str):
+        raise ToolError(f"{key}.password is not text; put it in quotes")
+    return entry, password
+
+
+def _file(key: str, rest: str) -> FileAddress:
+    path = Path(unquote(rest.removeprefix("/"))).expanduser()
+    if not path.is_absolute():
+        raise ToolError(f"{key}: the path is not absolute; write four slashes, sqlite:////home/ada/shop.db")
+    return FileAddress(str(path))
+
+
+def _server(key: str, engine: str, rest: str, password: str | None) -> ServerAddress:
+    """Read user, password, host, port, database and options. A password may hold anything but is best given apart."""
+    account, at, place = rest.rpartition("@")
+    place, _, query = place.partition("?")
+    hostport, _, database = place.partition("/")
+    user, colon, written = account.partition(":")
+    options = dict(parse_qsl(query))
+    host, port = _host_and_port(key, hostport)
+    socket = options.pop("host", None) or options.pop("unix_socket", None)
+    written_port = options.pop("port", "")
+    port = port or (int(written_port) if written_port.isdecimal() else None)
+    if password is None and at and colon:
+        password = unquote(written)
+    return ServerAddress(
+        engine,
+        unquote(socket or host) or _SOCKETS[engine],
+        port or _PORTS[engine],
+        unquote(user) or None,
+        password,
+        unquote(database) or None,
+        options,
+    )
+
+
+def _host_and_port(key: str, text: str) -> tuple[str, int | None]:
+    bracketed = re.fullmatch(r"\[(?P<host>[0-9a-fA-F:.%]+)\](:(?P<port>\d+))?", text)
+    found = bracketed or re.fullmatch(r"(?P<host>[^:/\[\]]*)(:(?P<port>\d+))?", text)
+    if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
+        raise ToolError(f"{key}: host and port cannot be read; write {_FORM}")
+    return found["host"], int(found["port"]) if found["port"] else None
+
+
+def secrets_in(address: Address) -> Sequence[str]:
+    """Return what must not be shown."""
+    match address:
+        case ServerAddress(password=str(password)) if password:
+            return [password]
+        case OtherAddress():
+            found = re.search(r"://[^/@]*:([^@]+)@", address.url)
+            return [found[1], unquote(found[1])] if found else []
+        case _:
+            return []

@@ -1,0 +1,187 @@
+"""A database as a call names it, and the helper process that speaks to it.
+
+Drivers live in helper processes. One for a file is confined to that file. One for a server has no network at all: it is
+given a single open connection to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from ot.context import current
+from ot.errors import CallError, ToolError
+from ot.files.allowed_files import AllowedFiles, allowed_files
+from ot.isolate.host import IsolateHost
+from ot.isolate.line import Line, LineLostError
+from ot.registry.definitions import Touches
+from ot.values import ToolValue
+from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, find_connection
+
+PACK = "db"
+HELPER = "ot_packs.db.helper"
+MOST_ROWS = 1_000_000
+_MOST_BYTES = 64 * 1024 * 1024
+_STOPPING = 5.0  # seconds
+_BESIDE = ("-wal", "-shm", "-journal", ".wal")  # files that SQLite and DuckDB keep beside a database
+_ALSO_READ = ("/proc/self/cgroup",)  # DuckDB counts its processors by it, and crashes where it may not
+_DATA = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
+_NEW = {".duckdb": "duckdb", ".ddb": "duckdb", ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
+_SUPPORTED = "SQLite and DuckDB databases, and CSV, TSV, Parquet and JSON files"
+
+Paths = str | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """One database, open to nobody yet."""
+
+    name: str  # for people
+    engine: str
+    files: tuple[str, ...] = ()
+    outside: bool = False  # files that the person has configured, wherever they lie
+    write: bool = False
+    server: ServerAddress | None = None
+
+    async def call(self, function: str, **arguments: ToolValue) -> ToolValue:
+        """Call a function of the helper; cancelled, what the server does for it is cancelled too."""
+        token = f"onetool-{secrets.token_hex(8)}"
+        try:
+            return await self._run(function, token, arguments)
+        except LineLostError:
+            if self.write:
+                raise
+            return await self._run(function, token, arguments)
+        except anyio.get_cancelled_exc_class():
+            await self._stop(token)
+            raise
+
+    async def _run(self, function: str, token: str, arguments: Mapping[str, ToolValue]) -> ToolValue:
+        target = {
+            "engine": self.engine,
+            "write": self.write,
+            "token": token,
+            "seconds": min(current().remaining(), 1e6),
+            "server": self.server.to_json() if self.server is not None else None,
+        }
+        host = current().part(IsolateHost)
+        return await host.run(
+            HELPER,
+            function,
+            {"target": target, "files": list(self.files), **arguments},
+            touches=self._touches(),
+            libraries=current().registry.pack(PACK).libraries,
+            line=self._line(),
+            in_context=False,
+        )
+
+    async def _stop(self, token: str) -> None:
+        if self.server is not None:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(_STOPPING):
+                try:
+                    await self._run("stop", f"{token}-stop", {"token": token})
+                except CallError:
+                    pass  # the server is told by the end of the connection
+
+    def _touches(self) -> Touches:
+        also = _ALSO_READ if self.engine == "duckdb" else ()
+        if self.write and self.files:  # journals are made and removed beside the file
+            return Touches(reads=also, writes=(str(Path(self.files[0]).parent),))
+        return Touches(reads=(*also, *(self.files if self.outside else ("{files}",))))
+
+    def _line(self) -> Line | None:
+        if self.server is None:
+            return None
+        account = hashlib.sha256(json.dumps(self.server.to_json(), sort_keys=True).encode()).hexdigest()
+        place = self.server.socket if self.server.on_this_machine else (self.server.host, self.server.port)
+        return Line(place, account)
+
+
+async def find_database(connection: str | None, path: Paths | None, *, write: bool = False) -> Database:
+    """Find what a call names; raises ToolError, or PathError for a file that tools may not reach."""
+    if (connection is None) == (path is None):
+        raise ToolError("give either `connection`, a name from packs.db.connections, or `path`, a file")
+    if path is not None:
+        return await to_thread.run_sync(_database_of_files, allowed_files(), path, write)
+    assert connection is not None
+    match find_connection(current().config, connection):
+        case ServerAddress() as server:
+            return Database(connection, server.engine, server=server, write=write)
+        case FileAddress() as file:
+            return await to_thread.run_sync(_configured_file, connection, file.path, write)
+        case OtherAddress():
+            raise ToolError(
+                f"packs.db.connections.{connection}: this kind of database is not supported; there are postgresql://, "
+                "mysql://, mariadb://, sqlite:// and duckdb://"
+            )
+
+
+def most_bytes() -> int:
+    """Return `packs.db.max_bytes`; raises ToolError where that is no number of bytes."""
+    value = current().config.get("max_bytes", _MOST_BYTES)
+    if not isinstance(value, int) or isinstance(value, bool) or not 1024 <= value <= 200 * 1024 * 1024:
+        raise ToolError("packs.db.max_bytes is not a number of bytes from 1024 to 209715200")
+    return value
+
+
+def _database_of_files(allowed: AllowedFiles, path: Paths, write: bool) -> Database:  # noqa: FBT001 - for a thread
+    paths = [path] if isinstance(path, str) else list(path)
+    if not paths:
+        raise ToolError("`path` names no file")
+    real = [str(allowed.locate(each, write=write)) for each in paths]
+    kinds = [_kind_of(each, _header(allowed, each), write=write) for each in real]
+    name = ", ".join(map(str, paths))
+    return _files_database(name, real, kinds, write=write, outside=False)
+
+
+def _configured_file(name: str, file: str, write: bool) -> Database:  # noqa: FBT001 - for a thread
+    real = Path(file).resolve()
+    try:
+        header = real.open("rb").read(32) if real.exists() else b""
+    except OSError as error:
+        raise ToolError(f"packs.db.connections.{name}: {error.strerror}") from error
+    return _files_database(name, [str(real)], [_kind_of(str(real), header, write=write)], write=write, outside=True)
+
+
+def _files_database(name: str, real: list[str], kinds: list[str], *, write: bool, outside: bool) -> Database:
+    if set(kinds) == {"data"}:
+        if write:
+            raise ToolError(f"{name} is read as a table and cannot be changed; write it with the file pack")
+        return Database(name, "duckdb", tuple(real), outside)
+    if len(real) > 1:
+        raise ToolError("several files are tables together only if all are CSV, TSV, Parquet or JSON")
+    beside = [f"{real[0]}{end}" for end in _BESIDE if Path(f"{real[0]}{end}").is_file()]
+    return Database(name, kinds[0], (real[0], *beside), outside, write)
+
+
+def _header(allowed: AllowedFiles, path: str) -> bytes:
+    if not Path(path).exists():
+        return b""
+    descriptor = allowed.open(path)
+    try:
+        return os.read(descriptor, 32)
+    finally:
+        os.close(descriptor)
+
+
+def _kind_of(path: str, header: bytes, *, write: bool) -> str:
+    """Tell what is in a file by its first bytes, and by its name where those cannot tell."""
+    plain = Path(path).name.lower().removesuffix(".gz").removesuffix(".zst")
+    ending = Path(plain).suffix
+    if header.startswith(b"SQLite format 3\0"):
+        return "sqlite"
+    if header[8:12] == b"DUCK":
+        return "duckdb"
+    if ending in _DATA and header:
+        return "data"
+    if not header and ending in _NEW and (write or Path(path).exists()):
+        return _NEW[ending]
+    raise ToolError(f"{path} is not a database; supported are {_SUPPORTED}")

@@ -1,0 +1,201 @@
+"""DuckDB: a database file, or CSV, Parquet and JSON files as tables; no other file, and no extension."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+import duckdb
+
+from ot.errors import ToolError
+from ot_packs.db.rows import Limits, Rows, collect, unique
+from ot_packs.db.session import Column, ForeignKey, Table
+from ot_packs.db.statements import Engine, NotReadableError, Params, Statement
+
+MEMORY = ":memory:"
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_unsigned_extensions": False,
+    "allow_persistent_secrets": False,
+    "python_enable_replacements": False,  # a name in a statement is never a variable of ours
+    "memory_limit": "600MB",
+    "threads": 2,
+}
+_READERS = {
+    ".csv": "read_csv", ".tsv": "read_csv", ".parquet": "read_parquet", ".json": "read_json", ".jsonl": "read_json",
+    ".ndjson": "read_json",
+}  # fmt: skip
+_COMPRESSED = (".gz", ".zst")
+_ROWS_AT_ONCE = 200
+
+
+@contextmanager
+def open_duckdb(file: str, *, data: Sequence[str] = (), write: bool = False) -> Iterator[DuckdbSession]:
+    """Open a database file; or with `file` MEMORY the files `data`, each as a table by its name."""
+    try:
+        connection = duckdb.connect(file, read_only=file != MEMORY and not write, config=_SETTINGS)
+    except duckdb.Error as error:
+        raise ToolError(_worded(error)) from None
+    try:
+        _set(connection, "temp_directory", os.environ.get("TMPDIR", ""))
+        _set(connection, "allowed_paths", list(data))
+        for name, path in zip(table_names(data), data, strict=True):
+            reader = _READERS[ending_of(path)]
+            connection.execute(f"CREATE VIEW {_quoted(name)} AS SELECT * FROM {reader}({_text(path)})")
+        _set(connection, "enable_external_access", False)
+        _set(connection, "lock_configuration", True)
+        yield DuckdbSession(connection)
+    except duckdb.Error as error:
+        raise ToolError(_worded(error)) from None
+    finally:
+        connection.close()
+
+
+def is_database(file: str) -> bool:
+    """True for a file of DuckDB's own, and for one that is still to be made."""
+    return not ending_of(file)
+
+
+def ending_of(path: str) -> str:
+    """Return what tells the format of a data file: `.csv` for `sales.csv.gz`; nothing if it is none."""
+    plain = Path(path).name.lower()
+    for compressed in _COMPRESSED:
+        plain = plain.removesuffix(compressed)
+    ending = Path(plain).suffix
+    return ending if ending in _READERS else ""
+
+
+def table_names(paths: Sequence[str]) -> list[str]:
+    """Name a table after each file: `sales` for `2024/sales.csv.gz`."""
+    names = []
+    for path in paths:
+        name = re.sub(r"\W", "_", Path(path).name.split(".")[0] or "data")
+        names.append(f"_{name}" if name[0].isdecimal() else name)
+    return unique(names)
+
+
+class DuckdbSession:
+    """One open database."""
+
+    dialect: str = Engine.DUCKDB
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def read(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+        text, values = _bound(statement, params)
+        kinds = [found.type for found in duckdb.extract_statements(text)]
+        if kinds != [duckdb.StatementType.SELECT]:
+            raise NotReadableError(f"DuckDB takes this for {', '.join(kind.name for kind in kinds)}, not for a SELECT")
+        return self._fetch(text, values, limits)
+
+    def write(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+        text, values = _bound(statement, params)
+        self._connection.begin()
+        rows = self._fetch(text, values, limits)
+        self._connection.commit()
+        if rows.columns == ["Count"]:
+            return Rows(changed=int(str(rows.rows[0][0])))
+        return rows
+
+    def explain(self, statement: Statement, params: Params) -> str:
+        text, values = _bound(statement, params)
+        return "\n".join(str(row[1]) for row in self._connection.execute(f"EXPLAIN {text}", values).fetchall())
+
+    def tables(self) -> list[Table]:
+        found = self._connection.execute(
+            "SELECT table_schema, table_name, table_type FROM information_schema.tables ORDER BY 1, 2"
+        ).fetchall()
+        return [
+            Table(name, schema="" if schema == "main" else schema, kind="view" if kind == "VIEW" else "table")
+            for schema, name, kind in found
+        ]
+
+    def describe(self, table: Table) -> Table:
+        place = [table.schema or "main", table.name]
+        columns = self._connection.execute(
+            "SELECT column_name, data_type, is_nullable, column_default FROM duckdb_columns() "
+            "WHERE schema_name = ? AND table_name = ? ORDER BY column_index",
+            place,
+        ).fetchall()
+        keys = self._connection.execute(
+            "SELECT constraint_type, constraint_column_names, referenced_table, referenced_column_names "
+            "FROM duckdb_constraints() WHERE schema_name = ? AND table_name = ?",
+            place,
+        ).fetchall()
+        primary: list[str] = next((names for kind, names, _, _ in keys if kind == "PRIMARY KEY"), [])
+        foreign = [ForeignKey(names, other, references) for kind, names, other, references in keys if other]
+        return Table(
+            table.name,
+            table.schema,
+            table.kind,
+            columns=[Column(name, kind, nullable, default) for name, kind, nullable, default in columns],
+            primary_key=list(primary),
+            foreign_keys=foreign,
+        )
+
+    def quote(self, name: str) -> str:
+        return _quoted(name)
+
+    def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
+        names = ", ".join(map(_quoted, columns))
+        line = f"({', '.join('?' * len(columns))})"
+        waiting, count = iter(rows), 0
+        self._connection.begin()
+        if create:
+            self._connection.execute(create)
+        while chunk := list(islice(waiting, _ROWS_AT_ONCE)):
+            lines = ", ".join([line] * len(chunk))
+            values = [value for row in chunk for value in row]
+            self._connection.execute(f"INSERT INTO {target} ({names}) VALUES {lines}", values)
+            count += len(chunk)
+        self._connection.commit()
+        return count
+
+    def _fetch(self, text: str, values: list[object], limits: Limits) -> Rows:
+        cursor = self._connection.execute(text, values)
+        if not cursor.description:
+            return Rows()
+        return collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
+
+
+def _bound(statement: Statement, params: Params) -> tuple[str, list[object]]:
+    values: list[object] = []
+
+    def place(value: object, number: int) -> str:
+        values.append(value)
+        return f"${number}"
+
+    return statement.render(params, place), values
+
+
+def _set(connection: duckdb.DuckDBPyConnection, name: str, value: str | bool | list[str]) -> None:  # noqa: FBT001
+    match value:
+        case bool():
+            text = str(value).lower()
+        case str():
+            text = _text(value)
+        case list():
+            text = f"[{', '.join(map(_text, value))}]"
+    connection.execute(f"SET {name} = {text}")
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _worded(error: duckdb.Error) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, duckdb.PermissionException):
+        return f"DuckDB: {text}; only files named with `path` are open"
+    return f"DuckDB: {text}"

@@ -1,0 +1,287 @@
+"""MariaDB and MySQL, over the one connection that this helper process was given: every call a transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import ssl
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+import pymysql
+from pymysql.constants import CR, FIELD_TYPE
+from pymysql.cursors import SSCursor
+
+from ot.errors import ToolError
+from ot_packs.db.addresses import ServerAddress
+from ot_packs.db.rows import Limits, Row, Rows, collect
+from ot_packs.db.session import Column, ForeignKey, Table
+from ot_packs.db.statements import Engine, Params, Statement
+
+_TIMEOUT = 10  # seconds to log in
+_LOST = frozenset({CR.CR_SERVER_GONE_ERROR, CR.CR_SERVER_LOST, CR.CR_CONN_HOST_ERROR})
+_ROWS_AT_ONCE = 500
+_SYSTEM = "('information_schema', 'mysql', 'performance_schema', 'sys')"
+# How texts and names are quoted must not depend on the server: it decides what a statement means.
+_SET_UP = (
+    "SET SESSION sql_mode = REPLACE(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), 'ANSI_QUOTES', '')",
+    "SET SESSION sql_mode = REPLACE(REPLACE(@@sql_mode, 'ORACLE', ''), 'MSSQL', '')",
+)
+
+
+def connect_mariadb(address: ServerAddress, line: socket.socket) -> MariadbSession:
+    """Log in over an open connection; raises ToolError, or OSError where the server went away."""
+    line.settimeout(_TIMEOUT)
+    connection = pymysql.connect(
+        host=address.host,
+        user=address.user,
+        password=address.password or "",
+        database=address.database,
+        charset="utf8mb4",
+        cursorclass=SSCursor,
+        autocommit=True,
+        local_infile=False,
+        defer_connect=True,
+        ssl=_tls(address),
+    )
+    with _worded():
+        connection.connect(line)
+        session = MariadbSession(connection, line)
+        session.set_up()
+    return session
+
+
+class MariadbSession:
+    """One connection, for as long as this process lives."""
+
+    dialect: str = Engine.MARIADB
+
+    def __init__(self, connection: pymysql.Connection[SSCursor], line: socket.socket) -> None:
+        self._connection = connection
+        self._line = line
+        self._is_mariadb = True
+        self._mark = ""
+        self.usable = True
+
+    def set_up(self) -> None:
+        """Prepare a new connection."""
+        for text in _SET_UP:
+            self.execute(text)
+        self._is_mariadb = "MariaDB" in str(self.fetch("SELECT VERSION()")[0][0])
+
+    def prepare(self, token: str, seconds: float) -> None:
+        """Begin a call: its mark, by which another connection can stop it, and its time limit."""
+        self._mark = f"/* {token} */ "
+        with _worded():
+            if self._is_mariadb:
+                self.execute(f"SET SESSION max_statement_time = {max(0.001, min(seconds, 31536000)):.3f}")
+            else:
+                self.execute(f"SET SESSION max_execution_time = {max(1, int(min(seconds, 4_000_000) * 1000))}")
+
+    def read(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+        text = self._bound(statement, params)
+        with _worded():
+            self.execute(f"SET SESSION sql_select_limit = {limits.rows + 1}")
+            self.execute("START TRANSACTION READ ONLY")
+            try:
+                return self._collect(text, limits)
+            finally:
+                self._roll_back()
+
+    def write(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+        text = self._bound(statement, params)
+        with _worded():
+            self.execute("SET SESSION sql_select_limit = DEFAULT")
+            self.execute("START TRANSACTION")
+            try:
+                rows = self._collect(text, limits)
+                if self.usable:
+                    self.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+        return rows
+
+    def explain(self, statement: Statement, params: Params) -> str:
+        with _worded():
+            return "\n".join(str(row[0]) for row in self.fetch(f"EXPLAIN FORMAT=JSON {self._bound(statement, params)}"))
+
+    def tables(self) -> list[Table]:
+        found = self.fetch(
+            "SELECT table_schema, table_name, table_type, table_schema = DATABASE() FROM information_schema.tables "
+            f"WHERE table_schema = COALESCE(DATABASE(), table_schema) AND table_schema NOT IN {_SYSTEM} ORDER BY 1, 2"
+        )
+        return [
+            Table(name, "" if own else schema, "view" if "VIEW" in kind else "table")
+            for schema, name, kind, own in found
+        ]
+
+    def describe(self, table: Table) -> Table:
+        schema = self._connection.escape(table.schema) if table.schema else "DATABASE()"
+        place = f"table_schema = {schema} AND table_name = {self._connection.escape(table.name)}"
+        columns = self.fetch(
+            "SELECT column_name, column_type, is_nullable = 'YES', column_default FROM information_schema.columns "
+            f"WHERE {place} ORDER BY ordinal_position"
+        )
+        keys = self.fetch(
+            "SELECT constraint_name, column_name, referenced_table_name, referenced_column_name "
+            f"FROM information_schema.key_column_usage WHERE {place} ORDER BY constraint_name, ordinal_position"
+        )
+        indexes: dict[str, list[str]] = {}
+        for name, column in self.fetch(
+            f"SELECT index_name, column_name FROM information_schema.statistics WHERE {place} "
+            "ORDER BY index_name, seq_in_index"
+        ):
+            indexes.setdefault(name, []).append(column or "(expression)")
+        foreign: dict[str, ForeignKey] = {}
+        for name, column, other, reference in keys:
+            if other is not None:
+                key = foreign.setdefault(name, ForeignKey([], other, []))
+                key.columns.append(column)
+                key.references.append(reference)
+        return Table(
+            table.name,
+            table.schema,
+            table.kind,
+            columns=[Column(name, kind, bool(nullable), default) for name, kind, nullable, default in columns],
+            primary_key=[column for name, column, *_ in keys if name == "PRIMARY"],
+            foreign_keys=list(foreign.values()),
+            indexes=list(indexes.values()),
+        )
+
+    def quote(self, name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
+
+    def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
+        names = ", ".join(map(self.quote, columns))
+        waiting, count = iter(rows), 0
+        with _worded():
+            if create:
+                self.execute(create)  # which commits by itself
+            self.execute("START TRANSACTION")
+            try:
+                while chunk := list(islice(waiting, _ROWS_AT_ONCE)):
+                    lines = ", ".join(f"({', '.join(map(self._literal, row))})" for row in chunk)
+                    self.execute(f"INSERT INTO {target} ({names}) VALUES {lines}")
+                    count += len(chunk)
+                self.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+        return count
+
+    def stop(self, token: str) -> None:
+        """Cancel what another connection of the same user does under a mark."""
+        mark = self._connection.escape(f"/* {token} */%")
+        with _worded():
+            for (number,) in self.fetch(
+                f"SELECT id FROM information_schema.processlist WHERE info LIKE {mark} AND id != CONNECTION_ID()"
+            ):
+                self.execute(f"KILL QUERY {int(number)}")
+
+    def excess(self) -> list[str]:
+        held = {str(row[0]) for row in self.fetch(
+            "SELECT privilege_type FROM information_schema.user_privileges WHERE grantee = CONCAT('\\'', "
+            "REPLACE(CURRENT_USER(), '@', '\\'@\\''), '\\'')"
+        )}  # fmt: skip
+        words = {"SUPER": "is a superuser", "FILE": "may read and write the server's files",
+                 "CREATE USER": "may create users", "DROP": "may drop tables everywhere"}  # fmt: skip
+        return [word for name, word in words.items() if name in held]
+
+    def execute(self, text: str) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.execute(text)
+
+    def fetch(self, text: str) -> list[tuple[Any, ...]]:
+        """Fetch what our own statement asks for."""
+        with _worded(), self._connection.cursor() as cursor:
+            cursor.execute(text)
+            return list(cursor.fetchall())
+
+    def _collect(self, text: str, limits: Limits) -> Rows:
+        cursor = self._connection.cursor()
+        changed = cursor.execute(self._mark + text)
+        if cursor.description is None:
+            cursor.close()
+            return Rows(changed=changed)
+        documents = [place for place, column in enumerate(cursor.description) if str(column[1]) == str(FIELD_TYPE.JSON)]
+        rows = collect(
+            [column[0] for column in cursor.description],
+            lambda count: _with_documents(cursor.fetchmany(count), documents),
+            limits,
+        )
+        if rows.more and cursor.fetchone() is not None:  # closing would read all of the rest
+            self._drop()
+        else:
+            cursor.close()
+        return rows
+
+    def _drop(self) -> None:
+        """Go without a word: what the server still has to say is not wanted."""
+        self.usable = False
+        with contextlib.suppress(OSError):
+            self._line.shutdown(socket.SHUT_RDWR)
+
+    def _roll_back(self) -> None:
+        if self.usable:
+            try:
+                self._connection.rollback()
+            except (pymysql.Error, OSError):
+                self.usable = False
+
+    def _bound(self, statement: Statement, params: Params) -> str:
+        return statement.render(params, lambda value, _: self._literal(value))
+
+    def _literal(self, value: object) -> str:
+        match value:
+            case list() | tuple() | dict():
+                value = json.dumps(value, default=str, ensure_ascii=False)
+            case UUID():
+                value = str(value)
+        return str(self._connection.escape(value))
+
+
+def _with_documents(rows: Sequence[Row], places: Sequence[int]) -> Sequence[Row]:
+    """Read JSON where the server has a type for it; MariaDB's is text."""
+    if not places:
+        return rows
+    read = [list(row) for row in rows]
+    for row in read:
+        for place in places:
+            if isinstance(text := row[place], str):
+                row[place] = json.loads(text)
+    return read
+
+
+def _tls(address: ServerAddress) -> ssl.SSLContext | None:
+    """Return how to encrypt, by the words of `ssl-mode`: with a check of the host unless told otherwise."""
+    mode = (address.options.get("ssl-mode") or address.options.get("ssl_mode") or "").lower()
+    authority = address.options.get("ssl-ca") or address.options.get("ssl_ca")
+    if address.on_this_machine or mode in ("disabled", "preferred") or not (mode or authority):
+        return None
+    context = ssl.create_default_context(cafile=authority)
+    if mode != "verify_identity":
+        context.check_hostname = False
+    if mode == "required":
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+@contextmanager
+def _worded() -> Iterator[None]:
+    """Raise what the database says as ToolError; a lost connection stays one, so that another can be opened."""
+    try:
+        yield
+    except pymysql.MySQLError as error:
+        code, text = (*error.args, "")[:2]
+        if code in _LOST:
+            raise ConnectionError(f"MariaDB: {text}") from None
+        if code == 1792:
+            raise ToolError(f"MariaDB: {text} write=True asks the person") from None
+        if code in (1969, 3024, 1317):
+            raise ToolError("MariaDB: the statement was cancelled, or took longer than the call may") from None
+        raise ToolError(f"MariaDB: {text or error}") from None

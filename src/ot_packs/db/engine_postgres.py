@@ -1,0 +1,378 @@
+"""PostgreSQL, over the one connection that this helper process was given: every call a transaction of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import ssl
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import asyncpg
+
+from ot.errors import ToolError
+from ot_packs.db.addresses import ServerAddress
+from ot_packs.db.rows import Limits, Row, Rows, collect
+from ot_packs.db.session import Column, ForeignKey, Table
+from ot_packs.db.statements import Engine, Params, Statement
+
+_CONNECT = 10.0  # seconds
+_LOST = (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError)
+_USUAL = "public"
+_CATALOGS = "('pg_catalog', 'information_schema')"
+
+
+def _loop_on(line: socket.socket) -> asyncio.AbstractEventLoop:
+    """Make an event loop that connects nowhere: whoever asks for a connection gets the one that is open already."""
+    plain = asyncio.SelectorEventLoop
+
+    async def create_connection(loop: Any, factory: Any, *_: object, **options: Any) -> Any:
+        return await plain.create_connection(loop, factory, sock=line, **options)
+
+    async def create_unix_connection(loop: Any, factory: Any, *_: object, **options: Any) -> Any:
+        return await plain.create_unix_connection(loop, factory, sock=line, **options)
+
+    connecting = {"create_connection": create_connection, "create_unix_connection": create_unix_connection}
+    loop: asyncio.AbstractEventLoop = type("LoopOnLine", (plain,), connecting)()
+    return loop
+
+
+def connect_postgres(address: ServerAddress, line: socket.socket) -> PostgresSession:
+    """Log in over an open connection; raises ToolError, or OSError where the server went away."""
+    line.setblocking(False)
+    loop = _loop_on(line)
+    try:
+        connection = loop.run_until_complete(_log_in(address))
+    except asyncpg.PostgresError as error:
+        raise ToolError(f"PostgreSQL refused the connection: {error}") from None
+    except asyncpg.InterfaceError as error:
+        raise ToolError(f"PostgreSQL could not be reached as configured: {error}") from None
+    return PostgresSession(loop, connection)
+
+
+async def _log_in(address: ServerAddress) -> asyncpg.Connection:
+    connection = await asyncpg.connect(
+        host=address.host,
+        port=address.port,
+        user=address.user,
+        password=address.password,
+        database=address.database,
+        ssl=_tls(address),
+        timeout=_CONNECT,
+        server_settings={"standard_conforming_strings": "on", "client_encoding": "UTF8"},
+    )
+    # A server that supports it looks every half second whether its client is still there, and stops if not.
+    await connection.execute(
+        "SELECT set_config(name, '500', false) FROM pg_settings WHERE name = 'client_connection_check_interval'"
+    )
+    for name in ("json", "jsonb"):
+        await connection.set_type_codec(name, schema="pg_catalog", encoder=_to_json, decoder=json.loads)
+    await connection.set_type_codec(
+        "interval", schema="pg_catalog", format="tuple", encoder=_to_interval, decoder=_from_interval
+    )
+    return connection
+
+
+class PostgresSession:
+    """One connection, for as long as this process lives."""
+
+    dialect: str = Engine.POSTGRES
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, connection: asyncpg.Connection) -> None:
+        self._loop = loop
+        self._connection = connection
+
+    @property
+    def usable(self) -> bool:
+        return not self._connection.is_closed()
+
+    def prepare(self, token: str, seconds: float) -> None:
+        """Begin a call: its mark, by which another connection can stop it, and its time limit."""
+        limit = str(max(1, int(min(seconds, 2_000_000) * 1000)))
+        with _worded():
+            self._run(
+                self._connection.execute(
+                    "SELECT set_config('application_name', $1, false), set_config('statement_timeout', $2, false)",
+                    token,
+                    limit,
+                )
+            )
+
+    def read(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+        return self._in_transaction(statement, params, limits, readonly=True)
+
+    def write(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+        return self._in_transaction(statement, params, limits, readonly=False)
+
+    def explain(self, statement: Statement, params: Params) -> str:
+        text, values = _bound(statement, params)
+        with _worded():
+            lines = self._run(self._explain(text, values))
+        return "\n".join(str(line[0]) for line in lines)
+
+    def tables(self) -> list[Table]:
+        found = self.fetch(
+            "SELECT n.nspname, c.relname, c.relkind::text "
+            "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            f"WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN {_CATALOGS} AND n.nspname !~ '^pg_t' "
+            "AND has_schema_privilege(n.oid, 'USAGE') ORDER BY 1, 2"
+        )
+        return [
+            Table(name, "" if schema == _USUAL else schema, "view" if kind in "vm" else "table")
+            for schema, name, kind in found
+        ]
+
+    def describe(self, table: Table) -> Table:
+        place = (table.schema or _USUAL, table.name)
+        columns = self.fetch(
+            "SELECT a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, "
+            "pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
+            "JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum "
+            "WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
+            *place,
+        )
+        keys = self.fetch(
+            f"SELECT k.contype::text, {_names('k.conrelid', 'k.conkey')}, o.relname, m.nspname, "
+            f"{_names('k.confrelid', 'k.confkey')} "
+            "FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "LEFT JOIN pg_class o ON o.oid = k.confrelid LEFT JOIN pg_namespace m ON m.oid = o.relnamespace "
+            "WHERE n.nspname = $1 AND c.relname = $2 AND k.contype IN ('p', 'f') ORDER BY k.conname",
+            *place,
+        )
+        indexes = self.fetch(
+            "SELECT array(SELECT pg_get_indexdef(i.indexrelid, s, true) FROM generate_series(1, i.indnkeyatts) s) "
+            "FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = $1 AND c.relname = $2 ORDER BY i.indexrelid",
+            *place,
+        )
+        return Table(
+            table.name,
+            table.schema,
+            table.kind,
+            columns=[Column(*column) for column in columns],
+            primary_key=next((list(names) for kind, names, *_ in keys if kind == "p"), []),
+            foreign_keys=[
+                ForeignKey(list(names), other if schema == _USUAL else f"{schema}.{other}", list(references))
+                for kind, names, other, schema, references in keys
+                if kind == "f"
+            ],
+            indexes=[list(names) for (names,) in indexes],
+        )
+
+    def quote(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"'
+
+    def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
+        with _worded():
+            return int(self._run(self._insert(target, columns, list(rows), create)))
+
+    def fetch(self, text: str, *values: object) -> list[Any]:
+        """Fetch what our own statement asks for."""
+        with _worded():
+            return list(self._run(self._connection.fetch(text, *values)))
+
+    def stop(self, token: str) -> None:
+        """Cancel what another connection of the same role does under a mark."""
+        self.fetch(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity "
+            "WHERE application_name = $1 AND usename = current_user",
+            token,
+        )
+
+    def excess(self) -> list[str]:
+        found = self.fetch(
+            "SELECT rolsuper, rolcreaterole, rolbypassrls, pg_has_role(current_user, 'pg_read_server_files', 'USAGE'), "
+            "pg_has_role(current_user, 'pg_write_server_files', 'USAGE'), "
+            "pg_has_role(current_user, 'pg_execute_server_program', 'USAGE') FROM pg_roles WHERE rolname = current_user"
+        )
+        words = ("is a superuser", "may create roles", "bypasses row security", "may read the server's files",
+                 "may write the server's files", "may run programs on the server")  # fmt: skip
+        return [word for word, held in zip(words, found[0], strict=True) if held][:3] if found else []
+
+    def _run(self, work: Any) -> Any:
+        return self._loop.run_until_complete(work)
+
+    def _in_transaction(self, statement: Statement, params: Params, limits: Limits, *, readonly: bool) -> Rows:
+        text, values = _bound(statement, params)
+        transaction = self._connection.transaction(readonly=readonly)
+        with _worded():
+            self._run(transaction.start())
+            try:
+                rows = self._collect(text, values, limits)
+            except BaseException:
+                with contextlib.suppress(*_LOST):
+                    self._run(transaction.rollback())
+                raise
+            self._run(transaction.rollback() if readonly else transaction.commit())
+        return rows
+
+    def _collect(self, text: str, values: list[object], limits: Limits) -> Rows:
+        prepared = self._run(self._connection.prepare(text))
+        columns = prepared.get_attributes()
+        if not columns:
+            self._run(prepared.fetch(*values))
+            return Rows(changed=_count_in(prepared.get_statusmsg()))
+        convert = _converter([column.type.name for column in columns])
+        cursor = self._run(_opened(prepared, values))
+
+        def fetch(count: int) -> Sequence[Row]:
+            return convert(self._run(cursor.fetch(count)))
+
+        rows = collect([column.name for column in columns], fetch, limits)
+        return Rows(rows.columns, rows.rows, rows.more, rows.cut_by, _count_in(prepared.get_statusmsg()))
+
+    async def _explain(self, text: str, values: list[object]) -> Any:
+        async with self._connection.transaction(readonly=True):
+            return await self._connection.fetch(f"EXPLAIN {text}", *values)
+
+    async def _insert(self, target: str, columns: list[str], rows: list[Sequence[object]], create: str) -> int:
+        names = ", ".join(map(self.quote, columns))
+        places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
+        async with self._connection.transaction():
+            if create:
+                await self._connection.execute(create)
+            await self._connection.executemany(f"INSERT INTO {target} ({names}) VALUES ({places})", rows)
+        return len(rows)
+
+
+async def _opened(prepared: Any, values: list[object]) -> Any:
+    return await prepared.cursor(*values)
+
+
+def _names(relation: str, numbers: str) -> str:
+    return (
+        f"array(SELECT a.attname::text FROM unnest({numbers}) WITH ORDINALITY u(n, i) "
+        f"JOIN pg_attribute a ON a.attrelid = {relation} AND a.attnum = u.n ORDER BY u.i)"
+    )
+
+
+def _count_in(status: str | None) -> int | None:
+    """Return the number of rows in `UPDATE 3`; a SELECT changes none."""
+    word, _, rest = (status or "").partition(" ")
+    last = rest.rpartition(" ")[2]
+    return int(last) if last.isdecimal() and word in ("INSERT", "UPDATE", "DELETE", "MERGE") else None
+
+
+def _bound(statement: Statement, params: Params) -> tuple[str, list[object]]:
+    values: list[object] = []
+
+    def place(value: object, number: int) -> str:
+        values.append(value)
+        return f"${number}"
+
+    return statement.render(params, place), values
+
+
+# -- values
+
+_PLAIN = frozenset(
+    (
+        "bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar", "bpchar", "name", "char",
+        "uuid", "bytea", "date", "time", "timetz", "timestamp", "timestamptz", "interval", "oid", "json", "jsonb",
+    )
+)  # fmt: skip
+
+
+def _converter(types: Sequence[str]) -> Callable[[Sequence[Any]], list[Row]]:
+    """Return how records become rows; most types need no look at each value."""
+    odd = [place for place, name in enumerate(types) if name.lstrip("_").removesuffix("[]") not in _PLAIN]
+    if not odd:
+        return lambda records: [tuple(record) for record in records]
+
+    def convert(records: Sequence[Any]) -> list[Row]:
+        rows: list[Row] = []
+        for record in records:
+            row = list(record)
+            for place in odd:
+                row[place] = _plain(row[place])
+            rows.append(row)
+        return rows
+
+    return convert
+
+
+def _plain(value: object) -> object:
+    """Return composites as mappings, arrays as lists, ranges as their bounds, and what else is rare as text."""
+    match value:
+        case None | bool() | int() | float() | str() | bytes():
+            return value
+        case asyncpg.Record():
+            return {name: _plain(item) for name, item in value.items()}
+        case asyncpg.Range():
+            bounds = "empty" if value.isempty else f"{'[' if value.lower_inc else '('}{']' if value.upper_inc else ')'}"
+            return {"lower": _plain(value.lower), "upper": _plain(value.upper), "bounds": bounds}
+        case asyncpg.BitString():
+            return value.as_string().replace(" ", "")
+        case list():
+            return [_plain(item) for item in value]
+        case tuple():
+            return [_plain(item) for item in value]
+        case Mapping():
+            return dict(value)
+        case _ if type(value).__module__ in ("datetime", "decimal", "uuid", "asyncpg.pgproto.pgproto"):
+            return value
+        case _:
+            return str(value)
+
+
+def _to_json(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _from_interval(parts: tuple[int, int, int]) -> timedelta | str:
+    """Return a duration; months have no fixed length, so an interval with some stays text, as ISO 8601 writes it."""
+    months, days, microseconds = parts
+    if not months:
+        return timedelta(days=days, microseconds=microseconds)
+    years, months = divmod(months, 12) if months > 0 else (-(-months // 12), -(-months % 12))
+    seconds = microseconds / 1_000_000
+    named = ((years, "Y"), (months, "M"), (days, "D"))
+    return "P" + "".join(f"{n}{unit}" for n, unit in named if n) + (f"T{seconds:g}S" if microseconds else "")
+
+
+def _to_interval(value: object) -> tuple[int, int, int]:
+    if not isinstance(value, timedelta):
+        raise ToolError(f"an interval is given as a timedelta, not as {type(value).__name__}")
+    return 0, value.days, value.seconds * 1_000_000 + value.microseconds
+
+
+# -- connection and errors
+
+
+def _tls(address: ServerAddress) -> Any:
+    """Return how to encrypt, by the words of `sslmode`; on a socket of this machine there is no need."""
+    mode = address.options.get("sslmode", "prefer")
+    if address.on_this_machine:
+        return False
+    if mode in ("disable", "allow", "prefer", "require"):
+        return mode
+    context = ssl.create_default_context(cafile=address.options.get("sslrootcert"))
+    context.check_hostname = mode == "verify-full"
+    return context
+
+
+@contextmanager
+def _worded() -> Iterator[None]:
+    """Raise what the database says as ToolError; a lost connection stays one, so that another can be opened."""
+    try:
+        yield
+    except asyncpg.QueryCanceledError:
+        raise ToolError("PostgreSQL: the statement was cancelled, or took longer than the call may") from None
+    except asyncpg.ReadOnlySQLTransactionError as error:
+        raise ToolError(f"PostgreSQL: {error}; write=True asks the person") from None
+    except asyncpg.PostgresConnectionError as error:
+        raise ConnectionError(f"PostgreSQL: {error}") from None
+    except asyncpg.PostgresError as error:
+        detail = f"; {error.hint}" if getattr(error, "hint", None) else ""
+        raise ToolError(f"PostgreSQL: {error}{detail}") from None
+    except asyncpg.InterfaceError as error:
+        if isinstance(error, asyncpg.InternalClientError):
+            raise ConnectionError(f"PostgreSQL: {error}") from None
+        raise ToolError(f"PostgreSQL: {error}") from None
+    except (OverflowError, ValueError, TypeError) as error:
+        raise ToolError(f"PostgreSQL: {error}; cast such a column to text") from None

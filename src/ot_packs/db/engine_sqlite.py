@@ -1,0 +1,251 @@
+"""SQLite: opened read-only, with an authorizer that lets nothing but reading through."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from urllib.parse import quote as url_quote
+from uuid import UUID
+
+from ot.errors import ToolError
+from ot_packs.db.rows import Limits, Rows, collect
+from ot_packs.db.session import Column, ForeignKey, Table
+from ot_packs.db.statements import Engine, Params, Statement
+
+_READING = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
+_READING_PRAGMAS = frozenset(
+    {
+        "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list",
+        "database_list", "collation_list", "function_list", "compile_options", "user_version", "encoding", "page_count",
+        "page_size", "data_version",
+    }
+)  # fmt: skip
+_DENIED_FUNCTIONS = re.compile(r"load_extension|readfile|writefile|edit|fts3_tokenizer", re.IGNORECASE)
+_NEVER = frozenset({sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH})
+_WAL = b"\x02\x02"  # the two bytes of the header that say so
+_BUSY = 5000  # milliseconds to wait for a writer
+
+
+@contextmanager
+def open_sqlite(file: str, *, write: bool = False) -> Iterator[SqliteSession]:
+    """Open a database file; to write, one that does not exist is made."""
+    connection = sqlite3.connect(_address(file, write=write), uri=True, isolation_level=None)
+    try:
+        connection.text_factory = _text
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY}")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        if not write:
+            connection.execute("PRAGMA query_only = ON")
+        connection.set_authorizer(_authorize_writing if write else _authorize_reading)
+        yield SqliteSession(connection)
+    except sqlite3.Error as error:
+        raise ToolError(_worded(error)) from None
+    finally:
+        connection.close()
+
+
+class SqliteSession:
+    """One open file."""
+
+    dialect: str = Engine.SQLITE
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def read(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+        return self._fetch(*_bound(statement, params), limits)
+
+    def write(self, statement: Statement, params: Params, limits: Limits) -> Rows:
+        before = self._connection.total_changes
+        with self._transaction():
+            rows = self._fetch(*_bound(statement, params), limits)
+        changed = self._connection.total_changes - before
+        return Rows(rows.columns, rows.rows, rows.more, rows.cut_by, changed)
+
+    def explain(self, statement: Statement, params: Params) -> str:
+        text, values = _bound(statement, params)
+        steps = self._connection.execute(f"EXPLAIN QUERY PLAN {text}", values).fetchall()
+        depth = {0: -1}
+        lines = []
+        for step, parent, _, detail in steps:
+            depth[step] = depth.get(parent, -1) + 1
+            lines.append(f"{'  ' * depth[step]}{detail}")
+        return "\n".join(lines)
+
+    def tables(self) -> list[Table]:
+        found = self._connection.execute(
+            "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' "
+            "ESCAPE '\\' ORDER BY name"
+        )
+        return [Table(name, kind=kind) for name, kind in found.fetchall()]
+
+    def describe(self, table: Table) -> Table:
+        columns = self._connection.execute(
+            'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?) WHERE hidden != 1', [table.name]
+        ).fetchall()
+        keys = sorted((pk, name) for name, _, _, _, pk in columns if pk)
+        return Table(
+            table.name,
+            kind=table.kind,
+            columns=[
+                Column(name, kind, not (required or pk), default) for name, kind, required, default, pk in columns
+            ],
+            primary_key=[name for _, name in keys],
+            foreign_keys=self._foreign_keys(table.name),
+            indexes=self._indexes(table.name),
+        )
+
+    def _foreign_keys(self, table: str) -> list[ForeignKey]:
+        found = self._connection.execute(
+            'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', [table]
+        ).fetchall()
+        keys: dict[int, ForeignKey] = {}
+        for number, target, column, reference in found:
+            key = keys.setdefault(number, ForeignKey([], target, []))
+            key.columns.append(column)
+            if reference is not None:  # otherwise the primary key of the other table is meant
+                key.references.append(reference)
+        return list(keys.values())
+
+    def _indexes(self, table: str) -> list[list[str]]:
+        found = self._connection.execute(
+            "SELECT l.name, i.name FROM pragma_index_list(?) l, pragma_index_info(l.name) i ORDER BY l.seq, i.seqno",
+            [table],
+        ).fetchall()
+        indexes: dict[str, list[str]] = {}
+        for index, column in found:
+            indexes.setdefault(index, []).append(column or "(expression)")
+        return list(indexes.values())
+
+    def quote(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"'
+
+    def insert(self, target: str, columns: list[str], rows: Iterable[Sequence[object]], *, create: str) -> int:
+        names = ", ".join(map(self.quote, columns))
+        places = ", ".join("?" * len(columns))
+        count = 0
+
+        def counted() -> Iterator[list[object]]:
+            nonlocal count
+            for row in rows:
+                count += 1
+                yield [storable(value) for value in row]
+
+        with self._transaction():
+            if create:
+                self._connection.execute(create)
+            self._connection.executemany(f"INSERT INTO {target} ({names}) VALUES ({places})", counted())
+        return count
+
+    def _fetch(self, text: str, values: list[object], limits: Limits) -> Rows:
+        cursor = self._connection.execute(text, values)
+        if cursor.description is None:
+            return Rows()
+        return collect([column[0] for column in cursor.description], cursor.fetchmany, limits)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Begin now, so that two writers wait for each other instead of failing halfway."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+
+def _bound(statement: Statement, params: Params) -> tuple[str, list[object]]:
+    values: list[object] = []
+
+    def place(value: object, number: int) -> str:
+        values.append(storable(value))
+        return f"?{number}"
+
+    return statement.render(params, place), values
+
+
+def storable(value: object) -> object:
+    """Return a value as an engine without many types stores it: SQLite and, through text, MariaDB."""
+    match value:
+        case bool():
+            return int(value)
+        case None | float() | str() | bytes():
+            return value
+        case int():
+            return value if -(2**63) <= value < 2**63 else str(value)
+        case datetime() | date() | time():
+            return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Decimal() | UUID() | Path():
+            return str(value)
+        case list() | tuple() | dict():
+            return json.dumps(value, default=str, ensure_ascii=False)
+        case _:
+            raise ToolError(f"a value of type {type(value).__name__} cannot be stored")
+
+
+def _address(file: str, *, write: bool) -> str:
+    mode = "rwc" if write else "ro"
+    address = f"file:{url_quote(file)}?mode={mode}"
+    return f"{address}&immutable=1" if not write and _at_rest(file) else address
+
+
+def _at_rest(file: str) -> bool:
+    """True for a file in WAL mode that nobody has open: a reader would have to make files beside it, and may not."""
+    with Path(file).open("rb") as opened:
+        header = opened.read(20)
+    return header[18:20] == _WAL and not Path(f"{file}-wal").exists()
+
+
+def _text(data: bytes) -> str | bytes:
+    """Read a text; what another program stored in another encoding stays bytes."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
+Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
+
+
+def _authorize_reading(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    if action in _READING:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION:
+        return sqlite3.SQLITE_DENY if _DENIED_FUNCTIONS.fullmatch(second or "") else sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA and (first or "").lower() in _READING_PRAGMAS:
+        return sqlite3.SQLITE_OK
+    # How a virtual table is declared when it is first read; a statement that says so is stopped by the file's mode.
+    if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _authorize_writing(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    if action in _NEVER:
+        return sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_FUNCTION and _DENIED_FUNCTIONS.fullmatch(second or ""):
+        return sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK
+
+
+def _worded(error: sqlite3.Error) -> str:
+    match getattr(error, "sqlite_errorname", ""):
+        case "SQLITE_AUTH":
+            return f"SQLite: {error}; only reading is allowed, and no other file; write=True asks the person"
+        case "SQLITE_READONLY_ROLLBACK" | "SQLITE_READONLY_RECOVERY" | "SQLITE_CANTOPEN":
+            return f"SQLite: {error}; if a program crashed while writing, open the file once with that program"
+        case "SQLITE_NOTADB":
+            return "SQLite: the file is not a SQLite database, or is encrypted"
+        case _:
+            return f"SQLite: {error}"

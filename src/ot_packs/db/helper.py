@@ -1,0 +1,189 @@
+"""What a helper process does for the db pack: one function for each tool, on whichever engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from difflib import get_close_matches
+from itertools import chain
+from typing import TypedDict
+from uuid import UUID
+
+from ot.errors import ToolError
+from ot_packs.db.opening import Target, open_target
+from ot_packs.db.reading import refuse_denied_functions, require_reading
+from ot_packs.db.rows import Limits, Rows
+from ot_packs.db.session import ServerSession, Session, Table
+from ot_packs.db.statements import NotReadableError, Params, Statement, read_statement
+
+_MOST_TABLES = 500
+_NEVER = frozenset({"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA"})
+
+
+class Given(TypedDict):
+    """The rows of a statement."""
+
+    columns: list[str]
+    rows: list[dict[str, object]]
+    more: bool
+    cut_by: str
+    changed: int | None
+
+
+def query(target: Target, files: list[str], sql: str, params: Params, limit: int, size: int) -> Given:
+    """Carry out a statement: one that only reads, unless the target is open for writing."""
+    statement = read_statement(sql, target["engine"])
+    if target["write"]:
+        require_one_change(statement)
+        with open_target(target, files) as session:
+            return _given(session.write(statement, params, Limits(limit, size)))
+    require_reading(statement)
+    with open_target(target, files) as session:
+        return _given(session.read(statement, params, Limits(limit, size)))
+
+
+def explain(target: Target, files: list[str], sql: str, params: Params) -> str:
+    """Return the plan of a statement that only reads."""
+    statement = read_statement(sql, target["engine"])
+    require_reading(statement)
+    with open_target(target, files) as session:
+        return session.explain(statement, params)
+
+
+def sample(target: Target, files: list[str], table: str, limit: int, size: int) -> Given:
+    """Return some rows of a table."""
+    with open_target(target, files) as session:
+        found = _find(session, table)
+        statement = read_statement(f"SELECT * FROM {_quoted(session, found)} LIMIT {int(limit) + 1}", session.dialect)
+        return _given(session.read(statement, None, Limits(limit, size)))
+
+
+def tables(target: Target, files: list[str]) -> list[dict[str, object]]:
+    """Return all tables and views."""
+    with open_target(target, files) as session:
+        return [{"name": table.full_name, "kind": table.kind} for table in session.tables()]
+
+
+def schema(target: Target, files: list[str], table: str | None, limit: int) -> dict[str, object]:
+    """Return tables with their columns and keys."""
+    with open_target(target, files) as session:
+        found = [_find(session, table)] if table is not None else session.tables()
+        described = [session.describe(each) for each in found[: min(limit, _MOST_TABLES)]]
+        return {"tables": [_shown(each) for each in described], "total": len(found)}
+
+
+def load(target: Target, files: list[str], table: str, rows: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Insert rows into a table, which is made if there is none."""
+    columns = list(dict.fromkeys(chain.from_iterable(rows)))
+    if not columns:
+        raise ToolError("there are no rows, or they have no columns; rows are a list of dicts")
+    with open_target(target, files) as session:
+        found = _find_or_none(session, table)
+        new = found or Table(table)
+        create = "" if found else _creation(session, new, columns, rows)
+        lines = [[row.get(column) for column in columns] for row in rows]
+        count = session.insert(_quoted(session, new), columns, lines, create=create)
+    return {"table": new.full_name, "rows": count, "created": found is None}
+
+
+def stop(target: Target, files: list[str], token: str) -> None:
+    """Cancel the statement of another connection, which was begun under a token."""
+    with open_target(target, files) as session:
+        if isinstance(session, ServerSession):
+            session.stop(token)
+
+
+def rights(target: Target, files: list[str]) -> list[str]:
+    """Return what the role of a connection may do that a tool which only reads has no need of."""
+    with open_target(target, files) as session:
+        return session.excess() if isinstance(session, ServerSession) else []
+
+
+def require_one_change(statement: Statement) -> None:
+    """Raise NotReadableError for what reaches beyond the tables, whether or not a person agrees."""
+    first = statement.words[0].text.upper()
+    if first in _NEVER:
+        raise NotReadableError(f"{first} is not admitted: it reaches files, or settings, rather than tables")
+    refuse_denied_functions(statement)
+
+
+# -- tables and values
+
+
+def _given(rows: Rows) -> Given:
+    names = rows.columns
+    records = [dict(zip(names, row, strict=True)) for row in rows.rows]
+    return {"columns": names, "rows": records, "more": rows.more, "cut_by": rows.cut_by, "changed": rows.changed}
+
+
+def _find(session: Session, name: str) -> Table:
+    found = _find_or_none(session, name)
+    if found is None:
+        known = [table.full_name for table in session.tables()]
+        close = get_close_matches(name, known, n=3)
+        meant = f"; did you mean {' or '.join(close)}?" if close else "; db.tables lists them"
+        raise ToolError(f"there is no table {name!r}{meant}")
+    return found
+
+
+def _find_or_none(session: Session, name: str) -> Table | None:
+    tables = session.tables()
+    exact = [table for table in tables if name in (table.full_name, table.name)]
+    loose = [table for table in tables if name.lower() in (table.full_name.lower(), table.name.lower())]
+    return next(iter((*exact, *loose)), None)
+
+
+def _quoted(session: Session, table: Table) -> str:
+    name = session.quote(table.name)
+    return f"{session.quote(table.schema)}.{name}" if table.schema else name
+
+
+def _shown(table: Table) -> dict[str, object]:
+    shown = asdict(table)
+    del shown["schema"]
+    return {**shown, "name": table.full_name}
+
+
+def _creation(session: Session, table: Table, columns: list[str], rows: Sequence[Mapping[str, object]]) -> str:
+    definitions = [
+        f"{session.quote(column)} {_type_of([row.get(column) for row in rows], session.dialect)}" for column in columns
+    ]
+    return f"CREATE TABLE {_quoted(session, table)} ({', '.join(definitions)})"
+
+
+_TYPES: dict[type, tuple[str, str, str, str]] = {
+    # sqlite, duckdb, postgres, mysql
+    bool: ("INTEGER", "BOOLEAN", "boolean", "BOOLEAN"),
+    int: ("INTEGER", "BIGINT", "bigint", "BIGINT"),
+    float: ("REAL", "DOUBLE", "double precision", "DOUBLE"),
+    Decimal: ("NUMERIC", "DECIMAL(38, 10)", "numeric", "DECIMAL(38, 10)"),
+    datetime: ("TEXT", "TIMESTAMP", "timestamp", "DATETIME(6)"),
+    date: ("TEXT", "DATE", "date", "DATE"),
+    time: ("TEXT", "TIME", "time", "TIME(6)"),
+    timedelta: ("REAL", "INTERVAL", "interval", "TIME(6)"),
+    UUID: ("TEXT", "UUID", "uuid", "CHAR(36)"),
+    bytes: ("BLOB", "BLOB", "bytea", "LONGBLOB"),
+    dict: ("TEXT", "JSON", "jsonb", "JSON"),
+    list: ("TEXT", "JSON", "jsonb", "JSON"),
+    str: ("TEXT", "VARCHAR", "text", "LONGTEXT"),
+}
+_DIALECTS = ("sqlite", "duckdb", "postgres", "mysql")
+
+
+def _type_of(values: Sequence[object], dialect: str) -> str:
+    """Choose the type of a new column; text where its values differ."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int, float}:
+        kinds = {float}
+    kind = next(iter(kinds)) if len(kinds) == 1 else str
+    if kind is datetime and any(isinstance(value, datetime) and value.tzinfo for value in values):
+        return {"postgres": "timestamptz", "duckdb": "TIMESTAMPTZ"}.get(dialect, _TYPES[datetime][_place(dialect)])
+    if kind is int and any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values):
+        kind = Decimal
+    return _TYPES.get(kind, _TYPES[str])[_place(dialect)]
+
+
+def _place(dialect: str) -> int:
+    return _DIALECTS.index(dialect) if dialect in _DIALECTS else 0

@@ -1,0 +1,82 @@
+"""Rows on their way out of a database: names that are unique, and as many as the limits allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+_FIRST_CHUNK = 64  # rows; after that as many as a chunk of bytes holds
+_MOST_IN_CHUNK = 10_000
+_CHUNK_BYTES = 4 * 1024 * 1024
+
+Row = Sequence[object]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """As many rows, and as many bytes of them, as a call may give back."""
+
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a statement gave: its columns, its rows as far as the limits go, and how many it changed."""
+
+    columns: list[str] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    more: bool = False
+    cut_by: str = ""  # "rows" or "bytes", where there is more
+    changed: int | None = None
+
+
+def collect(columns: Iterable[str], fetch: Callable[[int], Sequence[Row]], limits: Limits) -> Rows:
+    """Fetch rows in chunks, `fetch(n)` gives at most n of them, until they end or a limit is reached."""
+    names = unique(columns)
+    rows: list[Row] = []
+    size, chunk = 0, _FIRST_CHUNK
+    while len(rows) <= limits.rows:
+        wanted = min(chunk, limits.rows + 1 - len(rows))
+        part = fetch(wanted)
+        rows += part
+        added = size_of(part)
+        size += added
+        if size > limits.bytes:
+            return _cut_to_bytes(names, rows, limits)
+        if len(part) < wanted:
+            return Rows(names, rows)
+        chunk = max(1, min(_MOST_IN_CHUNK, _CHUNK_BYTES * len(part) // max(1, added)))
+    return Rows(names, rows[: limits.rows], more=True, cut_by="rows")
+
+
+def _cut_to_bytes(names: list[str], rows: list[Row], limits: Limits) -> Rows:
+    size = 0
+    for count, row in enumerate(rows):
+        size += size_of([row])
+        if size > limits.bytes or count >= limits.rows:
+            return Rows(names, rows[:count], more=True, cut_by="bytes" if size > limits.bytes else "rows")
+    return Rows(names, rows)
+
+
+def size_of(rows: Sequence[Row]) -> int:
+    """Estimate the bytes of rows: texts by their length, what has parts by how it is written, the rest by eight."""
+    values = list(chain.from_iterable(rows))
+    texts = sum([len(value) for value in values if isinstance(value, str | bytes)])
+    parts = sum([len(repr(value)) for value in values if isinstance(value, list | tuple | dict)])
+    return 8 * len(values) + texts + parts
+
+
+def unique(columns: Iterable[str]) -> list[str]:
+    """Give every column a name of its own: the second `id` is `id_2`."""
+    names: list[str] = []
+    taken: set[str] = set()
+    for name in columns:
+        number, new = 1, name or "column"
+        while new in taken:
+            number += 1
+            new = f"{name or 'column'}_{number}"
+        taken.add(new)
+        names.append(new)
+    return names

@@ -1,0 +1,265 @@
+"""Databases: SQLite, DuckDB, PostgreSQL, MariaDB and MySQL; CSV, Parquet and JSON files as tables.
+
+Servers are named by the person under `packs.db.connections`, so no address and no password is ever in code.
+Statements that write need `write=True`, and the person's consent.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from ot.context import current
+from ot.effects import reads
+from ot.errors import ToolError
+from ot_packs.db.database import MOST_ROWS, Database, find_database, most_bytes
+
+pack = "db"
+
+needs = {
+    "sqlglot": "sqlglot>=30",
+    "duckdb": "duckdb>=2.0",
+    "pytz": "pytz>=2025.2",  # without it DuckDB gives no times with a time zone
+    "asyncpg": "asyncpg>=0.32",
+    "pymysql": "pymysql>=1.2",
+}
+
+
+class TableName(TypedDict):
+    """A table or view."""
+
+    name: str
+    kind: str
+
+
+class Tables(TypedDict):
+    """The tables of a database."""
+
+    tables: list[TableName]
+    total: int
+    more: bool
+
+
+class ColumnInfo(TypedDict):
+    """One column."""
+
+    name: str
+    type: str
+    nullable: bool
+    default: str | None
+
+
+class ForeignKeyInfo(TypedDict):
+    """Columns that name a row of another table."""
+
+    columns: list[str]
+    table: str
+    references: list[str]
+
+
+class TableInfo(TypedDict):
+    """A table or view with its columns and keys."""
+
+    name: str
+    kind: str
+    columns: list[ColumnInfo]
+    primary_key: list[str]
+    foreign_keys: list[ForeignKeyInfo]
+    indexes: list[list[str]]
+
+
+class Schema(TypedDict):
+    """Tables with their columns and keys."""
+
+    tables: list[TableInfo]
+    total: int
+    more: bool
+
+
+class Rows(TypedDict):
+    """Rows as dicts, and whether there are more; `cut_by` is "rows" or "bytes" then."""
+
+    columns: list[str]
+    rows: list[dict[str, Any]]
+    more: bool
+    cut_by: str
+    changed: int | None
+
+
+class Loaded(TypedDict):
+    """The table that rows were put into."""
+
+    table: str
+    rows: int
+    created: bool
+
+
+class Plan(TypedDict):
+    """How a database would carry out a statement."""
+
+    engine: str
+    plan: str
+
+
+@reads
+async def tables(*, connection: str | None = None, path: str | list[str] | None = None, limit: int = 1000) -> Tables:
+    """List the tables and views of a database.
+
+    Args:
+        connection: A name under `packs.db.connections` of the configuration.
+        path: A SQLite or DuckDB file instead; or CSV, TSV, Parquet or JSON files, each of them a table by its name.
+        limit: The most tables to list.
+
+    Returns:
+        The tables by name, how many there are, and whether there are more than listed.
+
+    Example:
+        [table["name"] for table in db.tables(path="shop.db")["tables"]]
+    """
+    _require_limit(limit)
+    found = await (await find_database(connection, path)).call("tables")
+    return {"tables": found[:limit], "total": len(found), "more": len(found) > limit}
+
+
+@reads
+async def schema(
+    *, table: str | None = None, connection: str | None = None, path: str | list[str] | None = None, limit: int = 100
+) -> Schema:
+    """Describe tables: columns with their types, primary and foreign keys, indexes.
+
+    Args:
+        table: One table; all by default.
+        connection: A name under `packs.db.connections` of the configuration.
+        path: A database file instead, or data files.
+        limit: The most tables to describe, at most 500.
+
+    Returns:
+        The tables, how many there are, and whether there are more than described.
+
+    Example:
+        [column["name"] for column in db.schema(path="shop.db", table="orders")["tables"][0]["columns"]]
+    """
+    _require_limit(limit)
+    found = await (await find_database(connection, path)).call("schema", table=table, limit=limit)
+    return {"tables": found["tables"], "total": found["total"], "more": found["total"] > len(found["tables"])}
+
+
+async def query(
+    *,
+    sql: str,
+    params: list[Any] | dict[str, Any] | None = None,
+    connection: str | None = None,
+    path: str | list[str] | None = None,
+    limit: int = 1000,
+    write: bool = False,
+) -> Rows:
+    """Carry out one SQL statement: one that only reads, unless `write` is given, which asks the person.
+
+    Args:
+        sql: The statement, in the dialect of the database, with `?` or `:name` for parameters.
+        params: A list for `?`, a dict for `:name`; never put values into the text yourself.
+        connection: A name under `packs.db.connections` of the configuration.
+        path: A database file instead; or CSV, TSV, Parquet or JSON files, each of them a table by its name.
+        limit: The most rows to return, up to a million.
+        write: True for a statement that changes something.
+
+    Returns:
+        Columns, rows as dicts, whether there are more, and how many rows were changed.
+
+    Example:
+        db.query(path="shop.db", sql="SELECT name, price FROM products WHERE price < ?", params=[5])["rows"]
+    """
+    _require_limit(limit)
+    size = most_bytes()
+    database = await find_database(connection, path, write=write)
+    if write:
+        await _ask(database, f"carry out this statement\n{sql}{_shown(params)}")
+    rows: Rows = await database.call("query", sql=sql, params=params, limit=limit, size=size)
+    return rows
+
+
+@reads
+async def sample(
+    *, table: str, connection: str | None = None, path: str | list[str] | None = None, limit: int = 10
+) -> Rows:
+    """Return some rows of a table, as they come.
+
+    Args:
+        table: The table's name, as `db.tables` gives it.
+        connection: A name under `packs.db.connections` of the configuration.
+        path: A database file instead, or data files.
+        limit: How many rows.
+
+    Returns:
+        Columns, rows as dicts, and whether there are more.
+
+    Example:
+        db.sample(path="shop.db", table="products", limit=3)["rows"]
+    """
+    _require_limit(limit)
+    size = most_bytes()
+    database = await find_database(connection, path)
+    rows: Rows = await database.call("sample", table=table, limit=limit, size=size)
+    return rows
+
+
+@reads
+async def explain(
+    *,
+    sql: str,
+    params: list[Any] | dict[str, Any] | None = None,
+    connection: str | None = None,
+    path: str | list[str] | None = None,
+) -> Plan:
+    """Show how a database would carry out a statement that reads, without carrying it out.
+
+    Args:
+        sql: The statement, without EXPLAIN.
+        params: A list for `?`, a dict for `:name`.
+        connection: A name under `packs.db.connections` of the configuration.
+        path: A database file instead, or data files.
+
+    Returns:
+        The engine, and its plan as text.
+
+    Example:
+        db.explain(path="shop.db", sql="SELECT * FROM orders WHERE product = 1")["plan"]
+    """
+    database = await find_database(connection, path)
+    return {"engine": database.engine, "plan": await database.call("explain", sql=sql, params=params)}
+
+
+async def load(
+    *, table: str, rows: list[dict[str, Any]], connection: str | None = None, path: str | None = None
+) -> Loaded:
+    """Insert rows into a table, all or none; a table that does not exist is made. The person is asked first.
+
+    Args:
+        table: The table's name.
+        rows: Dicts of column names to values; a column missing in a row is NULL there.
+        connection: A name under `packs.db.connections` of the configuration.
+        path: A SQLite or DuckDB file instead; one that does not exist is made.
+
+    Returns:
+        The table, how many rows it got, and whether it is new.
+
+    Example:
+        db.load(path="shop.db", table="visits", rows=[{"day": "2026-01-01", "count": 3}])
+    """
+    database = await find_database(connection, path, write=True)
+    await _ask(database, f"insert {len(rows)} rows into the table {table!r}")
+    loaded: Loaded = await database.call("load", table=table, rows=rows)
+    return loaded
+
+
+async def _ask(database: Database, what: str) -> None:
+    if not await current().ask(f"On the database {database.name!r}, {what}"):
+        raise ToolError("nothing was changed: the person said no")
+
+
+def _shown(params: object) -> str:
+    return f"\nwith {params!r}" if params else ""
+
+
+def _require_limit(limit: int) -> None:
+    if not 1 <= limit <= MOST_ROWS:
+        raise ToolError(f"limit is a number from 1 to {MOST_ROWS:,}")

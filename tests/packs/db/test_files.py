@@ -1,0 +1,93 @@
+"""Database files and data files, through runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ot.app import App
+from tests.engine import answer_of
+
+pytestmark = pytest.mark.anyio
+
+Shop = tuple[App, Path]
+
+
+@pytest.mark.parametrize("path", ["shop.db", "shop.duckdb"])
+async def test_rows_are_dicts_with_the_values_of_the_database(shop: Shop, path: str) -> None:
+    text = await answer_of(
+        shop[0],
+        f"""
+found = db.query(path={path!r}, sql="SELECT name, price FROM products WHERE price < :top ORDER BY price", params={{"top": 5}})
+assert found["columns"] == ["name", "price"] and not found["more"], found
+[(row["name"], float(row["price"])) for row in found["rows"]]
+""",
+    )
+
+    assert text == "[[tea, 3.5], [cocoa, 4.0]]"
+
+
+async def test_data_files_are_tables_by_their_names(shop: Shop) -> None:
+    text = await answer_of(
+        shop[0],
+        """
+files = ["orders.csv", "products.parquet", "2026-orders.json"]
+assert [t["name"] for t in db.tables(path=files)["tables"]] == ["_2026_orders", "orders", "products"]
+db.query(path=files, sql="SELECT p.name, sum(o.amount) AS n FROM orders o JOIN products p ON p.id = o.product "
+         "JOIN _2026_orders j ON j.id = o.id GROUP BY ALL ORDER BY n")["rows"]
+""",
+    )
+
+    assert text == "- {name: tea, n: 3}\n- {name: cocoa, n: 5}"
+
+
+@pytest.mark.parametrize("path", ["shop.db", "shop.duckdb"])
+async def test_a_schema_has_columns_and_keys(shop: Shop, path: str) -> None:
+    text = await answer_of(
+        shop[0],
+        f"""
+orders, = db.schema(path={path!r}, table="orders")["tables"]
+assert orders["primary_key"] == ["id"], orders
+assert orders["foreign_keys"] == [{{"columns": ["product"], "table": "products", "references": ["id"]}}], orders
+assert db.schema(path={path!r}, limit=1)["more"]
+[(c["name"], c["nullable"]) for c in orders["columns"]]
+""",
+    )
+
+    assert text == "[[id, false], [product, true], [amount, true]]"
+
+
+@pytest.mark.parametrize("path", ["shop.db", "shop.duckdb", "orders.csv"])
+async def test_a_limit_is_told(shop: Shop, path: str) -> None:
+    text = await answer_of(
+        shop[0],
+        f"""
+cut = db.sample(path={path!r}, table="orders", limit=2)
+(len(cut["rows"]), cut["more"], cut["cut_by"], db.sample(path={path!r}, table="ORDERS", limit=3)["more"])
+""",
+    )
+
+    assert text == "[2, true, rows, false]"
+
+
+@pytest.mark.parametrize("path", ["shop.db", "shop.duckdb"])
+async def test_a_plan_is_text(shop: Shop, path: str) -> None:
+    text = await answer_of(shop[0], f'db.explain(path={path!r}, sql="SELECT * FROM orders WHERE id = 1")["plan"]')
+
+    assert "orders" in text
+
+
+async def test_a_table_that_does_not_exist_is_answered_with_the_nearest(shop: Shop) -> None:
+    answer = await shop[0].runner.run('db.sample(path="shop.db", table="order")')
+
+    assert answer.is_error
+    assert "there is no table 'order'; did you mean orders?" in answer.text
+
+
+async def test_what_is_no_database_is_said(shop: Shop) -> None:
+    (shop[1] / "notes.txt").write_text("hello")
+
+    answer = await shop[0].runner.run('db.tables(path="notes.txt")')
+
+    assert "is not a database; supported are SQLite and DuckDB databases" in answer.text
