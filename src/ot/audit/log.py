@@ -33,7 +33,7 @@ from ot.values import Arguments
 
 AUDIT_FOLDER = "audit"
 LOCAL = "local"  # the command line of this machine; clients have a connection as well
-LOOK_INTERVAL = 1.0  # seconds in which a file that somebody removes is missed
+LOOK_INTERVAL = 1.0  # seconds in which calls may begin in a file that somebody has removed
 LARGEST_FILE = 4 * 1024**2  # bytes
 _LONGEST_TEXT = 300  # characters
 _MOST_WORDED = 256
@@ -68,7 +68,7 @@ class AuditLog:
         self._previous = ""  # its digest
         self._unsaid = 0  # lost lines that no line has told of
         self._descriptor: int | None = None
-        self._file = folder  # the open one
+        self._file = ""  # the open one
         self._inode = 0
         self._size = 0  # bytes of the open file
 
@@ -79,7 +79,8 @@ class AuditLog:
     def begin(self, tool: str, effect: Effect, caller: Caller, *, depth: int, allowed_by: str, given: str) -> int:
         """Say that a call begins; return the number of the line, 0 if it could not be written."""
         what = self._word(self._redactor.known, tool, effect, caller.client, caller.memory.connection, allowed_by)
-        return self._append(f'"event":"{chain.BEGIN}",{what},"run":{caller.run},"depth":{depth},{given}')
+        fields = f'"event":"{chain.BEGIN}",{what},"run":{caller.run},"depth":{depth},{given}'
+        return self._append(fields, hasty=True)
 
     def end(self, begun: int, outcome: str, seconds: float) -> None:
         """Say how the call ended that began in this line."""
@@ -119,9 +120,11 @@ class AuditLog:
     def _clean(self, text: str) -> str:
         return self._redactor.text(text)[:_LONGEST_TEXT]
 
-    def _append(self, fields: str) -> int:
+    def _append(self, fields: str, *, hasty: bool = False) -> int:
+        """Write a line; a hasty one, for which a call waits, looks after the file once a second only."""
         try:
-            if self._descriptor is None or self._size >= self._largest or self._clock() >= self._next_look:
+            full = self._descriptor is None or self._size >= self._largest
+            if full or not hasty or self._clock() >= self._next_look:
                 self._make_room()
             self._write(fields)
         except OSError as error:
@@ -163,7 +166,7 @@ class AuditLog:
 
     def _is_gone(self) -> bool:
         try:
-            return self._file.stat().st_ino != self._inode
+            return os.stat(self._file).st_ino != self._inode  # noqa: PTH116 - with each call with effect
         except FileNotFoundError:
             return True
         except OSError:  # what is open can be written to nevertheless
@@ -180,7 +183,7 @@ class AuditLog:
         claim(descriptor)
         self._let_go()
         self._descriptor, self._size = descriptor, 0
-        self._file, self._inode = file, os.fstat(descriptor).st_ino
+        self._file, self._inode = str(file), os.fstat(descriptor).st_ino
         self._part += 1
         try:
             self._write(chain.word(self._head(reason)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from itertools import count
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ot.audit.given import summarize
-from ot.audit.log import LARGEST_FILE, LOOK_INTERVAL, AuditLog
+from ot.audit.log import LARGEST_FILE, AuditLog
 from ot.audit.reading import Finding, find_chains, walk
 from ot.caller import Caller
 from ot.config.models import AuditSettings
@@ -25,15 +25,12 @@ def build_log(
     keep_days: int = 365,
     max_size: int = 100 * 1024**2,
     largest_file: int = LARGEST_FILE,
+    clock: Callable[[], float] = lambda: 0.0,
 ) -> AuditLog:
-    """A log whose project is its folder; its bounds may be smaller than a person can make them. It looks after its file
-    with every line."""
+    """A log whose project is its folder; its bounds may be smaller than a person can make them. For it, no time passes."""
     bounds = AuditSettings.model_construct(keep_days=keep_days, max_size=max_size)
-    moments = count(step=LOOK_INTERVAL)
     redactor = Redactor(secrets)
-    return AuditLog(
-        folder, bounds, project=folder, redactor=redactor, largest_file=largest_file, clock=lambda: next(moments)
-    )
+    return AuditLog(folder, bounds, project=folder, redactor=redactor, largest_file=largest_file, clock=clock)
 
 
 def begin(log: AuditLog, tool: str = "mail.send", *, caller: Caller | None = None, allowed_by: str = "") -> int:

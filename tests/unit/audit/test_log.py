@@ -23,7 +23,7 @@ import pytest
 from mcp_core.distribution import DISTRIBUTION
 from ot.audit.calls import collect_calls
 from ot.audit.given import MOST_NAMES, summarize
-from ot.audit.log import AuditLog
+from ot.audit.log import LOOK_INTERVAL, AuditLog
 from ot.audit.reading import Entry, find_chains, walk
 from ot.audit.retention import DAY, prune
 from ot.caller import Caller
@@ -300,9 +300,9 @@ def test_half_a_line_is_taken_back_where_the_disk_is_full(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("how", ["removed", "moved", "replaced"])
-def test_a_file_that_is_removed_meanwhile_is_noticed(tmp_path: Path, how: str) -> None:
+def test_a_file_that_is_removed_during_a_call_is_noticed_at_its_end(tmp_path: Path, how: str) -> None:
     log = build_log(tmp_path)
-    begin(log)
+    number = begin(log)
     [file] = files_of(tmp_path)
     match how:
         case "removed":
@@ -313,12 +313,24 @@ def test_a_file_that_is_removed_meanwhile_is_noticed(tmp_path: Path, how: str) -
             (tmp_path / "copy").write_bytes(file.read_bytes())
             (tmp_path / "copy").rename(file)
 
-    begin(log, "mail.after")
+    log.end(number, "ok", 0.1)
 
-    assert [entry.get("tool") for entry in entries_of(tmp_path)][-2:] == [None, "mail.after"]
+    assert [entry["event"] for entry in entries_of(tmp_path)][-2:] == ["continued", "end"]
     [chain] = find_chains(tmp_path)
     reason = f"{chain.name}.0001.jsonl was removed while its process wrote to it"
     assert problems_of(tmp_path) == [(1, reason)]
+
+
+def test_a_file_that_is_removed_between_calls_is_noticed_when_one_begins_a_second_later(tmp_path: Path) -> None:
+    now = 0.0
+    log = build_log(tmp_path, clock=lambda: now)
+    write_calls(log, 1)
+    files_of(tmp_path)[0].unlink()
+
+    now += LOOK_INTERVAL
+    begin(log, "mail.after")
+
+    assert [entry.get("tool") for entry in entries_of(tmp_path)] == [None, "mail.after"]
 
 
 def test_the_command_line_is_local_and_no_client_can_pass_for_it(tmp_path: Path) -> None:
