@@ -131,6 +131,10 @@ class AllowedFiles:
         """Return a real path as tools take it: relative to the project where it lies there."""
         return str(place.relative_to(self._real_project) if place.is_relative_to(self._real_project) else place)
 
+    def closed_in(self, folder: Path) -> tuple[Path, ...]:
+        """Return the closed places in a folder, from there; all below one of them is closed too."""
+        return tuple(place.relative_to(folder) for place in self._closed_places if place.is_relative_to(folder))
+
     def is_root(self, place: Path) -> bool:
         """True for a root, and for a folder that holds one."""
         return any(root.is_relative_to(place) for root in self.roots)

