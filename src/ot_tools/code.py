@@ -16,7 +16,8 @@ from ot_packs.code.rewriting import apply_rewrite, plan_rewrite
 from ot_packs.code.search import Query
 from ot_packs.code.search import search as search_tree
 from ot_packs.code.source_files import find_tree
-from ot_packs.code.words import read_query
+from ot_packs.code.words import split_humps
+from ot_packs.full_text import read_query
 
 pack = "code"
 needs = {"ast_grep_py": "ast-grep-py>=0.51"}
@@ -142,7 +143,7 @@ async def search(*, query: str, path: str = "", limit: int = 20, offset: int = 0
         code.search(query="parse header", limit=5)
     """
     _check_limit(limit, offset)
-    terms = read_query(query)
+    terms = read_query(query, split_humps)
     if not terms:
         raise ToolError("query has no words: give words or names to look for")
     tree = await to_thread.run_sync(find_tree, allowed_files(), path)

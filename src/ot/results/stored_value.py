@@ -26,6 +26,11 @@ class StoredValue(FileValue):
         with _readable(self._file) as stored:
             return read_value(stored)
 
+    def size(self) -> int:
+        """Return the bytes of its stored form; blocking. Raises ToolError."""
+        with _readable(self._file) as stored:
+            return stored.facts.size
+
     def copy_to(self, create: Callable[[], int]) -> str:
         """Put the stored form into the file that is created, and tell which kind it is; blocking. Raises ToolError."""
         with _readable(self._file) as stored:

@@ -20,12 +20,13 @@ from ot.databases import open_database, transaction, worded
 from ot.files.watches import FolderWatch
 from ot_packs.code.source_files import SourceFile, SourceTree
 from ot_packs.code.words import split_humps
+from ot_packs.full_text import TOKENS
 
 _SCHEMA = (
     (
         "CREATE TABLE files (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, version TEXT NOT NULL)",
-        """CREATE VIRTUAL TABLE words USING fts5(
-            path, body, content = '', tokenize = "porter unicode61 remove_diacritics 2"
+        f"""CREATE VIRTUAL TABLE words USING fts5(
+            path, body, content = '', tokenize = "{TOKENS}"
         )""",
         "CREATE TABLE leftovers (count INTEGER NOT NULL)",
         "INSERT INTO leftovers VALUES (0)",

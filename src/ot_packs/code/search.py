@@ -17,7 +17,8 @@ from ot.errors import DatabaseDamagedError, PathError
 from ot.files.watches import FolderWatch, FolderWatches
 from ot_packs.code.index import Hit, Index, discard_index, open_index
 from ot_packs.code.source_files import LARGEST, SourceTree
-from ot_packs.code.words import Term, expression_of, line_pattern
+from ot_packs.code.words import line_pattern
+from ot_packs.full_text import Term, expression_of
 
 _MOST_LINES = 3  # of one file
 _LONGEST_LINE = 200  # characters

@@ -1,0 +1,1 @@
+"""The person's notes, in a database that all of their projects share."""

@@ -1,0 +1,188 @@
+"""Notes in a database: kept through a loss of power, found by their words, written by several servers at once."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ot.databases import open_database, transaction, worded
+from ot.errors import ToolError
+from ot_packs.full_text import TOKENS, Term, expression_of
+
+MOST_NOTES = 20_000
+LONGEST_CONTENT = 1_000_000  # characters
+NOTES_FILE = "notes.db"
+
+_COLUMNS = "title, tags, content"
+_SCHEMA = (
+    (
+        """CREATE TABLE notes (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, project TEXT NOT NULL, title TEXT NOT NULL, content TEXT NOT NULL,
+            plain INTEGER NOT NULL, tags TEXT NOT NULL, created REAL NOT NULL, changed REAL NOT NULL,
+            read_before TEXT NOT NULL, UNIQUE (project, title)
+        )""",
+        f"""CREATE VIRTUAL TABLE words USING fts5(
+            {_COLUMNS}, content = 'notes', content_rowid = 'id', tokenize = "{TOKENS}"
+        )""",
+    ),
+)
+_SHOWN = "notes.id, project, notes.title, notes.tags, created, changed, length(notes.content), read_before"
+_CHOSEN = "(?1 = '' OR project = ?1) AND (?2 = '' OR EXISTS (SELECT 1 FROM json_each(notes.tags) WHERE value = ?2))"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A note to be written; `plain` content is text, other content is JSON."""
+
+    project: str
+    title: str
+    content: str
+    plain: bool
+    tags: Sequence[str]
+    read_before: frozenset[str]
+
+
+class Summary(NamedTuple):
+    """A note without its content; an excerpt shows where words were found."""
+
+    number: int
+    project: str
+    title: str
+    tags: list[str]
+    created: float
+    changed: float
+    characters: int
+    read_before: frozenset[str]
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which notes: of one project and with one tag, where they are given, and which page of them."""
+
+    project: str
+    tag: str
+    limit: int
+    offset: int
+
+
+class NoteStore:
+    """The notes. Blocking; raises DatabaseUnavailableError."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def write(self, draft: Draft, *, replace: bool) -> tuple[Summary, bool]:
+        """Keep a note; True if it took the place of one with the same title. Raises ToolError."""
+        with transaction(self._connection):
+            earlier = self._by_title(draft.title, draft.project)
+            if earlier and not replace:
+                raise ToolError(
+                    f"there is a note {draft.title!r} already; replace=True writes over it, another title keeps both"
+                )
+            if not earlier and self._count("SELECT COUNT(*) FROM notes") >= MOST_NOTES:
+                raise ToolError(f"there are {MOST_NOTES:,} notes, and no room for more: notes.delete makes some")
+            now = time.time()
+            for note in earlier:
+                self._remove(note)
+            number = self._connection.execute(
+                "INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    earlier[0].number if earlier else None,
+                    draft.project,
+                    draft.title,
+                    draft.content,
+                    draft.plain,
+                    json.dumps(draft.tags, ensure_ascii=False),
+                    earlier[0].created if earlier else now,
+                    now,
+                    json.dumps(sorted(draft.read_before)),
+                ),
+            ).lastrowid
+            self._connection.execute(
+                f"INSERT INTO words (rowid, {_COLUMNS}) SELECT id, {_COLUMNS} FROM notes WHERE id = ?", (number,)
+            )
+            (written,) = self._select("WHERE notes.id = ?", (number,))
+        return written, bool(earlier)
+
+    def find(self, *, number: int, title: str, project: str) -> list[Summary]:
+        """Find a note by its number, or by its title: that of the project, or else those of others."""
+        if number:
+            return self._select("WHERE notes.id = ?", (number,))
+        return self._by_title(title, project) or self._select(
+            "WHERE title = ? ORDER BY changed DESC LIMIT 20", (title,)
+        )
+
+    def content_of(self, note: Summary) -> object:
+        """Return the content of a note, as it was given."""
+        row = self._connection.execute("SELECT content, plain FROM notes WHERE id = ?", (note.number,)).fetchone()
+        if row is None:
+            raise ToolError(f"the note {note.title!r} has just been deleted")
+        content, plain = row
+        return content if plain else json.loads(content)
+
+    def list_page(self, choice: Choice) -> tuple[list[Summary], int]:
+        """Return one page of the notes, those changed last first, and how many there are."""
+        names = (choice.project, choice.tag)
+        page = f"WHERE {_CHOSEN} ORDER BY changed DESC, notes.id DESC LIMIT ?3 OFFSET ?4"
+        total = self._count(f"SELECT COUNT(*) FROM notes WHERE {_CHOSEN}", names)
+        return self._select(page, (*names, choice.limit, choice.offset)), total
+
+    def search_page(self, terms: Sequence[Term], choice: Choice) -> tuple[list[Summary], int]:
+        """Return one page of the notes with all words, or else any of them, the best first, and how many there are."""
+        names = (choice.project, choice.tag)
+        joined = "FROM words JOIN notes ON notes.id = words.rowid"
+        found = f"WHERE words MATCH ?3 AND {_CHOSEN}"
+        for operator in (" AND ", " OR "):
+            expression = operator.join(map(expression_of, terms))
+            total = self._count(f"SELECT COUNT(*) {joined} {found}", (*names, expression))
+            if total:
+                break
+        page = f"{found} ORDER BY bm25(words, 4.0, 4.0, 1.0), notes.id LIMIT ?4 OFFSET ?5"
+        excerpt = "snippet(words, 2, '', '', '…', 24)"
+        rows = self._connection.execute(
+            f"SELECT {_SHOWN}, {excerpt} {joined} {page}", (*names, expression, choice.limit, choice.offset)
+        )
+        return [_summary(row) for row in rows], total
+
+    def delete(self, note: Summary) -> None:
+        """Forget a note; one that is gone already is no mistake."""
+        with transaction(self._connection):
+            self._remove(note)
+
+    def _remove(self, note: Summary) -> None:
+        """Take a note out of both tables; triggers, which could do it, are not trusted with the second one."""
+        self._connection.execute(
+            f"INSERT INTO words (words, rowid, {_COLUMNS}) SELECT 'delete', id, {_COLUMNS} FROM notes WHERE id = ?",
+            (note.number,),
+        )
+        self._connection.execute("DELETE FROM notes WHERE id = ?", (note.number,))
+
+    def _by_title(self, title: str, project: str) -> list[Summary]:
+        return self._select("WHERE project = ? AND title = ?", (project, title))
+
+    def _select(self, condition: str, values: tuple[object, ...]) -> list[Summary]:
+        return [_summary(row) for row in self._connection.execute(f"SELECT {_SHOWN} FROM notes {condition}", values)]
+
+    def _count(self, statement: str, values: tuple[object, ...] = ()) -> int:
+        return int(self._connection.execute(statement, values).fetchone()[0])
+
+
+@contextmanager
+def open_notes(folder: Path) -> Iterator[NoteStore]:
+    """Open the notes; raises DatabaseUnavailableError. Damaged ones are never thrown away: a person may save them."""
+    file = folder / NOTES_FILE
+    with worded(file), closing(open_database(file, _SCHEMA, through=True)) as connection:
+        yield NoteStore(connection)
+
+
+def _summary(row: tuple[int, str, str, str, float, float, int, str, str]) -> Summary:
+    number, project, title, tags, created, changed, characters, read_before, *excerpt = row
+    marks = frozenset(map(str, json.loads(read_before)))
+    return Summary(number, project, title, json.loads(tags), created, changed, characters, marks, *excerpt)

@@ -1,0 +1,316 @@
+"""Notes that outlive a run: written, found by their words, read and deleted, from any project."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any, TypedDict, TypeVar
+
+from anyio import to_thread
+
+from ot.context import current
+from ot.effects import idempotent, reads
+from ot.errors import ToolError
+from ot.results.reader import ResultReader
+from ot_packs.full_text import read_query
+from ot_packs.notes.store import LONGEST_CONTENT, Choice, Draft, NoteStore, Summary, open_notes
+
+pack = "notes"
+
+_LONGEST_TITLE = 200  # characters
+_LONGEST_TAG = 60
+_MOST_TAGS = 20
+
+Made = TypeVar("Made")
+
+
+class NoteSummary(TypedDict):
+    """A note without its content."""
+
+    id: int
+    title: str
+    tags: builtins.list[str]
+    project: str
+    created: str
+    changed: str
+    characters: int
+    excerpt: str
+
+
+class Note(TypedDict):
+    """A note with its content, as it was given."""
+
+    id: int
+    title: str
+    tags: builtins.list[str]
+    project: str
+    created: str
+    changed: str
+    content: Any
+
+
+class NotePage(TypedDict):
+    """Some of `total` notes."""
+
+    notes: builtins.list[NoteSummary]
+    total: int
+    more: bool
+
+
+class Written(TypedDict):
+    """The note that was written; `replaced` if it took the place of an earlier one."""
+
+    id: int
+    title: str
+    project: str
+    replaced: bool
+
+
+class Deleted(TypedDict):
+    """The note that was deleted."""
+
+    id: int
+    title: str
+    project: str
+
+
+@idempotent
+async def write(
+    *, title: str, content: Any = None, tags: builtins.list[str] | None = None, handle: str = "", replace: bool = False
+) -> Written:
+    """Keep a note for later runs, of this project and of others.
+
+    Args:
+        title: Its title, which no other note of this project has.
+        content: Text, or plain data: lists, dicts, numbers.
+        tags: Words to list notes by, such as ["decision", "billing"].
+        handle: A stored result to take as content instead, by the handle that an answer gave.
+        replace: True writes over the note of this project that has the title.
+
+    Returns:
+        id, title, project, and replaced: whether there was one of this title.
+
+    Example:
+        notes.write(title="How to deploy", content="make release, then tag", tags=["release"])
+    """
+    context = current()
+    if (content is None) == (not handle):
+        raise ToolError("a note needs content, or the handle of a stored result, and not both")
+    if handle:
+        content = await _load(handle)
+    text = content if isinstance(content, str) else _as_json(content)
+    if len(text) > LONGEST_CONTENT:
+        raise ToolError(
+            f"the note has {len(text):,} characters; at most {LONGEST_CONTENT:,} are kept: shorten or split it"
+        )
+    draft = Draft(
+        project=str(context.project),
+        title=_checked_title(title),
+        content=_encodable(text),
+        plain=isinstance(content, str),
+        tags=_checked_tags(tags or []),
+        read_before=frozenset(context.caller.memory.read),
+    )
+    note, replaced = await _with_store(lambda store: store.write(draft, replace=replace))
+    return Written(id=note.number, title=note.title, project=note.project, replaced=replaced)
+
+
+@reads
+async def search(*, query: str, tag: str = "", here: bool = False, limit: int = 20, offset: int = 0) -> NotePage:
+    """Search notes of all projects for words, best first.
+
+    Args:
+        query: Plain words; notes that have all of them, or else any.
+        tag: Only notes with this tag.
+        here: True for notes of this project only.
+        limit: The most notes to return.
+        offset: How many of the best notes to skip.
+
+    Returns:
+        notes (id, title, tags, project, created, changed, characters, excerpt), total, more.
+
+    Example:
+        [note["title"] for note in notes.search(query="deploy release")["notes"]]
+    """
+    terms = read_query(query)
+    if not terms:
+        raise ToolError("query has no words; notes.list lists all notes")
+    choice = _choice(tag=tag, here=here, limit=limit, offset=offset)
+    return _page(choice, *await _with_store(lambda store: store.search_page(terms, choice)))
+
+
+@reads
+async def list(*, tag: str = "", here: bool = False, limit: int = 50, offset: int = 0) -> NotePage:
+    """List notes of all projects, those changed last first.
+
+    Args:
+        tag: Only notes with this tag.
+        here: True for notes of this project only.
+        limit: The most notes to return.
+        offset: How many notes to skip.
+
+    Returns:
+        notes (id, title, tags, project, created, changed, characters), total, more.
+
+    Example:
+        notes.list(tag="release", here=True)
+    """
+    choice = _choice(tag=tag, here=here, limit=limit, offset=offset)
+    return _page(choice, *await _with_store(lambda store: store.list_page(choice)))
+
+
+@reads
+async def read(*, title: str = "", id: int = 0) -> Note:
+    """Read a note: that of this project with a title, or else the only one of another project; or any by its id.
+
+    Args:
+        title: Its title, exactly.
+        id: Its number instead, as notes.search and notes.list give it.
+
+    Returns:
+        id, title, tags, project, created, changed, and the content as it was given.
+
+    Example:
+        notes.read(title="How to deploy")["content"]
+    """
+    project = str(current().project)
+
+    def find(store: NoteStore) -> tuple[Summary, object]:
+        note = _only(store.find(number=id, title=title, project=project), title, id)
+        return note, store.content_of(note)
+
+    note, content = await _with_store(find)
+    _mark([note])
+    return Note(
+        id=note.number,
+        title=note.title,
+        tags=note.tags,
+        project=note.project,
+        created=_moment(note.created),
+        changed=_moment(note.changed),
+        content=content,
+    )
+
+
+async def delete(*, title: str = "", id: int = 0) -> Deleted:
+    """Delete a note for good: that of this project with a title, or any by its id.
+
+    Args:
+        title: Its title, exactly.
+        id: Its number instead, as notes.search and notes.list give it.
+
+    Returns:
+        id, title and project of the note that was deleted.
+
+    Example:
+        notes.delete(title="How to deploy")
+    """
+    project = str(current().project)
+
+    def forget(store: NoteStore) -> Summary:
+        found = store.find(number=id, title=title, project=project)
+        note = _only(found, title, id)
+        if not id and note.project != project:
+            raise ToolError(f"the note {title!r} belongs to {note.project}; notes.delete(id={note.number}) deletes it")
+        store.delete(note)
+        return note
+
+    note = await _with_store(forget)
+    return Deleted(id=note.number, title=note.title, project=note.project)
+
+
+async def _with_store(use: Callable[[NoteStore], Made]) -> Made:
+    """Use the store on a thread, to the end: what was begun is not left half done."""
+    context = current()
+
+    def open_and_use() -> Made:
+        with open_notes(context.state) as store:
+            return use(store)
+
+    return await to_thread.run_sync(open_and_use)
+
+
+async def _load(handle: str) -> object:
+    """Load a stored result; whoever does has read what its writer had read."""
+    stored = await current().part(ResultReader).load(handle)
+    size = await to_thread.run_sync(stored.size)
+    if size > 4 * LONGEST_CONTENT:
+        raise ToolError(f"the stored result has {size:,} bytes, too many for a note: ot.load it and keep what matters")
+    return await to_thread.run_sync(stored.read)
+
+
+def _as_json(content: object) -> str:
+    try:
+        return json.dumps(content, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError(f"a note holds text or plain data (lists, dicts, numbers), and not this: {error}") from error
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError(f"the note has half a character at {error.start}, which no file can hold") from error
+    return text
+
+
+def _checked_title(title: str) -> str:
+    if not title.strip() or len(title) > _LONGEST_TITLE or not title.isprintable():
+        raise ToolError(f"a title has 1 to {_LONGEST_TITLE} characters on one line")
+    return title.strip()
+
+
+def _checked_tags(tags: Iterable[str]) -> builtins.list[str]:
+    found = [*dict.fromkeys(tag.strip() for tag in tags)]
+    if len(found) > _MOST_TAGS or not all(tag.isprintable() and 1 <= len(tag) <= _LONGEST_TAG for tag in found):
+        raise ToolError(f"a note has up to {_MOST_TAGS} tags of 1 to {_LONGEST_TAG} characters")
+    return found
+
+
+def _choice(*, tag: str, here: bool, limit: int, offset: int) -> Choice:
+    if not 1 <= limit <= 1000:
+        raise ToolError(f"limit must be between 1 and 1000, not {limit}")
+    if offset < 0:
+        raise ToolError(f"offset must not be negative, not {offset}")
+    return Choice(str(current().project) if here else "", tag, limit, offset)
+
+
+def _page(choice: Choice, found: builtins.list[Summary], total: int) -> NotePage:
+    _mark(found)
+    notes = [
+        NoteSummary(
+            id=note.number,
+            title=note.title,
+            tags=note.tags,
+            project=note.project,
+            created=_moment(note.created),
+            changed=_moment(note.changed),
+            characters=note.characters,
+            excerpt=note.excerpt,
+        )
+        for note in found
+    ]
+    return NotePage(notes=notes, total=total, more=total > choice.offset + len(notes))
+
+
+def _only(found: builtins.list[Summary], title: str, number: int) -> Summary:
+    if not title and not number:
+        raise ToolError("say which note: by its title, or by its id")
+    if not found:
+        raise ToolError(f"there is no note {number or repr(title)}; notes.search finds notes by their words")
+    if len(found) > 1:
+        others = ", ".join(f"{note.number} ({note.project})" for note in found)
+        raise ToolError(f"several projects have a note {title!r}; take one by its id: {others}")
+    return found[0]
+
+
+def _mark(found: Iterable[Summary]) -> None:
+    """Whoever reads a note has read what its writer had read."""
+    for note in found:
+        current().caller.memory.note(note.read_before)
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
