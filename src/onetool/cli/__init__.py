@@ -29,6 +29,7 @@ COMMANDS = {
     "accept": "review what a server has changed about itself, and accept it",
     "new": "write a first extension and a test for it",
     "lock": "list the versions that extensions are locked to, or upgrade them",
+    "fetch": "install the libraries that packs need, before a call waits for them",
     "sdk-path": "print the folder to put on PYTHONPATH when you run an extension by hand",
     "chat": "chat with a model that can use every tool",
     "listen": "talk to a model that can use every tool",

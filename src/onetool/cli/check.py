@@ -15,7 +15,7 @@ from onetool.cli.printing import say, visible
 from onetool.cli.start import load
 from ot.app import proxy_host
 from ot.config.loader import LoadedConfig
-from ot.config.paths import FOLDER
+from ot.config.paths import FOLDER, state_folder
 from ot.config.project_trust import project_trust
 from ot.execution.idle_rules import find_idle_rules
 from ot.execution.wording import word_error
@@ -26,6 +26,7 @@ from ot.registry.registry import ToolRegistry
 from ot.trust.project_trust import Comparison
 from ot.trust.untrusted import trust_command
 from ot.workers.extension import Extension
+from ot.workers.pack_environment import LibraryState, state_of
 from ot.workers.uv_program import PreparationError
 
 EPILOG = "Exit status: 0 if nothing is wrong, else 2."
@@ -43,6 +44,9 @@ def main(options: Namespace) -> int:
     ]
     notes = [word_collision(collision) for collision in registry.collisions if not _is_mistake(collision)]
     notes += [*_find_changed_servers(loaded), *_find_untrusted(loaded)]
+    missing = [pack for pack, state in _library_states(loaded, registry) if state is LibraryState.MISSING]
+    if missing:
+        notes.append(f"libraries are not fetched yet of: {', '.join(missing)}; onetool fetch installs them now")
     if locked:
         notes.append(f"dependencies are locked of: {', '.join(locked)}; onetool lock lists and upgrades them")
     for line in (*problems, *(f"note: {note}" for note in notes)):
@@ -94,6 +98,12 @@ def _read_locks(loaded: LoadedConfig, extensions: Mapping[str, Extension]) -> tu
         except PreparationError as error:
             problems.append(f"pack {pack}: {error}")
     return problems, locked
+
+
+def _library_states(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[tuple[str, LibraryState]]:
+    for pack in registry.packs():
+        if pack.libraries is not None:
+            yield pack.name, state_of(state_folder(loaded.home), pack.libraries)
 
 
 def _find_untrusted(loaded: LoadedConfig) -> Iterator[str]:

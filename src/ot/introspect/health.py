@@ -15,6 +15,7 @@ from mcp_core.json_types import JsonObject
 from ot.audit.log import AuditLog
 from ot.config.loader import LoadedConfig
 from ot.config.models import ExecutionSettings
+from ot.config.paths import state_folder
 from ot.config.project_trust import project_trust
 from ot.errors import RunError
 from ot.execution.tool_executor import ToolExecutor
@@ -26,6 +27,7 @@ from ot.registry.tool_threads import ToolThreads
 from ot.stats.recorder import Recorder
 from ot.trust.project_trust import Comparison
 from ot.trust.untrusted import trust_command
+from ot.workers.pack_environment import state_of
 from ot.workers.pool import WorkerPool
 
 OK = "ok"
@@ -77,10 +79,17 @@ class Health:
             "trust": await anyio.to_thread.run_sync(_describe_trust, self._loaded),
             "sandbox": await self._describe_sandbox(),
             "workers": [asdict(status) for status in self._workers.status()],
+            "libraries": await anyio.to_thread.run_sync(self._describe_libraries),
             "stats": _describe_stats(self._executor.recorder),
             "audit": _describe_audit(self._executor.audit),
             "running_late": self._threads.late,
         }
+
+    def _describe_libraries(self) -> JsonObject:
+        """Describe what is there of the libraries that packs need."""
+        packs = self._executor.registry.packs()
+        state = state_folder(self._loaded.home)
+        return {pack.name: str(state_of(state, pack.libraries)) for pack in packs if pack.libraries is not None}
 
     async def _describe_sandbox(self) -> JsonObject:
         """Describe the configured level, and the layers that are really in force."""

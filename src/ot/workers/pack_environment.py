@@ -12,6 +12,7 @@ import sysconfig
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 import anyio
@@ -29,6 +30,14 @@ _IMPATIENT = {"UV_HTTP_RETRIES": "0", "UV_HTTP_CONNECT_TIMEOUT": "5"}
 _PROGRAM = "bin/"  # begins the name of a program in `needs`
 _POLL = 0.2  # seconds
 _DOING = "installing its libraries"
+
+
+class LibraryState(StrEnum):
+    """What is there of a pack's libraries."""
+
+    INSTALLED = "installed"  # this interpreter has them
+    PREPARED = "prepared"  # its environment is ready
+    MISSING = "not fetched"  # the first call that needs them installs them
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +92,20 @@ def find_environment(state: Path, libraries: Libraries) -> PackEnvironment:
     return PackEnvironment(libraries, state / FOLDER / f"{libraries.pack}-{digest}")
 
 
+def state_of(state: Path, libraries: Libraries) -> LibraryState:
+    """Return what is there of a pack's libraries."""
+    if is_installed(libraries):
+        return LibraryState.INSTALLED
+    try:
+        return LibraryState.PREPARED if find_environment(state, libraries).ready else LibraryState.MISSING
+    except PreparationError:
+        return LibraryState.MISSING  # trying to install them says why
+
+
 async def make_environment(
     environment: PackEnvironment, host: WorkerHost, tell: Tell, *, patient: bool, again: bool = False
-) -> None:
-    """Make an environment unless it is ready, or `again`; raises PreparationError.
+) -> bool:
+    """Make an environment unless it is ready, also then with `again`; false if it was. Raises PreparationError.
 
     Of several processes one makes it, and the others wait for that; whatever an ended one left is removed.
     """
@@ -95,12 +114,13 @@ async def make_environment(
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         async with _locked(folder.with_name(f"{environment.libraries.pack}.lock"), tell):
             if environment.ready and not again:
-                return
+                return False
             with LogSpan("packs.install", pack=environment.libraries.pack) as span:
                 await anyio.to_thread.run_sync(_remove, environment)
                 await _install(environment, UvProgram(host, tell, doing=_DOING, environ=_pace(host, patient=patient)))
                 span.add(folder=folder)
             environment.mark_ready()
+            return True
     except OSError as error:
         raise PreparationError(f"{error.strerror or error}: {error.filename or folder}") from error
 

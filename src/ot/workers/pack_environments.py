@@ -84,5 +84,7 @@ class PackEnvironments:
 
 
 def _cause(words: str) -> str:
-    """Return the last line of what uv says, where it comes to the point."""
-    return (words.strip().splitlines() or [""])[-1].strip().removeprefix("cause: ").rstrip(".")
+    """Return the line of what uv says that comes to the point: its last cause, or else the last of all."""
+    lines = [line.strip() for line in words.strip().splitlines()] or [""]
+    causes = [line.removeprefix("cause: ") for line in lines if line.startswith("cause: ")]
+    return (causes or lines)[-1].rstrip(".")

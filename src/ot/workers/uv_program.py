@@ -45,7 +45,7 @@ class UvProgram:
             [str(required_uv(self._host)), *words, *_OPTIONS],
             environ=self._environ,
             cwd=self._host.home,
-            on_stderr=lambda data: tell(_last_line(data)),
+            on_stderr=_WholeLines(tell).feed,
         )
 
 
@@ -60,6 +60,14 @@ def required_uv(host: WorkerHost) -> Path:
     return found
 
 
-def _last_line(data: bytes) -> str:
-    lines = data.decode(errors="replace").strip().splitlines()
-    return lines[-1].strip() if lines else ""
+class _WholeLines:
+    """Tells the lines of what uv says, which it writes word by word."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in filter(None, map(bytes.strip, lines)):
+            self._tell(line.decode(errors="replace"))

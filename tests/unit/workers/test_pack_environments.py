@@ -2,65 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import anyio
 import pytest
 from anyio import fail_after
 
-from ot.caller import Caller
 from ot.errors import PackNotReadyError, ToolError, ToolFailedError
-from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error
-from ot.files.allowed_files import AllowedFiles
-from ot.isolate import IsolateHost
-from ot.registry.definitions import Libraries
-from ot.registry.from_source import read_pack
-from ot.registry.tool_loader import ToolLoader
-from ot.workers.pack_environment import FOLDER, find_environment, make_environment
-from tests.opened_executor import write_pack
+from ot.workers.pack_environment import find_environment, make_environment
+from tests.library_shop import NAMES, LibraryShop
 from tests.wheels import serve_index, write_wheel
-from tests.worker_pool import host_of, open_engine
+from tests.worker_pool import host_of
 
 pytestmark = pytest.mark.anyio
 
-NO_NETWORK = {"HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9"}
-NAMES = ("thing", "other-thing")
-PACK = """
-    import sys
-    from pathlib import Path
-    from typing import TypedDict
-    from ot.context import current
-    from ot.isolate import isolated
-    from ot.workers.pack_program import pack_program
-
-    needs = {"thing": "thing>=1", "other_thing": "other-thing", "bin/thing": "thing>=1"}
-
-    @isolated
-    def facts() -> dict:
-        import thing, other_thing
-        return {"thing": thing.VERSION, "prefix": sys.prefix, "version": sys.version, "tool": current().tool}
-
-    @isolated(reads=["{path}"])
-    def read(*, path: str, other: str) -> str:
-        import thing
-        return Path(path).read_text() + Path(other).read_text()
-
-    async def light() -> str:
-        return "needs nothing"
-
-    async def program(*, name: str) -> str:
-        return str(await pack_program(name))
-"""
 MAKE = """
 import anyio, sys
 from pathlib import Path
@@ -76,83 +37,12 @@ anyio.run(lambda: make_environment(find_environment(host.state, libraries), host
 """
 
 
-class Server:
-    """One server over the pack of a shop."""
-
-    def __init__(self, told: list[str], executor: ToolExecutor) -> None:
-        self._told = told
-        self._executor = executor
-
-    async def call(self, tool: str, **arguments: object) -> Any:
-        async def progress(done: float, total: float | None, message: str) -> None:
-            self._told.append(message)
-
-        @contextmanager
-        def hold() -> Iterator[None]:
-            self._told.append("held")
-            yield
-            self._told.append("released")
-
-        with fail_after(60):
-            return await self._executor.call(tool, arguments, caller=Caller(progress=progress, hold=hold))
-
-
-class Shop:
-    """A folder with a pack, the list of its libraries, and an index that has them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.wheels = folder / "wheels"
-        self.environ = {**os.environ, **NO_NETWORK, "UV_CACHE_DIR": str(folder / "cache")}
-        self.told: list[str] = []
-        self.file = write_pack(folder, PACK)
-        for name in ("thing", "other_thing"):
-            write_wheel(self.wheels, "1.0", name=name)
-        self.pin()
-
-    def pin(self, **hashes: str) -> None:
-        lines = []
-        for wheel in sorted(self.wheels.glob("*.whl")):
-            name, version, *_ = wheel.name.split("-")
-            digest = hashes.get(name) or hashlib.sha256(wheel.read_bytes()).hexdigest()
-            lines.append(f"{name.replace('_', '-')}=={version} --hash=sha256:{digest}\n")
-        (self.folder / "requirements").mkdir(exist_ok=True)
-        (self.folder / "requirements" / "sample.txt").write_text("".join(lines))
-
-    def offline(self) -> dict[str, str]:
-        """uv finds the wheels in a folder."""
-        return {**self.environ, "UV_FIND_LINKS": str(self.wheels), "UV_NO_INDEX": "1"}
-
-    @property
-    def libraries(self) -> Libraries:
-        found = read_pack(self.file).libraries
-        assert found is not None
-        return found
-
-    def environments(self) -> list[Path]:
-        return sorted(path for path in (self.folder / "state" / FOLDER).glob("*") if path.is_dir())
-
-    @asynccontextmanager
-    async def server(self, environ: Mapping[str, str]) -> AsyncIterator[Server]:
-        async with (
-            open_engine(
-                self.folder,
-                environ=environ,
-            ) as engine,
-            IsolateHost(find_python=engine.pool.environments.python_of) as isolate,
-        ):
-            engine.executor.lend(engine.pool.environments)
-            engine.executor.lend(AllowedFiles([self.folder], project=self.folder, home=self.folder / "home"))
-            ToolLoader(engine.registry, isolate=isolate).load_folder(self.folder)
-            yield Server(self.told, engine.executor)
-
-
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    return Shop(tmp_path)
+def shop(tmp_path: Path) -> LibraryShop:
+    return LibraryShop(tmp_path)
 
 
-async def test_a_pack_runs_in_an_environment_of_its_own(shop: Shop) -> None:
+async def test_a_pack_runs_in_an_environment_of_its_own(shop: LibraryShop) -> None:
     async with shop.server(shop.offline()) as server:
         facts = await server.call("sample.facts")
 
@@ -167,14 +57,14 @@ async def test_a_pack_runs_in_an_environment_of_its_own(shop: Shop) -> None:
     assert shop.environments()[0].stat().st_ino == before
 
 
-async def test_it_is_confined_as_ever(shop: Shop) -> None:
+async def test_it_is_confined_as_ever(shop: LibraryShop) -> None:
     (shop.folder / "secret").write_text("hidden")
     async with shop.server(shop.offline()) as server:
         with pytest.raises(ToolFailedError, match="PermissionError"):
             await server.call("sample.read", path=str(shop.file), other=str(shop.folder / "secret"))
 
 
-async def test_nothing_is_made_before_a_tool_needs_it_or_where_the_server_has_it(shop: Shop) -> None:
+async def test_nothing_is_made_before_a_tool_needs_it_or_where_the_server_has_it(shop: LibraryShop) -> None:
     async with shop.server(shop.environ) as server:
         assert await server.call("sample.light") == "needs nothing"
     text = shop.file.read_text().replace(
@@ -189,9 +79,9 @@ async def test_nothing_is_made_before_a_tool_needs_it_or_where_the_server_has_it
     assert shop.environments() == []
 
 
-async def test_those_who_wait_hear_how_it_goes_and_their_time_stands_still(shop: Shop) -> None:
+async def test_those_who_wait_hear_how_it_goes_and_their_time_stands_still(shop: LibraryShop) -> None:
     with serve_index(shop.wheels, names=NAMES) as index:
-        environ = {**shop.environ, "UV_DEFAULT_INDEX": index, "NO_PROXY": "127.0.0.1"}
+        environ = shop.online(index)
         async with shop.server(environ) as server, anyio.create_task_group() as tasks:
             for _ in range(2):
                 tasks.start_soon(server.call, "sample.facts")
@@ -202,7 +92,7 @@ async def test_those_who_wait_hear_how_it_goes_and_their_time_stands_still(shop:
     assert len(shop.environments()) == 1
 
 
-async def test_without_a_network_the_error_is_one_sentence_with_the_command(shop: Shop) -> None:
+async def test_without_a_network_the_error_is_one_sentence_with_the_command(shop: LibraryShop) -> None:
     async with shop.server({**shop.environ, "UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple"}) as server:
         with pytest.raises(PackNotReadyError) as caught:
             await server.call("sample.facts")
@@ -213,17 +103,18 @@ async def test_without_a_network_the_error_is_one_sentence_with_the_command(shop
     assert "\n" not in sentence
 
 
-async def test_a_package_that_is_not_the_pinned_one_is_not_installed(shop: Shop) -> None:
+async def test_a_package_that_is_not_the_pinned_one_is_not_installed(shop: LibraryShop) -> None:
     shop.pin(thing="0" * 64)
-    async with shop.server(shop.offline()) as server:
-        with pytest.raises(PackNotReadyError):
-            await server.call("sample.facts")
+    with serve_index(shop.wheels, names=NAMES) as index:
+        async with shop.server(shop.online(index)) as server:
+            with pytest.raises(PackNotReadyError, match="Hash mismatch for `thing==1.0`"):
+                await server.call("sample.facts")
     shop.pin()
     async with shop.server(shop.offline()) as server:
         assert (await server.call("sample.facts"))["thing"] == "1.0"
 
 
-async def test_a_program_of_a_pack_is_where_its_libraries_are(shop: Shop) -> None:
+async def test_a_program_of_a_pack_is_where_its_libraries_are(shop: LibraryShop) -> None:
     write_wheel(shop.wheels, "1.0", program="echo of thing")
     shop.pin()
     async with shop.server(shop.offline()) as server:
@@ -235,7 +126,7 @@ async def test_a_program_of_a_pack_is_where_its_libraries_are(shop: Shop) -> Non
     assert subprocess.run([program], check=True, capture_output=True, text=True).stdout == "echo of thing\n"
 
 
-async def test_another_list_has_another_environment(shop: Shop) -> None:
+async def test_another_list_has_another_environment(shop: LibraryShop) -> None:
     async with shop.server(shop.offline()) as server:
         await server.call("sample.facts")
     next(shop.wheels.glob("thing-*")).unlink()
@@ -248,18 +139,18 @@ async def test_another_list_has_another_environment(shop: Shop) -> None:
     assert len(shop.environments()) == 2
 
 
-def start(shop: Shop, environ: Mapping[str, str]) -> subprocess.Popen[str]:
+def start(shop: LibraryShop, environ: Mapping[str, str]) -> subprocess.Popen[str]:
     """A process that makes the environment, as a server does."""
     return subprocess.Popen(
         [sys.executable, "-c", MAKE, str(shop.folder)], env=dict(environ), stdout=subprocess.PIPE, text=True
     )
 
 
-async def test_two_processes_make_it_once(shop: Shop) -> None:
+async def test_two_processes_make_it_once(shop: LibraryShop) -> None:
     asked: list[str] = []
     gate = Event()
     with serve_index(shop.wheels, names=NAMES, gate=gate, asked=asked) as index:
-        environ = {**shop.environ, "UV_DEFAULT_INDEX": index, "NO_PROXY": "127.0.0.1", "UV_NO_CACHE": "1"}
+        environ = {**shop.online(index), "UV_NO_CACHE": "1"}
         with start(shop, environ) as first, start_when(shop.environments, shop, environ) as second:
             assert second.stdout is not None
             assert second.stdout.readline() == "waiting for another process, which installs its libraries\n"
@@ -272,9 +163,9 @@ async def test_two_processes_make_it_once(shop: Shop) -> None:
     assert sum(path.endswith("/thing-1.0-py3-none-any.whl") for path in asked) == 1
 
 
-async def test_one_that_is_killed_in_the_middle_leaves_nothing_in_the_way(shop: Shop) -> None:
+async def test_one_that_is_killed_in_the_middle_leaves_nothing_in_the_way(shop: LibraryShop) -> None:
     with serve_index(shop.wheels, names=NAMES, gate=Event()) as index:
-        with start(shop, {**shop.environ, "UV_DEFAULT_INDEX": index, "NO_PROXY": "127.0.0.1"}) as process:
+        with start(shop, shop.online(index)) as process:
             wait_for(shop.environments)
             process.kill()
         environment = find_environment(shop.folder / "state", shop.libraries)
@@ -286,7 +177,7 @@ async def test_one_that_is_killed_in_the_middle_leaves_nothing_in_the_way(shop: 
     assert environment.ready
 
 
-def start_when(condition: Callable[[], object], shop: Shop, environ: Mapping[str, str]) -> subprocess.Popen[str]:
+def start_when(condition: Callable[[], object], shop: LibraryShop, environ: Mapping[str, str]) -> subprocess.Popen[str]:
     wait_for(condition)
     return start(shop, environ)
 
