@@ -19,16 +19,19 @@ _NOT = "not confined"
 
 
 def describe_confinement(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
-    """One line for runs, each server that is a process, each extension and each isolated tool."""
+    """One line for runs, each server that is a process, each extension, and tools of a pack that are isolated alike."""
     yield f"runs: {_words_of_runs(loaded.config.execution.sandbox)}"
     for name, server in loaded.config.servers.items():
         if server.enabled and server.command is not None:
             yield f"servers.{name}: {_words(server.confine)}"
     for name, confine in _extensions(loaded, registry):
         yield f"extension {name}: {confine if isinstance(confine, str) else _words(confine)}"
+    alike: dict[tuple[str, str], list[str]] = {}
     for tool in registry.definitions():
         if tool.cancellation is Cancellation.ISOLATED:
-            yield f"tool {tool.name}: {_words_of_tool(tool.touches)}"
+            alike.setdefault((tool.pack, _words_of_tool(tool.touches)), []).append(tool.name)
+    for (_, words), tools in alike.items():
+        yield f"tool{'s' if len(tools) > 1 else ''} {', '.join(tools)}: {words}"
 
 
 def find_confinement_mistakes(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:

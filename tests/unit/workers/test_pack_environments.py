@@ -107,7 +107,7 @@ async def test_a_package_that_is_not_the_pinned_one_is_not_installed(shop: Libra
     shop.pin(thing="0" * 64)
     with serve_index(shop.wheels, names=NAMES) as index:
         async with shop.server(shop.online(index)) as server:
-            with pytest.raises(PackNotReadyError, match="Hash mismatch for `thing==1.0`"):
+            with pytest.raises(PackNotReadyError, match=r"Hash mismatch for `thing==1\.0`"):
                 await server.call("sample.facts")
     shop.pin()
     async with shop.server(shop.offline()) as server:
