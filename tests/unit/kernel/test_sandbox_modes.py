@@ -66,6 +66,45 @@ async def test_what_a_run_cannot_do_is_said_in_a_sentence(supply: KernelSupply, 
     assert ended.message["frames"][-1][0] == 2
 
 
+STREAMS = """
+import asyncio, socket
+async def pair():
+    one, other = socket.socketpair()
+    return await asyncio.open_connection(sock=one), await asyncio.open_connection(sock=other)
+(reader, unused), (silent, writer) = await pair()
+async def write():
+    for number in range(100):
+        writer.write(bytes([number]) * 50_000)
+    writer.write_eof()
+    await writer.drain()
+_, received = await asyncio.gather(write(), reader.read())
+writer.close(), unused.close()
+received == b"".join(bytes([number]) * 50_000 for number in range(100))
+"""
+
+
+async def test_streams_of_asyncio_work_between_sockets_of_a_run(supply: KernelSupply) -> None:
+    assert (await run(supply, STREAMS)).value is True
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        ("(a.sendmsg([b'12', bytearray(b'3'), memoryview(b'45')]), b.recv(9))", (5, b"12345")),
+        ("(a.sendmsg([]), a.sendmsg([b'x'], [], 0, None), b.recvmsg(9)[0])", (0, 1, b"x")),
+        ("(a.setblocking(False), a.sendmsg(iter([bytes(200_000)] * 9)) <= 2**18)", (None, True)),
+    ],
+)
+async def test_data_can_be_sent_as_a_message(supply: KernelSupply, code: str, value: object) -> None:
+    assert (await run(supply, f"import socket\na, b = socket.socketpair()\n{code}")).value == value
+
+
+async def test_descriptors_cannot_be_sent_as_a_message(supply: KernelSupply) -> None:
+    code = "import os, socket\na, b = socket.socketpair()\nsocket.send_fds(a, [b'x'], [os.open('x', 66)])"
+
+    assert (await run(supply, code)).error.startswith("PermissionError")
+
+
 async def test_without_sandbox_a_run_has_its_own_process_and_limits_only() -> None:
     async with kernels(warm=1, sandbox="off", memory=64 * 1024**2) as supply:
         code = "import os, socket\nsocket.socket().close()\npid = os.fork()\nif pid == 0:\n    os._exit(7)\nos.waitpid(pid, 0)[1] >> 8"
