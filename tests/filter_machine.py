@@ -21,10 +21,15 @@ def read_table(header: Path) -> dict[str, int]:
 
 
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+I386, ARM = 0x40000003, 0x40000028  # what a program of 32 bits calls on them, and any program that means to (int 0x80)
+X32 = 0x40000000  # a bit in the number of a call, on x86_64: a third table with pointers of 32 bits
+X32_WITHOUT_BIT = range(512, 548)  # older kernels also have that table's own calls where no bit is set
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+_STRICTEST_FIRST = (KILL, 0x00000000, 0x00030000, 0x00050000, 0x7FC00000, 0x7FF00000, 0x7FFC0000, ALLOW)
 
 
 def decide(program: bytes, number: int, arguments: tuple[int, ...], *, arch: int) -> int:
-    """What a filter says to a call: the few instructions of Berkeley's machine that ours are made of."""
+    """What a filter says to a call, as `decide_all` does for several: the few instructions of Berkeley's machine that ours are made of."""
     data = struct.pack("=IIQ6Q", number, arch, 0, *(arguments + (0,) * 6)[:6])
     at, accumulator = 0, 0
     while True:
@@ -40,3 +45,9 @@ def decide(program: bytes, number: int, arguments: tuple[int, ...], *, arch: int
             holds = accumulator == value if code == 0x15 else accumulator > value
             assert code in {0x15, 0x25}
             at += if_true if holds else if_false
+
+
+def decide_all(programs: list[bytes], number: int, arguments: tuple[int, ...] = (), *, arch: int) -> int:
+    """What the kernel does about a call under several filters: what the strictest of them says."""
+    answers = [decide(program, number, arguments, arch=arch) for program in programs]
+    return min(answers, key=lambda answer: _STRICTEST_FIRST.index(answer & 0xFFFF0000))

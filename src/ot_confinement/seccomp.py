@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import struct
+import sys
 
 from ot_confinement import syscalls
 from ot_confinement.bpf import (
@@ -48,9 +49,12 @@ class SockFprog(ctypes.Structure):
     _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def supports(machine: str) -> bool:
-    """True if the system call numbers of this machine are known."""
-    return machine in ARCHITECTURES
+def supports(machine: str, *, largest: int = sys.maxsize) -> bool:
+    """True if the system call numbers of this machine are known, for a program like this one.
+
+    A program of 32 bits makes the calls of another machine, whatever the machine says of itself.
+    """
+    return machine in ARCHITECTURES and largest > 2**32
 
 
 def build_shared_filter(machine: str, *, network: bool = False, guards_truncation: bool = True) -> bytes:

@@ -23,7 +23,7 @@ def find_own_group(proc: Path = Path("/proc")) -> Path | None:
     except OSError:
         return None
     places = [Path(place) for _, place, kind, *_ in mounts if kind == "cgroup2"]
-    names = [line.removeprefix("0::") for line in groups if line.startswith("0::/")]
+    names = [line.removeprefix("0::") for line in groups if line.startswith("0::/") and "/.." not in line]
     return places[0] / names[0].lstrip("/") if places and names else None
 
 
@@ -65,6 +65,7 @@ class KernelGroups:
                         raise
             (folder / "cgroup.procs").write_text(str(pid))
         except OSError:
+            _remove(folder)  # it may have ended meanwhile
             return False
         return True
 
@@ -75,10 +76,7 @@ class KernelGroups:
             events = dict(line.split() for line in (folder / "memory.events").read_text().splitlines())
         except (OSError, ValueError):
             events = {}
-        try:
-            folder.rmdir()
-        except OSError:
-            pass  # it is removed by the next server that starts here
+        _remove(folder)
         return int(events.get("oom_kill", 0)) > 0
 
     def _folder(self, pid: int) -> Path:
@@ -106,7 +104,10 @@ def _make_room(own: Path) -> bool:
     server = own / f"{_PREFIX}server"
     server.mkdir(exist_ok=True)
     for pid in pids:
-        (server / "cgroup.procs").write_text(str(pid))
+        try:
+            (server / "cgroup.procs").write_text(str(pid))
+        except ProcessLookupError:
+            pass  # it has ended
     (own / "cgroup.subtree_control").write_text("+memory +pids")
     return True
 
@@ -125,10 +126,14 @@ def _remove_leftovers(own: Path) -> None:
     """Remove groups of servers that have died."""
     for folder in own.glob(f"{_PREFIX}[0-9]*-[0-9]*"):
         if not Path("/proc", folder.name.split("-")[1]).exists():
-            try:
-                folder.rmdir()
-            except OSError:
-                pass
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:
+        pass  # somebody is in it; the next server that starts here tries again
 
 
 def _read_words(file: Path) -> set[str]:

@@ -142,9 +142,10 @@ def test_without_a_group_there_is_nothing_to_divide() -> None:
         ("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "0::/user.slice/a.scope\n", "/sys/fs/cgroup/user.slice/a.scope"),
         ("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "0::/\n", "/sys/fs/cgroup"),
         ("cgroup /sys/fs/cgroup/memory cgroup rw 0 0\n", "4:memory:/x\n", None),
+        ("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "0::/../../other.scope\n", None),
         ("tmpfs /sys tmpfs rw 0 0\ncg /sys/fs/cgroup/unified cgroup2 rw 0 0\n", "4:memory:/x\n0::/y\n", "/sys/fs/cgroup/unified/y"),
     ],
-    ids=["scope", "root", "version 1", "both"],
+    ids=["scope", "root", "version 1", "outside of what is mounted", "both"],
 )  # fmt: skip
 def test_our_own_group_is_found(tmp_path: Path, mounts: str, group: str, found: str | None) -> None:
     (tmp_path / "self").mkdir()

@@ -8,7 +8,7 @@ import pytest
 
 from ot_confinement import refused_calls as refused
 from ot_confinement.program_filter import build_program_filter
-from tests.filter_machine import ARCHITECTURES, TABLES, decide, read_table
+from tests.filter_machine import ARCHITECTURES, ARM, I386, KILL, TABLES, X32, X32_WITHOUT_BIT, decide, read_table
 
 ALLOWED = 0x7FFF0000
 NUMBERS: dict[str, tuple[int | None, int | None]] = {
@@ -112,3 +112,21 @@ def test_calls_that_nobody_knew_do_not_exist(machine: str) -> None:
     assert decide(program, refused.NEWEST + 1, (), arch=arch) == 0x00050000 | errno.ENOSYS
     assert decide(program, 0x40000000, (), arch=arch) == 0x00050000 | errno.ENOSYS
     assert decide(program, 0, (), arch=0x40000003) == 0x80000000
+
+
+@pytest.mark.parametrize("open_", [False, True])
+@pytest.mark.parametrize(("machine", "other"), [("x86_64", I386), ("aarch64", ARM)])
+def test_no_call_of_another_table_is_made(machine: str, other: int, *, open_: bool) -> None:
+    program = build_program_filter(machine, network=open_, metadata=open_, bounded=not open_)
+
+    for number in (*range(600), 0x0F0005, *(X32 | number for number in range(600))):
+        assert decide(program, number, (), arch=other) == KILL
+
+
+@pytest.mark.parametrize("open_", [False, True])
+def test_no_call_with_pointers_of_32_bits_is_made(*, open_: bool) -> None:
+    program = build_program_filter("x86_64", network=open_, metadata=open_, bounded=not open_)
+    arch = ARCHITECTURES["x86_64"][1]
+
+    for number in (*(X32 | number for number in (*range(600), 0x3FFFFFFF)), *X32_WITHOUT_BIT, 0xFFFFFFFF):
+        assert decide(program, number, (), arch=arch) == 0x00050000 | errno.ENOSYS

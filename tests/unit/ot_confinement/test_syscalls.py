@@ -7,7 +7,19 @@ import struct
 import pytest
 
 from ot_confinement import seccomp, syscalls
-from tests.filter_machine import ARCHITECTURES, TABLES, decide, read_table
+from tests.filter_machine import (
+    ALLOW,
+    ARCHITECTURES,
+    ARM,
+    I386,
+    KILL,
+    TABLES,
+    X32,
+    X32_WITHOUT_BIT,
+    decide,
+    decide_all,
+    read_table,
+)
 
 CONDITIONAL = {
     "clone": syscalls.CLONE,
@@ -184,6 +196,30 @@ def test_another_machines_calls_are_never_made(machine: str, other: int) -> None
     assert decide(shared, 0x40000000, (), arch=ARCHITECTURES[machine][1]) & 0x7FFF0000 == 0x00050000
 
 
-def test_an_unknown_machine_is_not_supported() -> None:
-    assert seccomp.supports("x86_64")
-    assert not seccomp.supports("mips")
+@pytest.mark.parametrize(("machine", "other"), [("x86_64", I386), ("aarch64", ARM)])
+@pytest.mark.parametrize("arguments", [(), (4321, 4321), (0x00010000,), (1, 1)], ids=str)
+def test_no_call_of_another_table_is_made_by_a_kernel(machine: str, other: int, arguments: tuple[int, ...]) -> None:
+    for number in (*range(600), 0x0F0005, *(X32 | number for number in range(600))):
+        assert decide_all(programs(machine), number, arguments, arch=other) == KILL
+
+
+@pytest.mark.parametrize("arguments", [(), (4321, 4321), (0x00010000,), (1, 1)], ids=str)
+def test_no_call_with_pointers_of_32_bits_is_made_by_a_kernel(arguments: tuple[int, ...]) -> None:
+    arch = ARCHITECTURES["x86_64"][1]
+    numbers = [*(X32 | number for number in (*range(600), 0x3FFFFFFF)), *X32_WITHOUT_BIT, 0xFFFFFFFF, 0x80000000]
+
+    assert [n for n in numbers if decide_all(programs("x86_64"), n, arguments, arch=arch) == ALLOW] == []
+
+
+@pytest.mark.parametrize(
+    ("machine", "largest", "supported"),
+    [
+        ("x86_64", 2**63 - 1, True),
+        ("aarch64", 2**63 - 1, True),
+        ("mips", 2**63 - 1, False),
+        ("x86_64", 2**31 - 1, False),  # i386 or x32, on a kernel that says x86_64
+        ("aarch64", 2**31 - 1, False),  # arm, as on many a small computer
+    ],
+)
+def test_a_machine_whose_calls_are_not_known_is_not_supported(machine: str, largest: int, *, supported: bool) -> None:
+    assert seccomp.supports(machine, largest=largest) is supported
