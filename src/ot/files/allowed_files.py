@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -94,15 +94,19 @@ class AllowedFiles:
         raise PathError(str(path), "other programs keep replacing it; try again")
 
     @contextmanager
-    def replace(self, path: AnyPath, *, expected: Version | None = None, new: bool = False) -> Iterator[BinaryIO]:
+    def replace(
+        self, path: AnyPath, *, expected: Version | None = None, new: bool = False, new_mode: int | None = None
+    ) -> Iterator[BinaryIO]:
         """Write a file that takes its place whole, with the mode of the one before, when the block ends without error.
 
-        With `expected`, only over the file in that version; `new`: only where nothing has the name.
+        With `expected`, only over the file in that version; `new`: only where nothing has the name. A file that was not
+        there gets `new_mode`.
         """
         with self.reach(path, write=True) as reached, _worded(path), open_here(reached.folder) as folder:
-            _require_writable(path, reached)
+            require_writable(path, reached)
             guard = nullcontext() if expected is None else still(expected, folder, reached.name, path=path)
-            with replacing(folder, reached.name, replace=not new, around_rename=guard) as file:
+            mode = new_mode if reached.status is None else None
+            with replacing(folder, reached.name, replace=not new, mode=mode, around_rename=guard) as file:
                 yield file
 
     def list(self, path: AnyPath) -> Iterator[Entry]:
@@ -135,6 +139,34 @@ class AllowedFiles:
         """Return the closed places in a folder, from there; all below one of them is closed too."""
         return tuple(place.relative_to(folder) for place in self._closed_places if place.is_relative_to(folder))
 
+    def make_folders(self, path: AnyPath) -> Sequence[Path]:
+        """Make a folder, and those that are missing on the way to it; returns those that were made."""
+        try:
+            return self._make_folder(path)
+        except MissingPathError:
+            above = os.path.dirname(os.fspath(path).rstrip("/"))  # noqa: PTH120 - a path of any kind
+            if not above.strip("/"):
+                raise
+        return [*self.make_folders(above), *self._make_folder(path)]
+
+    def _make_folder(self, path: AnyPath) -> Sequence[Path]:
+        with self.reach(path, write=True) as reached, _worded(path):
+            if reached.status is None:
+                with suppress(FileExistsError):  # another one made it in this moment
+                    os.mkdir(reached.name, dir_fd=reached.folder)
+                return [reached.place]
+            if not stat.S_ISDIR(reached.status.st_mode):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            return []
+
+    def is_closed(self, status: os.stat_result) -> bool:
+        """True if something found inside of the roots is closed nevertheless, whatever it is called."""
+        return identity_of(status) in self._identities()
+
+    def contains(self, place: Path) -> bool:
+        """True for a real path inside of the roots."""
+        return any(place.is_relative_to(root) for root in self.roots)
+
     def is_root(self, place: Path) -> bool:
         """True for a root, and for a folder that holds one."""
         return any(root.is_relative_to(place) for root in self.roots)
@@ -151,7 +183,7 @@ class AllowedFiles:
 
     def _check(self, path: AnyPath, way: Way, *, write: bool) -> None:
         place = way.place
-        if not any(place.is_relative_to(root) for root in self.roots):
+        if not self.contains(place):
             raise PathRefusedError(str(path), f"{_subject(way)} outside of {self._name_roots()}")
         if _is_system(place):
             raise PathRefusedError(str(path), "files of the system below /proc, /sys and /dev are not opened")
@@ -264,7 +296,7 @@ def _require_plain(path: AnyPath, way: Way) -> None:
         raise PathRefusedError(str(path), "it is neither a file nor a folder, but a device, a pipe or a socket")
 
 
-def _require_writable(path: AnyPath, reached: Reached) -> None:
+def require_writable(path: AnyPath, reached: Reached) -> None:
     """Raise where there is no file to be replaced; one that its owner has made read-only is not replaced either."""
     if reached.status is None:
         return
@@ -272,6 +304,11 @@ def _require_writable(path: AnyPath, reached: Reached) -> None:
         raise PathError(str(path), "it is a folder")
     if not reached.status.st_mode & 0o222 or not os.access(reached.name, os.W_OK, dir_fd=reached.folder):
         raise PathRefusedError(str(path), "the file is read-only")
+
+
+def is_closed_name(name: str) -> bool:
+    """True for the name of a file or folder that tools do not change, wherever it lies."""
+    return name.casefold() in {FOLDER, *SECRET_NAMES}
 
 
 def _subject(way: Way) -> str:

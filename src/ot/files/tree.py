@@ -1,0 +1,141 @@
+"""Everything below an allowed folder, found by descriptors: no link is followed, and nothing closed is entered."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ot.errors import PathError
+from ot.files.allowed_files import AllowedFiles, AnyPath
+from ot.files.gitignore import GIT, GITIGNORE, MOST_BYTES, IgnoreFile
+
+DEEPEST = 200  # folders in one another: each is an open descriptor
+_ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something below the folder: its path seen from there, and the open folder that holds it, until the next one."""
+
+    path: str
+    is_folder: bool
+    _folder: int
+    _name: str
+
+    def status(self) -> os.stat_result:
+        """Return its status, not that of what a link leads to; raises FileNotFoundError if it has vanished."""
+        return os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """An open folder of the walk."""
+
+    descriptor: int
+    path: str  # with a slash at its end; empty for the first one
+    names: Iterator[tuple[str, bool]]
+
+
+def walk_tree(
+    files: AllowedFiles,
+    path: AnyPath,
+    *,
+    ignored: bool,
+    depth: int = DEEPEST,
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[Found]:
+    """Yield everything below a folder, names in order, folders before what is in them.
+
+    Without `ignored`, what git ignores is left out, and its own folder. `check` is called at every folder, and may
+    raise to end the walk. Folders that cannot be read are shown, and not entered.
+    """
+    rules = Ignoring(files, path) if not ignored else None
+    levels = [_open_level(files.open(path, os.O_RDONLY | os.O_DIRECTORY), "", rules)]
+    try:
+        while levels:
+            level = levels[-1]
+            name, is_folder = next(level.names, ("", False))
+            if not name:
+                os.close(levels.pop().descriptor)
+                continue
+            found = Found(level.path + name, is_folder, level.descriptor, name)
+            if rules is not None and rules.ignores(found.path, folder=is_folder):
+                continue
+            yield found
+            if is_folder and len(levels) < min(depth, DEEPEST):
+                check()
+                with suppress(OSError):  # closed to us, or gone by now
+                    levels.append(_open_level(_enter(files, level.descriptor, name), f"{found.path}/", rules))
+    finally:
+        for level in levels:
+            os.close(level.descriptor)
+
+
+def _enter(files: AllowedFiles, folder: int, name: str) -> int:
+    descriptor = os.open(name, _ENTER, dir_fd=folder)
+    if files.is_closed(os.fstat(descriptor)):
+        os.close(descriptor)
+        raise PermissionError
+    return descriptor
+
+
+def _open_level(descriptor: int, path: str, rules: Ignoring | None) -> _Level:
+    try:
+        with os.scandir(descriptor) as entries:
+            names = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        if rules is not None:
+            rules.read(descriptor, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return _Level(descriptor, path, iter(names))
+
+
+class Ignoring:
+    """What git ignores below a folder: the .gitignore files in it, and above it up to the repository's own folder."""
+
+    def __init__(self, files: AllowedFiles, path: AnyPath) -> None:
+        self._above = list(_read_above(files, files.locate(path)))
+        self._below: dict[str, IgnoreFile] = {}  # by the path of the folder, with a slash at its end
+
+    def read(self, folder: int, path: str) -> None:
+        """Read the rules of an open folder, if it has any; those of folders that do not hold it are over."""
+        self._below = {above: rules for above, rules in self._below.items() if path.startswith(above)}
+        with suppress(OSError):
+            self._below[path] = _read_rules(os.open(GITIGNORE, _READ, dir_fd=folder))
+
+    def ignores(self, path: str, *, folder: bool) -> bool:
+        """True if git leaves it out; the nearest file that speaks of it decides."""
+        names = path.split("/")
+        if names[-1] == GIT:
+            return True
+        for above, rules in reversed(self._below.items()):
+            decided = rules.decides(names[above.count("/") :], folder=folder) if path.startswith(above) else None
+            if decided is not None:
+                return decided
+        for way, rules in self._above:
+            decided = rules.decides([*way, *names], folder=folder)
+            if decided is not None:
+                return decided
+        return False
+
+
+def _read_above(files: AllowedFiles, place: Path) -> Iterator[tuple[Sequence[str], IgnoreFile]]:
+    """Yield the rules of the folders above, nearest first, as far as the repository goes."""
+    folders = [folder for folder in (place, *place.parents) if files.contains(folder)]
+    repository = next((folder for folder in folders if (folder / GIT).exists()), place)
+    for folder in folders:
+        if folder != place and folder.is_relative_to(repository):
+            with suppress(PathError):
+                yield place.relative_to(folder).parts, _read_rules(files.open(folder / GITIGNORE))
+
+
+def _read_rules(descriptor: int) -> IgnoreFile:
+    with os.fdopen(descriptor, "rb") as file:
+        plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        return IgnoreFile(file.read(MOST_BYTES).decode(errors="replace") if plain else "")

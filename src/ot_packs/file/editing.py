@@ -1,0 +1,144 @@
+"""Edits of a text file: by what stands there, or by line; what cannot be found is answered with what is near."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz, process
+
+from ot.errors import ToolError
+from ot.files.allowed_files import AllowedFiles, AnyPath
+from ot.files.version import Version, version_of
+from ot_packs.file.text import find_encoding, find_newline, is_binary, split_lines, with_newlines
+
+MOST_BYTES = 50_000_000  # of a file that is edited: all of it is held
+_MOST_SEARCHED = 20_000  # lines that are searched for what is near
+_LONGEST = 500  # characters of a line that are compared
+_NEAR = 60  # of 100
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """All of a text file, and what it takes to write it back."""
+
+    text: str
+    encoding: str
+    mark: bytes
+    newline: str
+    version: Version
+
+    def encode(self, text: str) -> bytes:
+        """Return a text as the file would hold it; raises ToolError."""
+        try:
+            return self.mark + text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            letter = error.object[error.start]
+            raise ToolError(
+                f"the file is encoded in {self.encoding}, which has no {letter!r}; "
+                "write the whole file with file.write, which uses UTF-8"
+            ) from error
+
+
+def read_text(files: AllowedFiles, path: AnyPath, *, encoding: str = "") -> TextFile:
+    """Read all of a text file; raises ToolError where it holds no text, or too much."""
+    with os.fdopen(files.open(path), "rb") as file:
+        status = os.fstat(file.fileno())
+        if status.st_size > MOST_BYTES:
+            raise ToolError(f"{path} has {status.st_size:,} bytes; files of up to {MOST_BYTES:,} can be edited")
+        data = file.read(MOST_BYTES + 1)
+    if not encoding and is_binary(data):
+        raise ToolError(f"{path} is a binary file")
+    name, mark = find_encoding(data, whole=True, named=encoding)
+    try:
+        text = data[len(mark) :].decode(name)
+    except UnicodeDecodeError as error:
+        raise ToolError(f"{path} is not encoded in {name}: {error.reason} at byte {error.start:,}") from error
+    return TextFile(text, name, mark, find_newline(text), version_of(status))
+
+
+def replace_text(file: TextFile, old: str, new: str, *, count: int) -> str:
+    """Return the text with all of `old` replaced, which must stand there `count` times; 0 is any number of times."""
+    if not old:
+        raise ToolError("old is empty; to insert lines, use file.edit_lines with end=start - 1")
+    if old == new:
+        raise ToolError("old and new are the same")
+    if old not in file.text:
+        old = with_newlines(old, file.newline)
+    found = file.text.count(old)
+    if not found:
+        raise ToolError(f"nothing was changed: the file does not contain this text. {_word_nearest(file.text, old)}")
+    if count and found != count:
+        places = ", ".join(map(str, _lines_of(file.text, old)))
+        raise ToolError(
+            f"nothing was changed: the text is there {found} times, not {count} (lines {places}). "
+            f"Pass more of what stands around it, or count={found} to replace them all"
+        )
+    return file.text.replace(old, with_newlines(new, file.newline))
+
+
+def replace_lines(file: TextFile, start: int, end: int, new: str) -> str:
+    """Return the text with the lines from `start` to `end` replaced; where `end` is `start - 1`, lines are inserted."""
+    lines = file.text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if not 1 <= start <= len(lines) + 1 or not start - 1 <= end <= len(lines):
+        raise ToolError(
+            f"the file has {len(lines)} lines, so start must be between 1 and {len(lines) + 1}, and end between "
+            f"start - 1 (to insert) and {len(lines)}"
+        )
+    ends = [f"{line}\n" for line in lines]
+    if ends and not file.text.endswith("\n"):
+        ends[-1] = ends[-1][:-1]
+    inserted = with_newlines(new, file.newline)
+    before, after = "".join(ends[: start - 1]), "".join(ends[end:])
+    if inserted and before and not before.endswith("\n"):
+        before += file.newline
+    if inserted and not inserted.endswith("\n") and after:
+        inserted += file.newline
+    return before + inserted + after
+
+
+def _lines_of(text: str, wanted: str) -> list[int]:
+    """Return the lines in which the first occurrences begin."""
+    lines: list[int] = []
+    place = text.find(wanted)
+    while place >= 0 and len(lines) < 10:
+        lines.append(text.count("\n", 0, place) + 1)
+        place = text.find(wanted, place + len(wanted))
+    return lines
+
+
+def _word_nearest(text: str, wanted: str) -> str:
+    lines = split_lines(text)[:_MOST_SEARCHED]
+    sought = next((line for line in split_lines(wanted) if line.strip()), wanted)
+    alike = _find_alike(lines, split_lines(wanted))
+    if alike is not None:
+        return f"It differs only in white space from what begins at line {alike + 1}: {_show(lines[alike])}"
+    near = process.extract(
+        sought.strip()[:_LONGEST],
+        [line.strip()[:_LONGEST] for line in lines],
+        scorer=fuzz.ratio,
+        limit=_SHOWN,
+        score_cutoff=_NEAR,
+    )
+    if not near:
+        return "No line is like it; read the file again"
+    shown = "; ".join(f"line {index + 1}: {_show(lines[index])}" for _, _, index in near)
+    return f"The nearest lines to {_show(sought)} are {shown}"
+
+
+def _find_alike(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """Return where the wanted lines stand, but for white space."""
+    sought = ["".join(line.split()) for line in wanted]
+    if not any(sought):
+        return None
+    bare = ["".join(line.split()) for line in lines]
+    starts = (index for index, line in enumerate(bare) if line == sought[0])
+    return next((index for index in starts if bare[index : index + len(sought)] == sought), None)
+
+
+def _show(line: str) -> str:
+    return repr(line if len(line) <= 200 else f"{line[:200]}…")

@@ -1,0 +1,145 @@
+"""Folders listed, searched and shown as trees, and what each entry is."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from ot.errors import ToolError
+from ot.files.allowed_files import AllowedFiles, word_path_error
+from ot.files.globs import Glob, GlobError
+from ot.files.stoppable import Check
+from ot.files.tree import walk_tree
+
+_MOST_IN_TREE = 50_000
+
+Kind = Literal["file", "folder", "link", "other"]
+
+_KINDS: Mapping[int, Kind] = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
+
+
+def kind_of(status: os.stat_result) -> Kind:
+    """Return what it is; a device, a pipe or a socket is something else."""
+    return _KINDS.get(stat.S_IFMT(status.st_mode), "other")
+
+
+def modified(status: os.stat_result) -> str:
+    """Return when it was changed, in local time."""
+    try:
+        return datetime.fromtimestamp(status.st_mtime).astimezone().isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):  # a file system may say anything
+        return ""
+
+
+def mode_of(status: os.stat_result) -> str:
+    """Return who may do what with it, as `ls` writes it."""
+    return stat.filemode(status.st_mode)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of what was found, and how much was found in all."""
+
+    found: list[tuple[str, os.stat_result]]
+    total: int
+
+
+class Search(Protocol):
+    """A search of which one page is wanted; `offset` counts from 1."""
+
+    def __call__(self, *, offset: int, limit: int, check: Check) -> Page: ...
+
+
+def look(files: AllowedFiles, path: str) -> tuple[os.stat_result, str]:
+    """Return the status of something, and what it holds if it is a link; raises MissingPathError."""
+    with files.reach(path, follow=False) as reached:
+        if reached.status is None:
+            raise word_path_error(path, FileNotFoundError())
+        is_link = stat.S_ISLNK(reached.status.st_mode)
+        return reached.status, os.readlink(reached.name, dir_fd=reached.folder) if is_link else ""
+
+
+def list_folder(files: AllowedFiles, path: str, *, offset: int, limit: int, check: Check) -> Page:
+    """List a folder by name; of a large one, no more is held than is asked for."""
+    folder = files.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with os.scandir(folder) as entries:
+            counted = _Counted(entry.name for entry in entries)
+            names = heapq.nsmallest(offset - 1 + limit, counted)[offset - 1 :]
+        check()
+        return Page([(name, status) for name in names if (status := _status(folder, name)) is not None], counted.count)
+    finally:
+        os.close(folder)
+
+
+def find(
+    files: AllowedFiles, path: str, query: str, *, ignored: bool, kind: str, offset: int, limit: int, check: Check
+) -> Page:
+    """Find what matches a glob below a folder."""
+    try:
+        glob = Glob(query)
+    except GlobError as error:
+        raise ToolError(str(error)) from error
+    page: list[tuple[str, os.stat_result]] = []
+    total = 0
+    for found in walk_tree(files, path, ignored=ignored, check=check):
+        if (kind != "any" and found.is_folder != (kind == "folder")) or not glob.matches(found.path):
+            continue
+        with suppress(FileNotFoundError):
+            if offset <= total + 1 < offset + limit:
+                page.append((found.path, found.status()))
+            total += 1
+    return Page(page, total)
+
+
+def find_tree(
+    files: AllowedFiles, path: str, *, depth: int, limit: int, ignored: bool, check: Check
+) -> tuple[dict[str, object], int]:
+    """Return a folder as a tree, of which what is near the top is shown first, and how much there is."""
+    found: list[tuple[str, int | None]] = []
+    for item in walk_tree(files, path, ignored=ignored, depth=depth, check=check):
+        with suppress(FileNotFoundError):
+            found.append((item.path, None if item.is_folder else item.status().st_size))
+        if len(found) >= _MOST_IN_TREE:
+            break
+    shown = sorted(found, key=lambda item: item[0].count("/"))[:limit]
+    return _nest(sorted(shown)), len(found)
+
+
+class _Counted:
+    """An iterable that counts as it goes."""
+
+    def __init__(self, items: Iterable[str]) -> None:
+        self._items = items
+        self.count = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for item in self._items:
+            self.count += 1
+            yield item
+
+
+def _status(folder: int, name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _nest(paths: Iterable[tuple[str, int | None]]) -> dict[str, object]:
+    """Return paths with their sizes as folders in one another; a folder, which has no size, ends in a slash."""
+    tree: dict[str, object] = {}
+    folders: dict[str, dict[str, object]] = {"": tree}
+    for path, size in paths:
+        above, _, name = path.rpartition("/")
+        inside: dict[str, object] = {}
+        if size is None:
+            folders[path] = inside
+        folders[above][f"{name}/" if size is None else name] = inside if size is None else size
+    return tree

@@ -1,0 +1,184 @@
+"""Copies, moves and deletions inside of the allowed folders; a folder with something closed in it stays where it is."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from dataclasses import dataclass
+
+from ot.errors import PathError, PathRefusedError, ToolError
+from ot.files.allowed_files import AllowedFiles, AnyPath, Reached, is_closed_name, require_writable, word_path_error
+from ot.files.stoppable import Check
+from ot.files.tree import DEEPEST, walk_tree
+from ot_packs.file.holes import next_data
+
+_CHUNK = 1024 * 1024
+_NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is in a folder, or a single file; links are counted by themselves."""
+
+    files: int
+    bytes: int
+    links: int
+
+
+def copy(files: AllowedFiles, path: str, output: str, *, overwrite: bool, recursive: bool, check: Check) -> Contents:
+    """Copy a file, or a folder without the links in it: from another place they may lead elsewhere."""
+    source = files.locate(path)
+    if not source.is_dir():
+        make_room(files, output)
+        return Contents(1, _copy_file(files, source, output, overwrite=overwrite, check=check), 0)
+    if not recursive:
+        raise ToolError(f"{path} is a folder; pass recursive=True to copy it with all that is in it")
+    make_room(files, output)
+    place = files.locate(output, write=True)
+    if place.is_relative_to(source):
+        raise ToolError(f"{output} lies in {path}: a folder cannot be copied into itself")
+    contents = look_inside(files, source, check)
+    for found in walk_tree(files, source, ignored=True, check=check):
+        if found.is_folder:
+            files.make_folders(place / found.path)
+        elif stat.S_ISREG(found.status().st_mode):
+            files.make_folders((place / found.path).parent)
+            _copy_file(files, source / found.path, place / found.path, overwrite=overwrite, check=check)
+    files.make_folders(place)
+    return contents
+
+
+def move(files: AllowedFiles, path: str, output: str, *, overwrite: bool, check: Check) -> Contents:
+    """Move a file, a link or a folder."""
+    make_room(files, output)
+    with files.reach(path, write=True, follow=False) as source:
+        contents = _require_movable(files, path, source, check)
+        with files.reach(output, write=True, follow=False) as target:
+            if target.status is not None:
+                if not overwrite:
+                    raise _taken(output)
+                require_writable(output, target)
+            try:
+                _rename(source, target, replace=overwrite or _is_folder(source))
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise word_path_error(output, error) from error
+                if not is_file(source):
+                    raise ToolError(f"{output} lies on another disk; copy it there, then delete it here") from error
+                _copy_file(files, source.place, output, overwrite=overwrite, check=check)
+                os.unlink(source.name, dir_fd=source.folder)
+            return contents
+
+
+def delete(files: AllowedFiles, path: str, *, recursive: bool, check: Check) -> Contents:
+    """Delete a file, a link or a folder; what a link leads to stays."""
+    with files.reach(path, write=True, follow=False) as target:
+        contents = _require_movable(files, path, target, check)
+        try:
+            if not _is_folder(target):
+                os.unlink(target.name, dir_fd=target.folder)
+            elif recursive:
+                shutil.rmtree(target.name, dir_fd=target.folder)
+            else:
+                os.rmdir(target.name, dir_fd=target.folder)
+        except OSError as error:
+            if error.errno == errno.ENOTEMPTY and not recursive:
+                raise ToolError(
+                    f"{path} is a folder with {contents.files:,} files in it; pass recursive=True to delete them all"
+                ) from error
+            raise word_path_error(path, error) from error
+        return contents
+
+
+def look_inside(files: AllowedFiles, path: AnyPath, check: Check) -> Contents:
+    """Count what is in a folder; raises PathRefusedError if something in it is closed, or too deep to be seen."""
+    count, size, links = 0, 0, 0
+    for found in walk_tree(files, path, ignored=True, check=check):
+        if found.is_folder and found.path.count("/") + 1 >= DEEPEST:
+            raise PathRefusedError(str(path), f"more than {DEEPEST} folders lie in one another in it")
+        try:
+            status = found.status()
+        except FileNotFoundError:
+            continue
+        if is_closed_name(found.path.rpartition("/")[2]) or files.is_closed(status):
+            raise PathRefusedError(str(path), f"{found.path} in it is not for tools to change or copy")
+        if stat.S_ISREG(status.st_mode):
+            count, size = count + 1, size + status.st_size
+        links += stat.S_ISLNK(status.st_mode)
+    return Contents(count, size, links)
+
+
+def _require_movable(files: AllowedFiles, path: str, reached: Reached, check: Check) -> Contents:
+    if reached.status is None:
+        raise word_path_error(path, FileNotFoundError())
+    if files.is_root(reached.place):
+        raise PathRefusedError(path, "it is one of the folders that tools may use, or holds one: those stay")
+    if _is_folder(reached):
+        return look_inside(files, reached.place, check)
+    return Contents(int(is_file(reached)), reached.status.st_size, int(not is_file(reached)))
+
+
+def make_room(files: AllowedFiles, output: str) -> None:
+    """Make the folders that are missing on the way to `output`."""
+    above = os.path.dirname(output.rstrip("/"))  # noqa: PTH120 - as it was given
+    if above.strip("/"):
+        files.make_folders(above)
+
+
+def _copy_file(files: AllowedFiles, source: AnyPath, output: AnyPath, *, overwrite: bool, check: Check) -> int:
+    descriptor = files.open(source)
+    try:
+        status = os.fstat(descriptor)
+        with files.replace(output, new=not overwrite, new_mode=status.st_mode & 0o777) as target:
+            _copy_data(descriptor, target.fileno(), status.st_size, check)
+        return status.st_size
+    finally:
+        os.close(descriptor)
+
+
+def _copy_data(source: int, target: int, size: int, check: Check) -> None:
+    """Copy the data of a file; where it has holes, so has its copy."""
+    os.ftruncate(target, size)
+    place = 0
+    while (place := next_data(source, place, size)) < size:
+        check()
+        piece = os.pread(source, min(_CHUNK, size - place), place)
+        if not piece:
+            break
+        os.pwrite(target, piece, place)
+        place += len(piece)
+
+
+def _rename(source: Reached, target: Reached, *, replace: bool) -> None:
+    """Give a file its new name; without `replace`, only if nothing has it."""
+    if not replace:
+        try:
+            os.link(
+                source.name,
+                target.name,
+                src_dir_fd=source.folder,
+                dst_dir_fd=target.folder,
+                follow_symlinks=False,
+            )
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINKS:
+                raise
+        else:
+            os.unlink(source.name, dir_fd=source.folder)
+            return
+    os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
+
+
+def _is_folder(reached: Reached) -> bool:
+    return reached.status is not None and stat.S_ISDIR(reached.status.st_mode)
+
+
+def is_file(reached: Reached) -> bool:
+    """True for a plain file."""
+    return reached.status is not None and stat.S_ISREG(reached.status.st_mode)
+
+
+def _taken(output: str) -> PathError:
+    return PathError(output, "something has this name already; pass overwrite=True to replace a file")

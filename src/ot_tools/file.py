@@ -1,0 +1,389 @@
+"""Files and folders inside the allowed folders: read by line, written whole, edited by text or by line."""
+
+from __future__ import annotations
+
+import builtins
+from functools import partial
+from typing import Literal, NotRequired, TypedDict
+
+from ot.effects import idempotent, reads
+from ot.errors import ToolError
+from ot.files.allowed_files import allowed_files
+from ot.files.stoppable import stoppable
+from ot_packs.file import changing, listing, moving, reading
+
+pack = "file"
+
+
+class Lines(TypedDict):
+    """Some lines of a text file."""
+
+    path: str
+    lines: builtins.list[str]
+    offset: int  # the number of the first of them
+    total: int | None  # lines of the file; None for one that is too long to be counted
+    more: bool
+    encoding: str
+    cut: NotRequired[bool]  # the only line is not whole: it is longer than one answer
+
+
+class Change(TypedDict):
+    """What a call has changed."""
+
+    path: str
+    change: Literal["created", "replaced", "edited", "unchanged", "copied", "moved", "deleted"]
+    added: int  # lines
+    removed: int
+    diff: str
+    files: NotRequired[int]  # of a folder
+    bytes: NotRequired[int]
+    links_left_out: NotRequired[int]
+
+
+class Entry(TypedDict):
+    """A file or folder."""
+
+    path: str
+    kind: Literal["file", "folder", "link", "other"]
+    size: int
+    modified: str
+
+
+class Listing(TypedDict):
+    """Some of the files and folders that there are."""
+
+    path: str
+    entries: builtins.list[Entry]
+    total: int
+    more: bool
+
+
+class Tree(TypedDict):
+    """Folders in one another: files with their sizes, folders with what is in them."""
+
+    path: str
+    tree: dict[str, object]
+    total: int
+    more: bool
+
+
+class Info(TypedDict):
+    """What is known of a file or folder."""
+
+    path: str
+    kind: Literal["file", "folder", "link", "other"]
+    size: int
+    modified: str
+    mode: str
+    target: NotRequired[str]  # of a link
+    binary: NotRequired[bool]
+    media_type: NotRequired[str]
+    encoding: NotRequired[str]
+    newline: NotRequired[str]
+
+
+@reads
+async def read(*, path: str, offset: int = 1, limit: int = 2000, encoding: str = "") -> Lines:
+    """Read lines of a text file, however long it is.
+
+    Args:
+        path: The file; a relative path starts at the project.
+        offset: The first line to return; lines are counted from 1.
+        limit: How many lines to return; fewer if they have more than 4 MB.
+        encoding: For example "cp1252"; without it, UTF-8, or what the file's beginning shows.
+
+    Returns:
+        The lines without their ends, the number of all lines, and whether there are more.
+
+    Example:
+        file.read(path="README.md", limit=20)["lines"]
+    """
+    _require(offset >= 1, "offset must be 1 or more: lines are counted from 1")
+    _require(limit >= 0, "limit must be 0 or more")
+    files = allowed_files()
+    window = await stoppable(
+        lambda check: reading.read_lines(files, path, offset=offset, limit=limit, encoding=encoding, check=check)
+    )
+    end = offset - 1 + len(window.lines)
+    found: Lines = {
+        "path": path,
+        "lines": window.lines,
+        "offset": offset,
+        "total": window.total,
+        "more": window.cut or window.total is None or end < window.total,
+        "encoding": window.encoding,
+    }
+    if window.cut:
+        found["cut"] = True
+    return found
+
+
+@idempotent
+async def write(*, path: str, content: str, overwrite: bool = True) -> Change:
+    """Write a text file whole, as UTF-8; a file that is replaced keeps its mode, missing folders are made.
+
+    Args:
+        path: The file; a relative path starts at the project.
+        content: All of its text.
+        overwrite: False to refuse if there is a file already.
+
+    Returns:
+        What has changed, as a short diff.
+
+    Example:
+        file.write(path="notes/today.md", content="# Today")
+    """
+    files = allowed_files()
+    return _change(path, await stoppable(lambda _: changing.write(files, path, content, overwrite=overwrite)))
+
+
+async def edit(*, path: str, old: str, new: str, count: int = 1, encoding: str = "") -> Change:
+    """Replace text in a file; encoding, mode and line ends stay as they are.
+
+    Args:
+        path: The file; a relative path starts at the project.
+        old: The text to replace, exactly as it stands there; it may have several lines.
+        new: What comes in its place; empty to remove it.
+        count: How often `old` stands there, all of which are replaced: another number changes nothing. 0: any number.
+        encoding: As for `read`.
+
+    Returns:
+        What has changed, as a short diff.
+
+    Example:
+        file.edit(path="setup.cfg", old="version = 1", new="version = 2")
+    """
+    _require(count >= 0, "count must be 0 or more")
+    files = allowed_files()
+    work = partial(changing.edit, files, path, old, new, count=count, encoding=encoding)
+    return _change(path, await stoppable(lambda _: work()))
+
+
+async def edit_lines(*, path: str, start: int, end: int, new: str, encoding: str = "") -> Change:
+    """Replace whole lines of a file, or insert lines; encoding, mode and line ends stay as they are.
+
+    Args:
+        path: The file; a relative path starts at the project.
+        start: The first line to replace, counted from 1.
+        end: The last line to replace; `start - 1` inserts before `start` instead.
+        new: The lines that come in their place; empty to remove them.
+        encoding: As for `read`.
+
+    Returns:
+        What has changed, as a short diff.
+
+    Example:
+        file.edit_lines(path="setup.cfg", start=2, end=1, new="name = demo")
+    """
+    files = allowed_files()
+    work = partial(changing.edit_lines, files, path, start, end, new, encoding=encoding)
+    return _change(path, await stoppable(lambda _: work()))
+
+
+@reads
+async def list(*, path: str = ".", offset: int = 1, limit: int = 200) -> Listing:
+    """List a folder, by name.
+
+    Args:
+        path: The folder; the project by default.
+        offset: The first entry to return, counted from 1.
+        limit: How many entries to return.
+
+    Returns:
+        Names with kind, size in bytes and time of change, and how many there are.
+
+    Example:
+        [entry["path"] for entry in file.list(path="src")["entries"]]
+    """
+    return await _page(path, partial(listing.list_folder, allowed_files(), path), offset, limit)
+
+
+@reads
+async def find(
+    *,
+    query: str,
+    path: str = ".",
+    offset: int = 1,
+    limit: int = 200,
+    ignored: bool = False,
+    kind: Literal["file", "folder", "any"] = "any",
+) -> Listing:
+    """Find files and folders by a glob.
+
+    Args:
+        query: A glob such as "*.py" (in any folder), "src/**/*.{ts,tsx}" or "docs/*".
+        path: The folder to search; the project by default.
+        offset: The first match to return, counted from 1.
+        limit: How many matches to return.
+        ignored: True to find also what .gitignore leaves out.
+        kind: What to find.
+
+    Returns:
+        Paths seen from `path`, with kind, size and time of change, and how many there are.
+
+    Example:
+        file.find(query="*.md", limit=5)["entries"]
+    """
+    work = partial(listing.find, allowed_files(), path, query, ignored=ignored, kind=kind)
+    return await _page(path, work, offset, limit)
+
+
+@reads
+async def tree(*, path: str = ".", depth: int = 3, limit: int = 200, ignored: bool = False) -> Tree:
+    """Show a folder and what is in it as a tree.
+
+    Args:
+        path: The folder; the project by default.
+        depth: How many levels to show.
+        limit: How many files and folders to show; those near the top come first.
+        ignored: True to show also what .gitignore leaves out.
+
+    Returns:
+        Files with their sizes, folders, whose names end in a slash, with what is in them.
+
+    Example:
+        file.tree(path="src", depth=2)
+    """
+    _require(depth >= 1, "depth must be 1 or more")
+    _require(limit >= 1, "limit must be 1 or more")
+    files = allowed_files()
+    shown, total = await stoppable(
+        lambda check: listing.find_tree(files, path, depth=depth, limit=limit, ignored=ignored, check=check)
+    )
+    return {"path": path, "tree": shown, "total": total, "more": total > limit}
+
+
+@reads
+async def info(*, path: str) -> Info:
+    """Tell what a file or folder is: kind, size, time of change, mode, and the encoding of text.
+
+    Args:
+        path: The file or folder; a link is not followed.
+
+    Returns:
+        What is known of it.
+
+    Example:
+        file.info(path="README.md")["size"]
+    """
+    files = allowed_files()
+    status, target = await stoppable(lambda _: listing.look(files, path))
+    found: Info = {
+        "path": path,
+        "kind": listing.kind_of(status),
+        "size": status.st_size,
+        "modified": listing.modified(status),
+        "mode": listing.mode_of(status),
+    }
+    if target:
+        found["target"] = target
+    if found["kind"] == "file":
+        content = await stoppable(lambda _: reading.recognise(files, path))
+        found["binary"] = content.binary
+        found["media_type"] = content.media_type
+        if not content.binary:
+            found["encoding"], found["newline"] = content.encoding, content.newline
+    return found
+
+
+async def copy(*, path: str, output: str, overwrite: bool = False, recursive: bool = False) -> Change:
+    """Copy a file, or a folder with all that is in it; missing folders on the way are made.
+
+    Args:
+        path: What to copy; a link is followed.
+        output: The path of the copy itself.
+        overwrite: True to replace a file.
+        recursive: True to copy a folder; links in it are left out.
+
+    Returns:
+        What was copied.
+
+    Example:
+        file.copy(path="README.md", output="docs/index.md")
+    """
+    files = allowed_files()
+    work = partial(moving.copy, files, path, output, overwrite=overwrite, recursive=recursive)
+    contents = await stoppable(lambda check: work(check=check))
+    change = _moved(output, "copied", contents, f"copy from {path}\ncopy to {output}")
+    if contents.links:
+        change["links_left_out"] = contents.links
+    return change
+
+
+async def move(*, path: str, output: str, overwrite: bool = False) -> Change:
+    """Move or rename a file or folder; missing folders on the way are made.
+
+    Args:
+        path: What to move; of a link, the link itself.
+        output: Its new path.
+        overwrite: True to replace a file.
+
+    Returns:
+        What was moved.
+
+    Example:
+        file.move(path="draft.md", output="docs/final.md")
+    """
+    files = allowed_files()
+    work = partial(moving.move, files, path, output, overwrite=overwrite)
+    contents = await stoppable(lambda check: work(check=check))
+    return _moved(output, "moved", contents, f"rename from {path}\nrename to {output}")
+
+
+async def delete(*, path: str, recursive: bool = False) -> Change:
+    """Delete a file or an empty folder.
+
+    Args:
+        path: What to delete; of a link, the link itself.
+        recursive: True to delete a folder with all that is in it.
+
+    Returns:
+        What was deleted; of a text file, its lines.
+
+    Example:
+        file.delete(path="draft.md")
+    """
+    files = allowed_files()
+    work = partial(changing.delete, files, path, recursive=recursive)
+    contents, diff = await stoppable(lambda check: work(check=check))
+    change = _moved(path, "deleted", contents, diff.text)
+    change["removed"] = diff.removed
+    return change
+
+
+def _moved(path: str, change: Literal["copied", "moved", "deleted"], contents: moving.Contents, diff: str) -> Change:
+    return {
+        "path": path,
+        "change": change,
+        "added": 0,
+        "removed": 0,
+        "diff": diff,
+        "files": contents.files,
+        "bytes": contents.bytes,
+    }
+
+
+def _change(path: str, changed: changing.Changed) -> Change:
+    diff = changed.diff
+    return {"path": path, "change": changed.kind, "added": diff.added, "removed": diff.removed, "diff": diff.text}
+
+
+async def _page(path: str, search: listing.Search, offset: int, limit: int) -> Listing:
+    _require(offset >= 1, "offset must be 1 or more: entries are counted from 1")
+    _require(limit >= 0, "limit must be 0 or more")
+    page = await stoppable(lambda check: search(offset=offset, limit=limit, check=check))
+    entries: builtins.list[Entry] = [
+        {
+            "path": name,
+            "kind": listing.kind_of(status),
+            "size": status.st_size,
+            "modified": listing.modified(status),
+        }
+        for name, status in page.found
+    ]
+    return {"path": path, "entries": entries, "total": page.total, "more": offset - 1 + len(entries) < page.total}
+
+
+def _require(condition: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
+    if not condition:
+        raise ToolError(otherwise)
