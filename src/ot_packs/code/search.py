@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import os
 import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -13,10 +12,11 @@ from pathlib import Path
 from anyio import to_thread
 
 from ot.context import CallContext
-from ot.errors import DatabaseDamagedError, PathError
-from ot.files.watches import FolderWatch, FolderWatches
+from ot.errors import DatabaseDamagedError
+from ot.files.folder_watch import FolderWatch
+from ot.files.watches import FolderWatches
 from ot_packs.code.index import Hit, Index, discard_index, open_index
-from ot_packs.code.source_files import LARGEST, SourceTree
+from ot_packs.code.source_files import SourceTree, read_below
 from ot_packs.code.words import line_pattern
 from ot_packs.full_text import Term, expression_of
 
@@ -93,7 +93,7 @@ def _find(folder: Path, tree: SourceTree, query: Query, watches: FolderWatches) 
         if not index.count() or not watches.is_quiet(tree.root):
             yield from _follow(index, tree, watches)
         hits, total = _ask(index, tree, query)
-        return Found([_show(tree, hit, line_pattern(query.terms)) for hit in hits], total, index.count())
+        return Found(_show(tree, hits, line_pattern(query.terms)), total, index.count())
 
 
 def _follow(index: Index, tree: SourceTree, watches: FolderWatches) -> Generator[int, None, None]:
@@ -116,22 +116,26 @@ def _ask(index: Index, tree: SourceTree, query: Query) -> tuple[list[Hit], int]:
     return found if found[1] or len(terms) == 1 else find(" OR ".join(terms))
 
 
-def _show(tree: SourceTree, hit: Hit, pattern: re.Pattern[str]) -> FoundFile:
-    """Add the lines of a file as it is now; none if it cannot be read any more."""
-    text = _read(tree, hit.path)
-    matching = (
-        (len(words), -number, line)
-        for number, line in enumerate(text.split("\n"), 1)
-        if (words := {found.lower() for found in pattern.findall(line)})
-    )
-    best = sorted(heapq.nlargest(_MOST_LINES, matching), key=lambda each: -each[1])
-    lines = [(-number, line.strip()[:_LONGEST_LINE]) for _, number, line in best]
-    return FoundFile(tree.shown(hit.path), hit.score, lines)
+def _show(tree: SourceTree, hits: Sequence[Hit], pattern: re.Pattern[str]) -> list[FoundFile]:
+    """Add lines of the files as they are now; none of those that cannot be read any more."""
+    with tree.opened() as folder:
+        lines = [_best_lines(read_below(folder, hit.path), pattern) for hit in hits]
+    return [FoundFile(tree.shown(hit.path), hit.score, best) for hit, best in zip(hits, lines, strict=True)]
 
 
-def _read(tree: SourceTree, path: str) -> str:
-    try:
-        with os.fdopen(tree.files.open(tree.root / path), "rb") as file:
-            return file.read(LARGEST).decode("utf-8", "replace")
-    except (PathError, OSError):
-        return ""
+def _best_lines(text: str, pattern: re.Pattern[str]) -> list[tuple[int, str]]:
+    """Return the first of the lines that have most of the words, in their order."""
+    words: dict[int, set[str]] = {}  # of each line that has any, by the number of its first character
+    start = end = -1
+    for found in pattern.finditer(text):
+        if found.start() >= end:
+            start = text.rfind("\n", 0, found.start()) + 1
+            end = (text.find("\n", start) + 1) or len(text) + 1
+        words.setdefault(start, set()).add(found[0].lower())
+    best = sorted(heapq.nsmallest(_MOST_LINES, words, key=lambda line: (-len(words[line]), line)))
+    return [(text.count("\n", 0, line) + 1, _line_at(text, line)) for line in best]
+
+
+def _line_at(text: str, start: int) -> str:
+    end = text.find("\n", start)
+    return text[start : end if end >= 0 else None].strip()[:_LONGEST_LINE]

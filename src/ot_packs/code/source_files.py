@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from ot.config.paths import FOLDER, SECRETS_FILE
@@ -74,14 +75,15 @@ class SourceTree:
 
     def walk(self, wanted: Wanted = lambda _: True, *, enter: Callable[[int], None] = lambda _: None) -> Sources:
         """Yield the files, folder by folder; of very many only the first. `enter` hears of each folder beforehand."""
+        with self.opened() as folder:
+            yield from islice(_Walk(self, wanted, enter).descend(folder, (), self.below, ()), MOST_FILES)
+
+    @contextmanager
+    def opened(self) -> Iterator[int]:
+        """Open the root; raises PathError."""
         folder = self.files.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            left = MOST_FILES
-            for found in _Walk(self, wanted, enter).descend(folder, (), self.below, ()):
-                if not left:
-                    return
-                left -= 1
-                yield found
+            yield folder
         finally:
             os.close(folder)
 
@@ -90,6 +92,20 @@ class SourceTree:
         whole = self.root / path
         project = os.path.realpath(self.files.project)
         return str(whole.relative_to(project) if whole.is_relative_to(project) else whole)
+
+
+def read_below(folder: int, path: str) -> str:
+    """Read a file by its path from an open folder on, on which no link is followed; empty if that is not possible."""
+    with ExitStack() as stack:
+        *folders, name = path.split("/")
+        try:
+            for each in folders:
+                folder = os.open(each, _OPEN_FOLDER, dir_fd=folder)
+                stack.callback(os.close, folder)
+            read = SourceFile(name, os.stat(name, dir_fd=folder, follow_symlinks=False), folder).read()
+        except OSError:
+            return ""
+    return read[0] if read else ""
 
 
 def find_tree(files: AllowedFiles, path: str) -> SourceTree:

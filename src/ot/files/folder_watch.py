@@ -1,0 +1,58 @@
+"""FolderWatch: tells whether anything has changed in folders since they were gone through.
+
+The kernel is asked to note changes (inotify), and its notes are never read one by one: the first means that the folders
+have to be gone through again. Where it cannot note them, and after a while in any case, nothing is called unchanged:
+changes that another machine makes to a shared folder are not noted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+
+_LONGEST = 60.0  # seconds for which the notes are believed
+_MOST_FOLDERS = 20_000
+_CHANGES = 0x00000002 | 0x00000004 | 0x000000C0 | 0x00000300 | 0x00000C00  # content, mode, names, and the folder's own
+_ONLY_FOLDERS = 0x01000000
+
+
+class FolderWatch:
+    """The watch over the folders of one walk; each is added before it is listed."""
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(None, use_errno=True)
+        self._descriptor = self._library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._whole = self._descriptor >= 0
+        self._folders = 0
+        self._since = time.monotonic()
+
+    def add(self, folder: int) -> None:
+        """Watch one more folder, given by its descriptor."""
+        self._folders += 1
+        if self._whole and self._folders <= _MOST_FOLDERS:
+            place = f"/proc/self/fd/{folder}".encode()
+            self._whole = self._library.inotify_add_watch(self._descriptor, place, _CHANGES | _ONLY_FOLDERS) >= 0
+        else:
+            self._whole = False
+
+    @property
+    def quiet(self) -> bool:
+        """True if certainly nothing has changed."""
+        if not self._whole or time.monotonic() - self._since > _LONGEST:
+            return False
+        try:
+            os.read(self._descriptor, 4096)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        self._whole = False
+        return False
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._whole = False
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
