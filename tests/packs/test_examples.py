@@ -1,0 +1,136 @@
+"""Every example in the docstring of a built-in pack's tool runs as it stands, through `run`."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from pathlib import Path
+
+import openpyxl
+import pytest
+import yaml
+
+from ot.app import App
+from ot.registry.definitions import ToolDefinition
+from ot.registry.from_source import read_pack
+from tests.engine import answer_of, open_engine
+from tests.opened_executor import BUILT_IN
+from tests.proxied import program
+
+EXAMPLES = [
+    tool
+    for file in sorted(BUILT_IN.glob("*.py"))
+    if not file.name.startswith("_")
+    for tool in read_pack(file).tools.values()
+]
+MEANT_TO_FAIL = {"demo.fail"}
+
+Prepare = Callable[[Path], None]
+
+
+def write_sources(folder: Path) -> None:
+    (folder / "src").mkdir(exist_ok=True)
+    (folder / "src" / "app.py").write_text("def parse_header(text):  # TODO\n    return open(text, 'r')\n")
+    (folder / "README.md").write_text("# A project\n\nWith three\nlines.\n")
+
+
+def write_repository(folder: Path) -> None:
+    shutil.rmtree(folder / ".git", ignore_errors=True)
+    write_sources(folder)
+    for words in (["init", "-q", "-b", "main"], ["add", "README.md", "src"], ["commit", "-q", "-m", "Begin"]):
+        subprocess.run(
+            ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.com", *words], cwd=folder, check=True
+        )
+    subprocess.run(["git", "config", "user.name", "Ada"], cwd=folder, check=True)
+    subprocess.run(["git", "config", "user.email", "ada@example.com"], cwd=folder, check=True)
+    (folder / "notes.txt").write_text("new\n")
+
+
+def stage_notes(folder: Path) -> None:
+    write_repository(folder)
+    subprocess.run(["git", "add", "notes.txt"], cwd=folder, check=True)
+
+
+def change_tracked_file(folder: Path) -> None:
+    write_repository(folder)
+    (folder / "README.md").write_text("# Changed\n")
+
+
+def write_database(folder: Path) -> None:
+    (folder / "shop.db").unlink(missing_ok=True)
+    with closing(sqlite3.connect(folder / "shop.db")) as shop, shop:
+        shop.execute("CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT, price REAL)")
+        shop.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, product INTEGER REFERENCES products)")
+        shop.execute("INSERT INTO products (name, price) VALUES ('tea', 4.5), ('pot', 20)")
+
+
+def write_workbook(folder: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = "Sales"
+    for row in (["region", "sum"], ["north", 120], ["south", "=B2*2"]):
+        sheet.append(row)
+    book.save(folder / "sales.xlsx")
+
+
+FILES: dict[str, Prepare] = {
+    "code": write_sources,
+    "db": write_database,
+    "excel": write_workbook,
+    "git": write_repository,
+    "git.commit": stage_notes,
+    "git.stash": change_tracked_file,
+    "ripgrep": write_sources,
+}
+"""What lies in the project before an example, by tool or by pack."""
+
+NOTE = 'notes.write(title="How to deploy", content="make release, then tag", tags=["release"], replace=True)'
+CODE = {
+    "notes": NOTE,
+    "notes.write": f'{NOTE}\nnotes.delete(title="How to deploy")',
+}
+"""What was run before an example, by tool or by pack."""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("project")
+
+
+@pytest.fixture(scope="module")
+async def app(project: Path) -> AsyncIterator[App]:
+    config = {
+        "projects": {"onetool": str(project)},
+        "topics": [{"pattern": "notes", "file": str(project / "remember.yaml")}],
+        "policy": {"allow": ["*"]},  # examples that ask a person go on without one
+        "servers": {"everything": program("with_documents")},
+        "packs": {tool.pack: {"enabled": True} for tool in EXAMPLES},
+    }
+    async with open_engine(project, config=yaml.safe_dump(config), demo=False) as app:
+        yield app
+
+
+@pytest.mark.parametrize("tool", EXAMPLES, ids=lambda tool: tool.name)
+async def test_the_example_runs(app: App, project: Path, tool: ToolDefinition) -> None:
+    prepare = FILES.get(tool.name) or FILES.get(tool.pack)
+    if prepare is not None:
+        prepare(project)
+    if before := CODE.get(tool.name) or CODE.get(tool.pack):
+        await answer_of(app, before)
+    example = tool.docs.example
+    if "k7w2m9x4qd" in example:
+        example = example.replace("k7w2m9x4qd", await _store(app))
+
+    answer = await app.runner.run(example)
+
+    assert answer.is_error == (tool.name in MEANT_TO_FAIL), answer.text
+
+
+async def _store(app: App) -> str:
+    """Give a handle to a stored result."""
+    text = await answer_of(app, "[{'amount': n, 'kind': 'error'} for n in range(9000)]")
+    return text.partition("handle=")[2].strip("'\"")[:10]
