@@ -143,7 +143,7 @@ def sheets(*, path: str) -> Sheets:
                 "columns": area.right + 1 if area else 0,
             }
         )
-    return {"format": book.kind, "sheets": found}
+    return {"format": book.kind.value, "sheets": found}
 
 
 @isolated(reads=["{path}"])

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ot.errors import ToolError
-from ot_packs.documents.kinds import damaged
+from ot_packs.documents.kinds import BAD_ZIP, damaged
 
 MAX_UNPACKED = 512 * 1024 * 1024  # bytes of all members together
 MAX_MEMBERS = 20_000
@@ -28,12 +28,11 @@ _OPAQUE = (
 )
 _DECLARATION = re.compile(rb"<!(DOCTYPE|ENTITY)")
 _OVERLAP = 16  # bytes of the previous block in which a declaration may have begun
-_ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
+_ENCODING = re.compile(rb"""encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _ENCODINGS = {"utf-8", "ascii", "utf-16", "iso8859-1", "cp1252"}  # in which a declaration looks as it looks here
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # UTF-32, and "<" in UTF-16, UTF-32 and EBCDIC: what parsers recognise without being told.
-_UNMARKED = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, b"<\x00", b"\x00<", b"\x00\x00", b"\x4c\x6f\xa7\x94")
-_BAD_ZIP = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, EOFError)
+_UNMARKED = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, b"<\x00", b"\x00<", b"\x00\x00\x00<", b"\x4c\x6f\xa7\x94")
 
 Watch = Callable[[str], Callable[[bytes], None] | None]
 """Gives, for the name of a member, what is to see its content in pieces; None if nobody wants to."""
@@ -57,7 +56,7 @@ def check_archive(path: Path, *, watch: Watch = lambda name: None) -> None:
                     guard.see(block)
                     if see is not None:
                         see(block)
-    except _BAD_ZIP as error:
+    except BAD_ZIP as error:
         raise damaged(path, error) from error
 
 
@@ -66,7 +65,7 @@ def check_members(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             _checked_members(path, archive)
-    except _BAD_ZIP as error:
+    except BAD_ZIP as error:
         raise damaged(path, error) from error
 
 
@@ -116,14 +115,19 @@ class _XmlGuard:
         self._where = f"{name} in {path.name}"
         self._forbidden = re.compile(rb"<!ENTITY") if types_allowed else _DECLARATION
         self._decode: Callable[[bytes], bytes] | None = None
-        self._tail: bytes | None = None
+        self._tail = b""
+        self._begun = False
+        self._harmless = False
 
     def see(self, block: bytes) -> None:
-        if self._tail is None:
+        if not self._begun:
+            self._begun = True
             self._begin(block)
+        if self._harmless:
+            return
         if self._decode is not None:
             block = self._decode(block)
-        text = (self._tail or b"") + block
+        text = self._tail + block
         if self._forbidden.search(text):
             raise ToolError(f"{self._where} declares a document type or an entity, which is refused")
         self._tail = text[-_OVERLAP:]
@@ -136,10 +140,16 @@ class _XmlGuard:
             return
         if block.startswith(_UNMARKED):
             raise self._unusual("an unusual way")
-        declared = _ENCODING.search(block[:300].removeprefix(codecs.BOM_UTF8))
-        if declared is None:
-            return
-        name = declared[1].decode("ascii")
+        start = block.removeprefix(codecs.BOM_UTF8).lstrip()
+        if start and not start.startswith(b"<"):
+            # No parser takes it for XML. Some binary parts, such as a printer's settings, have a document in them.
+            self._harmless = True
+        elif start.startswith(b"<?xml"):
+            self._check_encoding(start[: start.find(b"?>")])
+
+    def _check_encoding(self, declaration: bytes) -> None:
+        declared = _ENCODING.search(declaration)
+        name = declared[1].decode("ascii") if declared else "utf-8"
         try:
             known = codecs.lookup(name).name
         except LookupError:

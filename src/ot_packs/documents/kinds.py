@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
+import zlib
 from enum import StrEnum
 from pathlib import Path
 
@@ -21,6 +23,11 @@ _PICTURES = (
     b"II*\x00",
     b"MM\x00*",
 )
+BAD_ZIP = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError, OSError, ValueError, EOFError),
+    KeyError,
+)
+"""What the standard library raises on a damaged zip file."""
 _DELIMITED = (".csv", ".tsv", ".tab")
 _PAGES = (".html", ".htm", ".xhtml")
 
@@ -74,7 +81,7 @@ def _kind_of_zip(path: Path) -> Kind:
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
             mime_type = archive.read("mimetype")[:100].strip() if "mimetype" in names else b""
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, EOFError) as error:
+    except BAD_ZIP as error:
         raise damaged(path, error) from error
     if mime_type == b"application/epub+zip" or "META-INF/container.xml" in names:
         return Kind.EPUB

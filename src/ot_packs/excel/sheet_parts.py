@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from ot_packs.documents.archives import check_archive, check_xml, read_member
-from ot_packs.documents.kinds import damaged
+from ot_packs.documents.kinds import BAD_ZIP, damaged
 from ot_packs.excel.references import Area, column_number, parse_cell
 
 MAX_LAID_OUT = 6_000_000  # cells of a rectangle that fit into a helper's memory: 32 bytes each, and their text
@@ -96,7 +96,7 @@ def look_through(path: Path) -> dict[str, SheetPart]:
     try:
         with zipfile.ZipFile(path) as archive:
             parts = {name: SheetPart(member) for name, member in _worksheets(path, archive)}
-    except (zipfile.BadZipFile, KeyError, ElementTree.ParseError, NotImplementedError, OSError, EOFError) as error:
+    except (*BAD_ZIP, ElementTree.ParseError) as error:
         raise damaged(path, error) from error
     seen: dict[str, Callable[[bytes], None]] = {part.member: part.see for part in parts.values()}
     check_archive(path, watch=seen.get)

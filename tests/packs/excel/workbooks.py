@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import io
 import struct
 import zipfile
@@ -87,3 +88,16 @@ def png(width: int = 1, height: int = 1) -> bytes:
 def picture() -> dict[str, io.BytesIO]:
     """The options of XlsxWriter for a picture from memory."""
     return {"image_data": io.BytesIO(png())}
+
+
+@functools.cache
+def unfolding(*members: str) -> bytes:
+    """A zip file that unfolds to six hundred megabytes: more take longer to make, and are refused no sooner."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name in members:
+            archive.writestr(name, "<a/>")
+        with archive.open("large.xml", "w") as member:
+            for _ in range(600):
+                member.write(b"<a/>" * (1 << 18))
+    return file.getvalue()

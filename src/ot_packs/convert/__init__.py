@@ -1,0 +1,1 @@
+"""Documents as Markdown: one module a kind, and what they share."""

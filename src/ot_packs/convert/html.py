@@ -1,0 +1,273 @@
+"""HTML as Markdown, by the parser of the standard library: it fetches nothing and runs nothing.
+
+One pass over the text, with what is open on stacks of its own: neither depth nor unclosed elements matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import TypeAlias
+
+from ot_packs.convert import markdown
+
+_SPACES = re.compile(r"\s+")
+_SILENT = {"script", "style", "template", "noscript", "svg", "math", "iframe", "object", "select", "button"}
+_BLOCKS = {
+    *("p", "div", "section", "article", "header", "footer", "main", "aside", "nav", "figure", "figcaption", "address"),
+    *("form", "fieldset", "details", "summary", "dl", "dt", "dd", "body", "html"),
+}
+_HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
+_MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`", "del": "~~", "s": "~~"}
+_SAFE = re.compile(r"(?:https?:|mailto:|#|[^:]*$)", re.IGNORECASE)
+
+
+_Attributes: TypeAlias = list[tuple[str, str | None]]
+
+
+class HtmlReader(HTMLParser):
+    """Reads a page; `blocks` are its paragraphs as Markdown, `tables` its tables as rows."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title = ""
+        self.blocks: list[str] = []
+        self.tables: list[list[list[str]]] = []
+        self._inline: list[str] = []
+        self._silent: list[str] = []
+        self._links: list[tuple[int, str]] = []
+        self._lists: list[int | None] = []  # the number of the last item; None for bullets
+        self._prefix = ""
+        self._quotes = 0
+        self._preformatted = 0
+        self._in_title = False
+        self._rows: list[list[str]] | None = None  # of the table that is open
+        self._nested = 0  # tables in that one, whose text is taken and whose cells are not
+        self._spans: list[int] = []
+        self._starts: dict[str, Callable[[str, _Attributes], None]] = {
+            "title": self._start_title,
+            **dict.fromkeys(("table", "tr", "td", "th", "caption"), self._start_table_part),
+            **dict.fromkeys(("ul", "ol"), self._start_list),
+            "li": self._start_item,
+            **dict.fromkeys(_HEADINGS, self._start_heading),
+            "blockquote": self._start_quote,
+            "pre": self._start_preformatted,
+            **dict.fromkeys(_MARKS, self._start_mark),
+            **dict.fromkeys(_BLOCKS, self._start_block),
+            "br": self._break_line,
+            "hr": self._draw_line,
+            "a": self._start_link,
+            "img": self._show_picture,
+        }
+        self._ends: dict[str, Callable[[str], None]] = {
+            "title": self._end_title,
+            "table": self._end_table,
+            **dict.fromkeys(("ul", "ol"), self._end_list),
+            **dict.fromkeys(("li", *_HEADINGS, *_BLOCKS), self._end_block),
+            "blockquote": self._end_quote,
+            "pre": self._end_preformatted,
+            **dict.fromkeys(_MARKS, self._end_mark),
+            "a": self._end_link,
+        }
+
+    def read(self, text: str) -> str:
+        """Take a whole page; returns it as Markdown."""
+        self.feed(text)
+        self.close()
+        self._end_table()
+        self._end_block()
+        return "\n\n".join(self.blocks)
+
+    # -- Events
+
+    def handle_starttag(self, tag: str, attrs: _Attributes) -> None:
+        if tag in _SILENT:
+            self._silent.append(tag)
+        elif not self._silent and tag in self._starts:
+            self._starts[tag](tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._silent:
+            if tag == self._silent[-1]:
+                self._silent.pop()
+        elif tag in self._ends:
+            self._ends[tag](tag)
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title:
+            self.title += _SPACES.sub(" ", data)
+        elif not self._silent:
+            self._inline.append(data if self._preformatted else _SPACES.sub(" ", data))
+
+    # -- Pieces of a line
+
+    def _start_title(self, tag: str, attributes: _Attributes) -> None:
+        self._in_title = True
+
+    def _end_title(self, tag: str) -> None:
+        self._in_title = False
+
+    def _start_mark(self, tag: str, attributes: _Attributes) -> None:
+        if not self._preformatted:
+            self._inline.append(_MARKS[tag])
+
+    def _end_mark(self, tag: str) -> None:
+        """Close emphasis; around nothing it would be a line of stars."""
+        if self._preformatted:
+            return
+        if self._inline and self._inline[-1] == _MARKS[tag]:
+            self._inline.pop()
+        else:
+            self._inline.append(_MARKS[tag])
+
+    def _break_line(self, tag: str, attributes: _Attributes) -> None:
+        self._inline.append("\n" if self._rows is None else " ")
+
+    def _start_link(self, tag: str, attributes: _Attributes) -> None:
+        self._links.append((len(self._inline), dict(attributes).get("href") or ""))
+
+    def _end_link(self, tag: str) -> None:
+        if not self._links:
+            return
+        start, address = self._links.pop()
+        text = "".join(self._inline[start:]).strip()
+        del self._inline[start:]
+        address = address.strip()
+        if text and address and _SAFE.match(address) and not address.startswith("#"):
+            text = f"[{text}]({address})"
+        self._inline.append(text)
+
+    def _show_picture(self, tag: str, attributes: _Attributes) -> None:
+        source = dict(attributes).get("src") or ""
+        alternative = _SPACES.sub(" ", dict(attributes).get("alt") or "")
+        shown = source if _SAFE.match(source) else ""
+        if alternative or shown:
+            self._inline.append(f"![{alternative}]({shown})" if shown else f"![{alternative}]")
+
+    # -- Blocks
+
+    def _start_block(self, tag: str, attributes: _Attributes) -> None:
+        self._end_block()
+
+    def _start_heading(self, tag: str, attributes: _Attributes) -> None:
+        self._end_block()
+        self._prefix = _HEADINGS[tag]
+
+    def _draw_line(self, tag: str, attributes: _Attributes) -> None:
+        self._end_block()
+        self.blocks.append("---")
+
+    def _start_quote(self, tag: str, attributes: _Attributes) -> None:
+        self._end_block()
+        self._quotes += 1
+
+    def _end_quote(self, tag: str) -> None:
+        self._end_block()
+        self._quotes = max(self._quotes - 1, 0)
+
+    def _start_preformatted(self, tag: str, attributes: _Attributes) -> None:
+        self._end_block()
+        self._preformatted += 1
+
+    def _end_preformatted(self, tag: str) -> None:
+        self._end_block()
+        self._preformatted = max(self._preformatted - 1, 0)
+
+    def _start_list(self, tag: str, attributes: _Attributes) -> None:
+        self._end_block()
+        self._lists.append(0 if tag == "ol" else None)
+
+    def _end_list(self, tag: str) -> None:
+        self._end_block()
+        if self._lists:
+            self._lists.pop()
+
+    def _start_item(self, tag: str, attributes: _Attributes) -> None:
+        self._end_block()
+        if not self._lists:
+            self._lists.append(None)
+        number = self._lists[-1]
+        if number is not None:
+            self._lists[-1] = number + 1
+        self._prefix = "- " if number is None else f"{number + 1}. "
+
+    def _end_block(self, tag: str = "") -> None:
+        """Write what has come since the last block as one."""
+        if self._rows is not None:
+            self._inline.append(" ")
+            return
+        text = "".join(self._inline)
+        self._inline.clear()
+        self._links.clear()
+        prefix, self._prefix = self._prefix, ""
+        if self._preformatted:
+            text = text.strip("\n")
+            if text.strip():
+                self._add(f"```\n{text}\n```")
+            return
+        lines = [_SPACES.sub(" ", line).strip() for line in text.split("\n")]
+        text = "\n".join(line for line in lines if line)
+        if not text.strip("*~`"):
+            self._prefix = prefix if prefix.strip("# ") else ""  # a list's item may begin with a block of its own
+            return
+        if prefix.startswith("#"):
+            self._add(prefix + text.replace("\n", " "))
+            return
+        indent = "  " * max(len(self._lists) - 1, 0)
+        if self._lists and not prefix:
+            indent += "  "
+        block = indent + prefix + text.replace("\n", f"  \n{indent}{' ' * len(prefix)}")
+        if prefix and self.blocks and re.match(r"\s*(?:- |\d+\. )", self.blocks[-1].rpartition("\n")[2]):
+            self.blocks[-1] += f"\n{self._quoted(block)}"
+        else:
+            self._add(block)
+
+    def _add(self, block: str) -> None:
+        self.blocks.append(self._quoted(block))
+
+    def _quoted(self, block: str) -> str:
+        mark = "> " * min(self._quotes, 8)
+        return mark + block.replace("\n", f"\n{mark}") if mark else block
+
+    # -- Tables
+
+    def _start_table_part(self, tag: str, attributes: _Attributes) -> None:
+        if tag == "table":
+            if self._rows is not None:
+                self._nested += 1
+                return
+            self._end_block()
+            self._rows = []
+        elif self._rows is None or self._nested:
+            self._inline.append(" ")
+        elif tag == "tr":
+            self._end_cell()
+            self._rows.append([])
+        elif tag != "caption":
+            self._end_cell()
+            if not self._rows:
+                self._rows.append([])
+            span = dict(attributes).get("colspan") or "1"
+            self._spans.append(min(int(span), 1000) if span.isdecimal() else 1)
+
+    def _end_cell(self) -> None:
+        text = markdown.cell_text("".join(self._inline)).replace("\\|", "|")
+        self._inline.clear()
+        self._links.clear()
+        if self._rows and self._spans:
+            self._rows[-1] += [text, *[""] * (self._spans.pop() - 1)]
+
+    def _end_table(self, tag: str = "") -> None:
+        if self._rows is None:
+            return
+        if self._nested:
+            self._nested -= 1
+            return
+        self._end_cell()
+        rows = [row for row in self._rows if any(row)]
+        self._rows = None
+        self._spans.clear()
+        if rows:
+            self.tables.append(rows)
+            self._add(markdown.table(rows))

@@ -1,0 +1,146 @@
+"""PDF files by PDFium: text page by page with its tables, the pictures in it, and pages as pictures."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pypdfium2
+import pypdfium2.raw
+
+from ot.errors import ToolError
+from ot_packs.convert import markdown
+from ot_packs.convert.parts import Part, Picture, Table
+from ot_packs.convert.pdf_tables import Box, Grid, find_grids
+from ot_packs.documents.failures import reading
+from ot_packs.documents.kinds import locked
+
+_PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
+_LONGER_SIDE = 1600  # pixels of a page as a picture
+_MAX_PIXELS = 40_000_000  # of a picture in a page
+_HYPHEN = re.compile("[\ufffe\x02]\r?\n?")  # the library's mark for a word that goes on in the next line
+_BLANK = re.compile(r"\n{3,}")
+
+
+class Pdf:
+    """A PDF file that is open."""
+
+    unit = "page"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with reading(path):
+            try:
+                self._document = pypdfium2.PdfDocument(path)
+            except pypdfium2.PdfiumError as error:
+                if getattr(error, "err_code", None) == _PASSWORD_ERROR:
+                    raise locked(path) from error
+                raise
+        self.total = len(self._document)
+        self.title = str(self._document.get_metadata_value("Title") or "")
+
+    def parts(self, numbers: list[int]) -> Iterator[Part]:
+        """Yield pages as Markdown."""
+        for number in numbers:
+            with reading(self.path):
+                text = self._text(number)
+            yield Part(number, text)
+
+    def tables(self, numbers: list[int]) -> Iterator[Table]:
+        """Yield the tables on pages."""
+        for number in numbers:
+            with reading(self.path):
+                page = self._page(number)
+                text = page.get_textpage()
+                grids = [_cells(text, grid) for grid in _grids(page, text)]
+                _close(text, page)
+            yield from (Table(number, "", rows) for rows in grids)
+
+    def pictures(self, numbers: list[int]) -> Iterator[Picture]:
+        """Yield the pictures on pages."""
+        for number in numbers:
+            with reading(self.path):
+                page = self._page(number)
+                found = list(_pictures(page, number))
+                page.close()
+            yield from found
+
+    def rendered(self, numbers: list[int]) -> Iterator[Picture]:
+        """Yield pages as pictures, however large a page says it is."""
+        for number in numbers:
+            with reading(self.path):
+                page = self._page(number)
+                scale = min(2.0, _LONGER_SIDE / max(*page.get_size(), 1.0))
+                file = io.BytesIO()
+                page.render(scale=scale).to_pil().save(file, "PNG")
+                page.close()
+            yield Picture(number, f"page {number}", "image/png", file.getvalue())
+
+    def _page(self, number: int) -> pypdfium2.PdfPage:
+        return self._document[number - 1]
+
+    def _text(self, number: int) -> str:
+        page = self._page(number)
+        text = page.get_textpage()
+        grids = _grids(page, text)
+        result = _between_tables(page, text, grids) if grids else _plain(text.get_text_range())
+        _close(text, page)
+        return result
+
+
+def _close(text: pypdfium2.PdfTextPage, page: pypdfium2.PdfPage) -> None:
+    text.close()
+    page.close()
+
+
+def _grids(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage) -> list[Grid]:
+    count = text.count_rects()
+    if count < 4:
+        return []
+    return find_grids([Box(*text.get_rect(number)) for number in range(min(count, 5000))], page.get_width())
+
+
+def _cells(text: pypdfium2.PdfTextPage, grid: Grid) -> list[list[str]]:
+    return [[_cell(text, box) if box is not None else "" for box in row] for row in grid.rows]
+
+
+def _cell(text: pypdfium2.PdfTextPage, box: Box) -> str:
+    found = text.get_text_bounded(box.left - 0.5, box.bottom - 0.5, box.right + 0.5, box.top + 0.5)
+    return " ".join(_plain(found).split())
+
+
+def _between_tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, grids: list[Grid]) -> str:
+    """Return the text of a page from top to bottom, with its tables as tables."""
+    left, low, right, high = page.get_bbox()
+    pieces = []
+    for grid in grids:
+        pieces.append(_plain(text.get_text_bounded(left, grid.top + 1, right, high)))
+        pieces.append(markdown.table(_cells(text, grid)))
+        high = grid.bottom - 1
+    pieces.append(_plain(text.get_text_bounded(left, low, right, high)))
+    return "\n\n".join(piece for piece in pieces if piece)
+
+
+def _plain(text: str) -> str:
+    text = _HYPHEN.sub("", text).replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
+    return _BLANK.sub("\n\n", text).strip()
+
+
+def _pictures(page: pypdfium2.PdfPage, number: int) -> Iterator[Picture]:
+    images = page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=5)
+    for index, image in enumerate(images, start=1):
+        about = image.get_metadata()
+        if not 0 < about.width * about.height <= _MAX_PIXELS:
+            raise ToolError(
+                f"a picture on page {number} is {about.width} by {about.height} pixels large, which is refused; "
+                "render=True shows the page"
+            )
+        file = io.BytesIO()
+        image.extract(file, fb_format="png")
+        data = file.getvalue()
+        mime_type = (
+            "image/jpeg" if data.startswith(b"\xff\xd8") else "image/jp2" if data[4:8] == b"jP  " else "image/png"
+        )
+        yield Picture(number, f"page {number}, picture {index}", mime_type, data)

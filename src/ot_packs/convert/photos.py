@@ -1,0 +1,70 @@
+"""Pictures as documents: what they say about themselves, without drawing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from PIL import ExifTags, Image
+
+from ot.errors import ToolError
+from ot_packs.convert import markdown
+from ot_packs.convert.parts import Part, Picture, Table
+from ot_packs.documents.failures import reading
+
+MAX_FILE = 16 * 1024 * 1024  # bytes of one that is returned
+_LONGEST = 500  # characters of a value
+
+
+class Photo:
+    """A picture; its pixels are not looked at, so it may say that it has any number of them."""
+
+    unit = "picture"
+    total = 1
+    title = ""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with reading(path):
+            Image.MAX_IMAGE_PIXELS = None  # nothing is unpacked here
+            with Image.open(path) as image:
+                self._mime_type = str(Image.MIME.get(image.format or "", "application/octet-stream"))
+                self._facts = list(_facts(image))
+
+    def parts(self, numbers: list[int]) -> Iterator[Part]:
+        """Yield what is known of the picture."""
+        yield Part(1, markdown.table([["property", "value"], *self._facts]))
+
+    def tables(self, numbers: list[int]) -> Iterator[Table]:
+        """Yield the same as a table."""
+        yield Table(1, "", [["property", "value"], *map(list, self._facts)])
+
+    def pictures(self, numbers: list[int]) -> Iterator[Picture]:
+        """Yield the picture itself."""
+        if self.path.stat().st_size > MAX_FILE:
+            raise ToolError(f"{self.path.name} is larger than {MAX_FILE >> 20} MB")
+        yield Picture(1, self.path.name, self._mime_type, self.path.read_bytes())
+
+
+def _facts(image: Image.Image) -> Iterator[tuple[str, str]]:
+    yield "format", str(image.format)
+    yield "width", str(image.width)
+    yield "height", str(image.height)
+    yield "mode", image.mode
+    if getattr(image, "n_frames", 1) > 1:
+        yield "frames", str(getattr(image, "n_frames", 1))
+    if "dpi" in image.info:
+        yield "dpi", _shown(image.info["dpi"])
+    # Where a PNG has none, the library would unpack all pixels to look behind them.
+    exif = image.getexif() if image.format != "PNG" or "exif" in image.info else Image.Exif()
+    for tag, value in [*exif.items(), *exif.get_ifd(ExifTags.IFD.Exif).items()]:
+        if tag not in (ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo):
+            yield ExifTags.TAGS.get(tag, f"tag {tag}"), _shown(value)
+    for tag, value in exif.get_ifd(ExifTags.IFD.GPSInfo).items():
+        yield ExifTags.GPSTAGS.get(tag, f"GPS tag {tag}"), _shown(value)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    return str(value).replace("\x00", "")[:_LONGEST]

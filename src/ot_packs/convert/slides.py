@@ -1,0 +1,107 @@
+"""PowerPoint presentations: the text of slides in the order of their shapes, tables, the data of charts, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pptx import Presentation
+
+from ot_packs.convert import markdown
+from ot_packs.convert.media import pictures_in
+from ot_packs.convert.parts import Part, Picture, Table
+from ot_packs.documents.archives import check_archive
+from ot_packs.documents.failures import reading
+
+_DEEPEST = 20  # groups in groups
+
+
+class Slides:
+    """A presentation that is open."""
+
+    unit = "slide"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        check_archive(path)
+        with reading(path), path.open("rb") as file:
+            presentation = Presentation(file)
+            self._slides = list(presentation.slides)
+            self.title = str(presentation.core_properties.title or "")
+        self.total = len(self._slides)
+
+    def parts(self, numbers: list[int]) -> Iterator[Part]:
+        """Yield slides as Markdown, notes included."""
+        for number in numbers:
+            with reading(self.path):
+                text = _slide(self._slides[number - 1], number)
+            yield Part(number, text)
+
+    def tables(self, numbers: list[int]) -> Iterator[Table]:
+        """Yield the tables on slides, and the data of charts."""
+        for number in numbers:
+            with reading(self.path):
+                found = [(shape.name, _rows(shape)) for shape in _shapes(self._slides[number - 1].shapes)]
+            yield from (Table(number, name, rows) for name, rows in found if rows)
+
+    def pictures(self, numbers: list[int]) -> Iterator[Picture]:
+        """Yield the pictures of the presentation."""
+        return pictures_in(self.path, "ppt/media/")
+
+
+# The library's shapes have a class each and what they offer in common only by name.
+Shape = Any
+
+
+def _shapes(shapes: Shape, depth: int = 0) -> Iterator[Shape]:
+    """Yield shapes, those in groups too."""
+    for shape in shapes:
+        if getattr(shape, "shapes", None) is not None and depth < _DEEPEST:
+            yield from _shapes(shape.shapes, depth + 1)
+        else:
+            yield shape
+
+
+def _slide(slide: Shape, number: int) -> str:
+    title = slide.shapes.title
+    heading = " ".join(title.text_frame.text.split()) if title is not None and title.has_text_frame else ""
+    blocks = [f"## Slide {number}" + (f": {heading}" if heading else "")]
+    for shape in _shapes(slide.shapes):
+        if title is not None and shape.shape_id == title.shape_id:
+            continue
+        rows = _rows(shape)
+        if rows:
+            blocks.append(markdown.table(rows))
+        elif getattr(shape, "has_text_frame", False):
+            blocks.append(_paragraphs(shape.text_frame))
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        notes = slide.notes_slide.notes_text_frame.text.strip()
+        if notes:
+            blocks.append("Notes: " + notes)
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _paragraphs(frame: Shape) -> str:
+    paragraphs = [(paragraph.level, " ".join(paragraph.text.split())) for paragraph in frame.paragraphs]
+    filled = [(level, text) for level, text in paragraphs if text]
+    if len(filled) == 1:
+        return filled[0][1]
+    return "\n".join(f"{'  ' * level}- {text}" for level, text in filled)
+
+
+def _rows(shape: Shape) -> list[list[str]]:
+    """Return the rows of a table, or the series of a chart; nothing for other shapes."""
+    if getattr(shape, "has_table", False):
+        return [[" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows]
+    if not getattr(shape, "has_chart", False):
+        return []
+    plots = list(shape.chart.plots)
+    if not plots:
+        return []
+    series = list(plots[0].series)
+    columns = [[str(value) if value is not None else "" for value in each.values] for each in series]
+    categories = [str(category) for category in plots[0].categories]
+    height = max([len(categories), *map(len, columns)], default=0)
+    filled = [[*column, *[""] * (height - len(column))] for column in [categories, *columns]]
+    return [["", *(str(each.name) for each in series)], *map(list, zip(*filled, strict=True))]

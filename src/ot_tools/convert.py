@@ -1,0 +1,185 @@
+"""Documents as Markdown: PDF, Word, PowerPoint, Excel, HTML, EPUB, CSV, and what pictures say about themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypedDict
+
+from ot.context import current
+from ot.effects import idempotent, reads
+from ot.errors import ToolError
+from ot.isolate import isolated
+from ot.values import Image
+
+pack = "convert"
+needs = {
+    "pypdfium2": "pypdfium2>=5.14",
+    "mammoth": "mammoth>=1.13",
+    "pptx": "python-pptx>=1.0.2",
+    "python_calamine": "python-calamine>=0.9",
+    "openpyxl": "openpyxl>=3.1.5",
+    "PIL": "pillow>=12",
+}
+
+_MAX_TEXT = 4_000_000  # characters of one answer
+_MAX_FILE = 256 * 1024 * 1024  # characters of a file
+_MAX_CELLS = 200_000  # of the tables of one answer
+_MAX_BYTES = 32 * 1024 * 1024  # of the pictures of one answer
+
+
+class Converted(TypedDict):
+    """A document as Markdown; the text is empty if it went to a file."""
+
+    format: str
+    title: str
+    unit: str  # page, slide, sheet, chapter, document or picture
+    total: int  # units there are
+    read: int  # units that were read
+    more: bool
+    text: str
+    characters: int
+    output: str
+
+
+class DocumentTable(TypedDict):
+    """A table, and the page it is on."""
+
+    page: int
+    name: str
+    rows: list[list[str]]
+
+
+class Tables(TypedDict):
+    """Tables of a document."""
+
+    format: str
+    tables: list[DocumentTable]
+    more: bool
+
+
+class DocumentImage(TypedDict):
+    """A picture, and the page it is on; 0 where that is not known."""
+
+    page: int
+    name: str
+    image: Image
+
+
+class Images(TypedDict):
+    """Pictures of a document."""
+
+    format: str
+    images: list[DocumentImage]
+    more: bool
+
+
+@isolated(reads=["{path}"], outputs=["{output}"])
+@idempotent
+def auto(*, path: str, pages: str | int | None = None, output: str | None = None, limit: int = 200) -> Converted:
+    """Convert a document to Markdown, by its content whatever its name is.
+
+    Args:
+        path: The document: PDF, Word, PowerPoint, Excel, HTML, EPUB, CSV, text or a picture.
+        pages: The pages, slides, sheets or chapters to read, such as "1-3,7" or "5-"; all by default.
+        output: A file to write the Markdown to, so that it need not be returned.
+        limit: The most pages, slides, sheets or chapters to read.
+
+    Returns:
+        The Markdown, or the file that it is in; how many units there are, and whether there are more.
+
+    Example:
+        convert.auto(path="report.pdf", pages="1-3")["text"]
+    """
+    from ot_packs.convert.opening import open_document
+    from ot_packs.convert.parts import choose
+
+    kind, document = open_document(Path(path))
+    choice = choose(pages, document.total, limit)
+    most = _MAX_TEXT if output is None else _MAX_FILE
+    texts: list[str] = []
+    characters = 0
+    for part in document.parts(choice.numbers):
+        mark = f"<!-- {document.unit} {part.number} -->\n\n" if document.unit == "page" else ""
+        texts.append(mark + part.text)
+        characters += len(texts[-1]) + 2
+        if characters >= most:
+            break
+    text = "\n\n".join(texts)
+    more = choice.more or len(texts) < len(choice.numbers) or len(text) > most
+    if output is not None:
+        current().output("output").write_text(text[:most] + "\n", encoding="utf-8")
+    return {
+        "format": kind.value,
+        "title": document.title[:500],
+        "unit": document.unit,
+        "total": document.total,
+        "read": len(texts),
+        "more": more,
+        "text": text[:most] if output is None else "",
+        "characters": min(len(text), most),
+        "output": output or "",
+    }
+
+
+@isolated(reads=["{path}"])
+@reads
+def tables(*, path: str, pages: str | int | None = None, limit: int = 100) -> Tables:
+    """Find the tables of a document as rows of text.
+
+    Args:
+        path: The document: PDF, Word, PowerPoint, Excel, HTML, EPUB or CSV.
+        pages: The pages, slides, sheets or chapters to look at, such as "1-3,7"; all by default.
+        limit: The most tables to return.
+
+    Returns:
+        The tables with their pages, and whether there are more.
+
+    Example:
+        convert.tables(path="report.pdf")["tables"][0]["rows"]
+    """
+    from ot_packs.convert.opening import open_document
+    from ot_packs.convert.parts import choose
+
+    kind, document = open_document(Path(path))
+    found: list[DocumentTable] = []
+    cells = 0
+    for table in document.tables(choose(pages, document.total, document.total or 1).numbers):
+        if len(found) >= limit or cells >= _MAX_CELLS:
+            return {"format": kind.value, "tables": found, "more": True}
+        found.append({"page": table.part, "name": table.name, "rows": table.rows})
+        cells += sum(map(len, table.rows))
+    return {"format": kind.value, "tables": found, "more": False}
+
+
+@isolated(reads=["{path}"])
+@reads
+def images(*, path: str, pages: str | int | None = None, render: bool = False, limit: int = 20) -> Images:
+    """Take the pictures out of a document, or look at the pages of a PDF as pictures.
+
+    Args:
+        path: The document: PDF, Word, PowerPoint, Excel, EPUB, or a picture.
+        pages: The pages of a PDF to look at, such as "1-3,7"; all by default.
+        render: Draw the pages of a PDF instead, as for scanned ones that have no text.
+        limit: The most pictures to return.
+
+    Returns:
+        The pictures with their names and pages, and whether there are more.
+
+    Example:
+        convert.images(path="report.pdf", pages=1, render=True)["images"][0]["image"]
+    """
+    from ot_packs.convert.opening import open_document
+    from ot_packs.convert.parts import choose
+
+    kind, document = open_document(Path(path))
+    draw = getattr(document, "rendered", None) if render else document.pictures
+    if draw is None:
+        raise ToolError(f"only the pages of a PDF can be drawn, and {Path(path).name} is {kind}")
+    found: list[DocumentImage] = []
+    size = 0
+    for picture in draw(choose(pages, document.total, document.total or 1).numbers):
+        size += len(picture.data)
+        if len(found) >= limit or size > _MAX_BYTES:
+            return {"format": kind.value, "images": found, "more": True}
+        found.append({"page": picture.part, "name": picture.name, "image": Image(picture.data, picture.mime_type)})
+    return {"format": kind.value, "images": found, "more": False}

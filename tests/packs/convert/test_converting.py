@@ -1,0 +1,291 @@
+"""Documents of every kind as Markdown, with their tables and pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image as Pillow
+
+from ot.errors import ToolError
+from ot_packs.convert.html import HtmlReader
+from ot_packs.convert.parts import choose
+from ot_tools import convert
+from tests.packs.convert.documents import make_docx, make_epub, make_pptx, make_zip
+from tests.packs.convert.pdfs import Text, make_pdf, prose, stream_of, table, write_pdf
+from tests.packs.excel.workbooks import make_of_everything, png
+
+FRUIT = [["name", "price", "left"], ["apple", "1.20", "5"], ["pear", "2", ""], ["a long name here", "3.50", "17"]]
+
+
+def text_of(path: Path, **options: Any) -> str:
+    return convert.auto(path=str(path), **options)["text"]
+
+
+def test_the_text_of_a_pdf_comes_page_by_page(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    path.write_bytes(make_pdf([prose(3), [Text(72, 700, "Zweite Seite: äöü €")]]))
+
+    found = convert.auto(path=str(path))
+
+    assert found["text"].startswith("<!-- page 1 -->\n\nLine 0 the quick")
+    assert found["text"].endswith("<!-- page 2 -->\n\nZweite Seite: äöü €")
+    assert (found["format"], found["unit"], found["total"], found["read"], found["more"]) == (
+        "pdf",
+        "page",
+        2,
+        2,
+        False,
+    )
+
+
+def test_a_table_in_a_pdf_is_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    after = Text(72, 560, "Text below.")
+    path.write_bytes(make_pdf([prose(3), [*prose(4), *table(FRUIT, top=650), after]]))
+
+    text = text_of(path, pages=2)
+
+    assert "| name | price | left |\n| --- | --- | --- |\n| apple | 1.20 | 5 |\n| pear | 2 |  |" in text
+    assert text.index("Line 3") < text.index("| name") < text.index("Text below.")
+    assert convert.tables(path=str(path))["tables"] == [{"page": 2, "name": "", "rows": FRUIT}]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        prose(50),
+        [
+            Text(60 + 260 * column, 780 - 14 * line, f"newspaper text in a column {line:02}")
+            for line in range(40)
+            for column in (0, 1)
+        ],
+        [Text(72, 700, "one line"), Text(400, 700, "page 3")],
+        [],
+    ],
+    ids=["prose", "two columns", "a footer", "an empty page"],
+)
+def test_what_is_no_table_is_none(tmp_path: Path, page: list[Text]) -> None:
+    path = tmp_path / "x.pdf"
+    path.write_bytes(make_pdf([page]))
+
+    assert convert.tables(path=str(path))["tables"] == []
+
+
+def test_words_that_are_written_one_by_one_stay_in_their_cell(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    rows = [
+        [Text(72, 700 - 16 * n, "red"), Text(92, 700 - 16 * n, "apple"), Text(300, 700 - 16 * n, f"{n}.50")]
+        for n in range(3)
+    ]
+    path.write_bytes(make_pdf([[text for row in rows for text in row]]))
+
+    assert convert.tables(path=str(path))["tables"][0]["rows"][0] == ["red apple", "0.50"]
+
+
+def test_pages_of_a_pdf_are_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    path.write_bytes(make_pdf([prose(3)] * 3))
+
+    found = convert.images(path=str(path), render=True, pages="2-", limit=1)
+
+    assert [(each["page"], each["image"].mime_type) for each in found["images"]] == [(2, "image/png")]
+    assert found["images"][0]["image"].data.startswith(b"\x89PNG")
+    assert found["more"]
+
+
+def test_pictures_are_taken_out_of_a_pdf(tmp_path: Path) -> None:
+    image = stream_of(
+        b"\xff\x00\x00" * 16,
+        extra=b"/Type /XObject /Subtype /Image /Width 4 /Height 4 /ColorSpace /DeviceRGB /BitsPerComponent 8",
+    )
+    path = tmp_path / "x.pdf"
+    path.write_bytes(
+        write_pdf([b"q 100 0 0 100 72 600 cm /I Do Q"], resources=b"/XObject << /I 10000 0 R >>", objects=[image])
+    )
+
+    [found] = convert.images(path=str(path))["images"]
+
+    assert (found["page"], found["image"].mime_type) == (1, "image/png")
+    (tmp_path / "x.png").write_bytes(found["image"].data)
+    with Pillow.open(tmp_path / "x.png") as picture:
+        assert (picture.size, picture.convert("RGB").getpixel((0, 0))) == ((4, 4), (255, 0, 0))
+
+
+def test_a_word_document_has_headings_tables_and_pictures(tmp_path: Path) -> None:
+    path = make_docx(tmp_path / "x.docx")
+
+    assert text_of(path) == "# Report\n\nPlain and **bold**\n\n| name | price |\n| --- | --- |\n| apple | 1.20 |"
+    assert convert.tables(path=str(path))["tables"][0]["rows"] == [["name", "price"], ["apple", "1.20"]]
+    assert [each["name"] for each in convert.images(path=str(path))["images"]] == ["image1.png"]
+
+
+def test_a_presentation_has_its_notes_tables_and_charts(tmp_path: Path) -> None:
+    path = make_pptx(tmp_path / "x.pptx")
+
+    found = convert.auto(path=str(path))
+
+    first, second = found["text"].split("\n\n## Slide 2: Title 2")
+    assert first.startswith("## Slide 1: Title 1\n\n- first\n  - second")
+    assert "| name | price |\n| --- | --- |\n| apple | 1.20 |" in first
+    assert "|  | Sales |\n| --- | --- |\n| Jan | 120.0 |" in first
+    assert first.endswith("Notes: spoken 1")
+    assert second.endswith("Notes: spoken 2")
+    assert (found["unit"], found["total"]) == ("slide", 2)
+    assert len(convert.tables(path=str(path))["tables"]) == 2
+
+
+def test_a_workbook_is_a_table_a_sheet(tmp_path: Path) -> None:
+    path = make_of_everything(tmp_path / "x.xlsx")
+
+    found = convert.auto(path=str(path))
+
+    assert found["text"].startswith("## Data\n\n| text | 1 | 1.5 | True | 2024-05-01 |")
+    assert "#DIV/0!" in found["text"]
+    assert "## Secret (very hidden)" in found["text"]
+    assert (found["format"], found["unit"], found["total"]) == ("xlsx", "sheet", 4)
+    assert convert.tables(path=str(path))["tables"][0]["name"] == "Data"
+
+
+def test_a_book_is_read_chapter_by_chapter(tmp_path: Path) -> None:
+    path = make_epub(tmp_path / "x.epub", chapters=3)
+
+    found = convert.auto(path=str(path), pages="2-3")
+
+    assert found["text"] == "# Chapter 2\n\nOnce upon\n\n# Chapter 3\n\nOnce upon"
+    assert (found["title"], found["total"], found["read"]) == ("The Book", 3, 2)
+    assert [each["name"] for each in convert.images(path=str(path))["images"]] == ["cover.png"]
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<h2>A <b>bold</b> title</h2><p>one<br>two</p>", "## A **bold** title\n\none  \ntwo"),
+        ("<ul><li>a<li><p>b</p><ol><li>c<li>d</ol></ul><p>e</p>", "- a\n- b\n  1. c\n  2. d\n\ne"),
+        ('<a href="https://e.com/x">link</a> <a href="javascript:x()">bad</a>', "[link](https://e.com/x) bad"),
+        ('<img src="a.png" alt="A"><img src="data:x" alt="B"><img src="file:///etc/passwd">', "![A](a.png)![B]"),
+        ("<pre><code>x = 1\n  y</code></pre>", "```\nx = 1\n  y\n```"),
+        ("<blockquote>quoted</blockquote>", "> quoted"),
+        (
+            "<table><tr><th>a|b<th colspan=2>c<tr><td>1<td>2<td><b>3</b></table>",
+            "| a\\|b | c |  |\n| --- | --- | --- |\n| 1 | 2 | **3** |",
+        ),
+        ("<table><tr><td><table><tr><td>in<td>side</table><td>out</table>", "| in side | out |\n| --- | --- |"),
+        ("<script>alert(1)</script><style>p{}</style>seen<!-- not -->", "seen"),
+        ("a<b></b>b &lt;&amp;&nbsp;&copy;", "ab <& ©"),
+        ("<td>loose</td></table></ul></blockquote></a>", "loose"),
+        ("<p>" * 5000 + "deep" + "</p>" * 5000, "deep"),
+    ],
+)
+def test_html_is_written_as_markdown(html: str, text: str) -> None:
+    assert HtmlReader().read(html) == text
+
+
+def test_a_page_of_html_has_a_title_and_tables(tmp_path: Path) -> None:
+    path = tmp_path / "x.dat"
+    path.write_text("<!DOCTYPE html><title>T &amp; U</title><table><tr><td>1</table>")
+
+    assert convert.auto(path=str(path))["title"] == "T & U"
+    assert convert.tables(path=str(path))["tables"][0]["rows"] == [["1"]]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"a,b\n1,2\n", b"a;b\n1;2\n", b"a\tb\n1\t2\n", b'\xef\xbb\xbf"a","b"\r\n1,2\r\n', "a,b\n1,2\n".encode("utf-16")],
+    ids=["commas", "semicolons", "tabs", "mark", "UTF-16"],
+)
+def test_delimited_values_are_a_table(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(data)
+
+    assert text_of(path) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+    assert convert.tables(path=str(path))["tables"][0]["rows"] == [["a", "b"], ["1", "2"]]
+
+
+def test_text_is_taken_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    path.write_bytes("# Größe\n".encode("cp1252"))
+
+    assert text_of(path) == "# Größe\n"
+
+
+def test_a_picture_says_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "x.jpg"
+    exif = Pillow.Exif()
+    exif[0x010F] = "Camera & Co"
+    Pillow.new("RGB", (30, 20)).save(path, exif=exif)
+
+    text = text_of(path)
+
+    assert "| format | JPEG |\n| width | 30 |\n| height | 20 |" in text
+    assert "| Make | Camera & Co |" in text
+    assert convert.images(path=str(path))["images"][0]["image"].data == path.read_bytes()
+
+
+def test_pages_and_limit_bound_what_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.pdf"
+    path.write_bytes(make_pdf([[Text(72, 700, f"page {number}")] for number in range(1, 31)]))
+
+    limited = convert.auto(path=str(path), limit=3)
+    chosen = convert.auto(path=str(path), pages="2,29-", limit=10)
+
+    assert (limited["read"], limited["total"], limited["more"]) == (3, 30, True)
+    assert (chosen["read"], chosen["more"]) == (3, False)
+    assert [line for line in chosen["text"].splitlines() if line.startswith("page")] == ["page 2", "page 29", "page 30"]
+
+
+@pytest.mark.parametrize(
+    ("pages", "limit", "numbers", "more"),
+    [
+        (None, 10, [1, 2, 3, 4, 5], False),
+        (None, 2, [1, 2], True),
+        (3, 10, [3], False),
+        ("2-3", 10, [2, 3], False),
+        ("4-", 10, [4, 5], False),
+        ("-2", 10, [1, 2], False),
+        ("5,1,1-2", 10, [5, 1, 2], False),
+        ("1-5", 2, [1, 2], True),
+        ("4-999999999", 10, [4, 5], False),
+    ],
+    ids=str,
+)
+def test_pages_are_chosen_as_people_write_them(
+    pages: str | int | None, limit: int, numbers: list[int], *, more: bool
+) -> None:
+    choice = choose(pages, 5, limit)
+
+    assert (choice.numbers, choice.more) == (numbers, more)
+
+
+@pytest.mark.parametrize(
+    ("pages", "sentence"),
+    [
+        ("x", "is not a page"),
+        ("0", "count from 1"),
+        ("3-2", "count from 1"),
+        ("6", "there are 5"),
+        ("1,,2", "is not a page"),
+    ],
+)
+def test_pages_that_make_no_sense_are_answered_with_a_sentence(pages: str, sentence: str) -> None:
+    with pytest.raises(ToolError, match=sentence):
+        choose(pages, 5, 10)
+
+
+def test_what_cannot_be_converted_is_told_with_the_way_out(tmp_path: Path) -> None:
+    archive = make_zip(tmp_path / "x.zip", {"a.pdf": b"%PDF-"})
+    old = tmp_path / "x.doc"
+    old.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument".encode("utf-16-le") + bytes(600))
+    binary = tmp_path / "x.bin"
+    binary.write_bytes(bytes(range(256)))
+    picture = tmp_path / "x.png"
+    picture.write_bytes(png())
+
+    for path, sentence in [(archive, "unpack it"), (old, "save it as .docx"), (binary, "cannot be converted")]:
+        with pytest.raises(ToolError, match=sentence):
+            convert.auto(path=str(path))
+    with pytest.raises(ToolError, match="only the pages of a PDF can be drawn"):
+        convert.images(path=str(picture), render=True)
+    with pytest.raises(ToolError, match="there is no file"):
+        convert.auto(path=str(tmp_path / "nothing.pdf"))
