@@ -8,6 +8,7 @@ from pathlib import Path
 from ot.config.keys import INCLUDE, INCLUDE_WORDS, Key, known_keys
 from ot.config.settings import AT_ONCE
 from ot.config.value_words import with_range, word_value
+from scripts.pack_pages import render_pack_pages
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 _TABLE = re.compile(r"^\| key \|.*?\n(?=\n)", re.MULTILINE | re.DOTALL)
@@ -43,3 +44,5 @@ def _word_default(key: Key) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(render_page(PAGE.read_text()))
+    for page, text in render_pack_pages().items():
+        page.write_text(text, encoding="utf-8")
