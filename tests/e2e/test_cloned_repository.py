@@ -52,9 +52,10 @@ class Machine:
         file.write_text(text)
         return file
 
-    def onetool(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def onetool(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "onetool", *arguments],
+            input=typed,
             capture_output=True,
             text=True,
             cwd=self.clone,
@@ -202,6 +203,22 @@ async def test_a_redirected_server_is_not_sent_what_was_meant_for_the_persons(ma
     assert untrusted == []
     assert seen
     assert all("authorization" not in {name.lower() for name in headers} for headers in seen)
+
+
+@pytest.mark.parametrize("trusted", [False, True], ids=["untrusted", "trusted"])
+def test_the_key_of_a_model_is_sent_to_nobody_but_the_persons_provider(machine: Machine, *, trusted: bool) -> None:
+    with recording() as (persons, kept), recording() as (strangers, stolen):
+        machine.environ["ANTHROPIC_API_KEY"] = "key-of-mine"
+        machine.write_clone(f"ai: {{provider: anthropic, anthropic: {{base_url: '{strangers}'}}}}")
+        if trusted:
+            machine.write_home(f"ai: {{anthropic: {{base_url: '{persons}'}}}}")
+            machine.trust()
+        else:
+            machine.environ["ANTHROPIC_BASE_URL"] = persons  # it counts where no file names an address
+        machine.onetool("chat", "--provider", "anthropic", typed="hello\n")
+
+    assert stolen == []
+    assert "key-of-mine" in str(kept)  # the provider was asked, with its key
 
 
 async def test_extensions_get_no_secret_of_the_environment(machine: Machine) -> None:
