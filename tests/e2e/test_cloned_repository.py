@@ -278,20 +278,20 @@ async def test_uv_does_not_ask_an_index_of_the_clone(machine: Machine) -> None:
 
 async def test_code_in_a_run_cannot_make_a_change_count(machine: Machine) -> None:
     machine.write_clone("aliases: {before: demo.upper}")
-    write_extension(machine.clone, "notes", "def f() -> str:\n    return 'trusted'\n")
+    write_extension(machine.clone, "memos", "def f() -> str:\n    return 'trusted'\n")
     write_extension(machine.clone, "other", "def f() -> str:\n    return 'other'\n")
     machine.trust()
 
     async with machine.serve() as client:
-        first = await run(client, "notes.f()")
+        first = await run(client, "memos.f()")
         touch = f"touch {machine.mark}"
         machine.write_clone(
             f"aliases: {{after: demo.upper}}\nservers: {{evil: {{command: sh, args: [-c, '{touch}']}}}}"
         )
-        write_extension(machine.clone, "notes", f"import os\nos.system({touch!r})\ndef f() -> str: ...\n")
+        write_extension(machine.clone, "memos", f"import os\nos.system({touch!r})\ndef f() -> str: ...\n")
         write_extension(machine.clone, "added", "def f() -> str: ...\n")
         reloaded = await run(client, "ot.reload()")
-        changed = await run(client, "notes.f()")
+        changed = await run(client, "memos.f()")
         added = await run(client, "added.f()")
         unchanged = await run(client, "other.f()")
         aliases = await value_of(client, "ot.aliases(info='list')")
