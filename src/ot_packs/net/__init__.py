@@ -1,0 +1,1 @@
+"""The network, as packs reach it: guarded addresses, bounded answers."""

@@ -1,0 +1,179 @@
+"""Which addresses a request of a model's code may go to: none in the person's own network, however it is spelt."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from ot.errors import ToolError
+
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_PORTS = {"http": 80, "https": 443}
+_NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)\.?$")  # the last label of a host that a resolver may take for an address
+_LABELS = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*\.?")
+_LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "home.arpa", "localdomain")
+_UNICAST = ipaddress.IPv6Network("2000::/3")  # all that was ever given to anybody
+_TRANSLATOR = ipaddress.IPv6Network("64:ff9b::/96")  # through which IPv6 reaches all of IPv4
+_TRANSLATED = tuple(map(ipaddress.IPv6Network, (_TRANSLATOR, "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96")))
+"""Prefixes of IPv6 addresses whose last four bytes are an IPv4 address that somebody else turns them into."""
+
+# Ports of other protocols, which could be made to believe a request: those that browsers refuse.
+_OTHER_PROTOCOLS = {
+    1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+    111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+    540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+    6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211,
+}  # fmt: skip
+
+
+class AddressRefusedError(ToolError):
+    """An address that no request may go to."""
+
+    def __init__(self, address: str, reason: str, *, host: str = "") -> None:
+        way = f" A person who wants it to be reached adds {host!r} to packs.web.allow." if host else ""
+        super().__init__(f"{address[:200]} is refused: {reason}.{way}")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a request goes: a host in its plain form, and a port."""
+
+    host: str
+    port: int
+
+
+class Allowed:
+    """What the person opens by `packs.web.allow`: hosts, hosts with a port, or networks."""
+
+    def __init__(self, entries: Iterable[str] = ()) -> None:
+        self._networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = []
+        self._hosts: set[tuple[str, int | None]] = set()
+        for entry in entries:
+            try:
+                self._networks.append(ipaddress.ip_network(entry.strip("[]")))
+            except ValueError:
+                host, _, port = entry.partition(":") if entry.count(":") == 1 else (entry, "", "")
+                if not host or (port and not port.isdigit()):
+                    raise ToolError(
+                        f"packs.web.allow: {entry!r} is no host, no host with a port, and no network"
+                    ) from None
+                self._hosts.add((host.lower().rstrip("."), int(port) if port else None))
+
+    def names(self, target: Target) -> bool:
+        """True if a host is opened by its name, so that its addresses are not looked at."""
+        return (target.host, target.port) in self._hosts or (target.host, None) in self._hosts
+
+    def contains(self, address: IPAddress) -> bool:
+        """True if an address lies in an opened network."""
+        return any(address.version == network.version and address in network for network in self._networks)
+
+
+def read_target(url: str, allowed: Allowed) -> Target:
+    """Return where a URL leads, before any name is resolved; raises AddressRefusedError."""
+    parts = _split(url)
+    if parts.scheme not in _PORTS:
+        raise AddressRefusedError(url, f"{parts.scheme or 'an address without a scheme'!s} is neither http nor https")
+    if parts.username is not None or parts.password is not None:
+        raise AddressRefusedError(url, "it holds a user name, which hides where it leads; pass it as a header")
+    target = Target(_plain_host(url, parts), _port(url, parts))
+    if not allowed.names(target):
+        _check_host(url, target)
+    return target
+
+
+def check_address(target: Target, address: str, allowed: Allowed) -> None:
+    """Refuse an address that a name was resolved to, if it is not one of the open internet."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if allowed.names(target) or allowed.contains(found):
+        return
+    for each in (*_embedded(found), *(() if found in _TRANSLATOR else (found,))):
+        if kind := _kind_of(each):
+            shown = target.host if str(found) == target.host else f"{target.host} ({found})"
+            raise AddressRefusedError(shown, f"{each} is {kind}", host=target.host)
+
+
+def _split(url: str) -> SplitResult:
+    if any(ord(letter) < 33 or ord(letter) == 127 for letter in url) or "\\" in url:
+        raise AddressRefusedError(
+            url, "it holds a blank, a control character or a backslash, which is read in two ways"
+        )
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise AddressRefusedError(url, str(error)) from error
+
+
+def _plain_host(url: str, parts: SplitResult) -> str:
+    host = (parts.hostname or "").rstrip(".")
+    if not host:
+        raise AddressRefusedError(url, "it names no host")
+    if ":" in host:
+        if "%" in host:
+            raise AddressRefusedError(url, "it names an interface of this machine")
+        return host
+    try:
+        plain = host if host.isascii() else _to_ascii(host)
+    except UnicodeError as error:
+        raise AddressRefusedError(url, f"{host!r} is not a name of a host") from error
+    if not _LABELS.fullmatch(plain):
+        raise AddressRefusedError(url, f"{host!r} is not a name of a host")
+    return plain
+
+
+def _to_ascii(host: str) -> str:
+    """Return an international name as resolvers take it; letters that only look like others become those."""
+    plain = unicodedata.normalize("NFKC", host).replace("\u3002", ".").lower()
+    return plain if plain.isascii() else plain.encode("idna").decode("ascii")
+
+
+def _port(url: str, parts: SplitResult) -> int:
+    try:
+        return parts.port if parts.port is not None else _PORTS[parts.scheme]
+    except ValueError as error:
+        raise AddressRefusedError(url, "its port is not a number from 0 to 65535") from error
+
+
+def _check_host(url: str, target: Target) -> None:
+    host = target.host
+    if target.port in _OTHER_PROTOCOLS or target.port == 0:
+        raise AddressRefusedError(url, f"port {target.port} belongs to another protocol", host=f"{host}:{target.port}")
+    if host.endswith(_LOCAL_NAMES) and any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES):
+        raise AddressRefusedError(url, f"{host} is a name of this machine or its network", host=host)
+    if ":" not in host and "." not in host and not _NUMBER.match(host):
+        raise AddressRefusedError(url, f"{host} without a dot is a name of this machine's network", host=host)
+    if _NUMBER.search(host.rpartition(".")[2]) and _as_address(host) is None:
+        raise AddressRefusedError(url, f"{host} is an unusual spelling of an address; write four decimal numbers")
+
+
+def _as_address(host: str) -> IPAddress | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _embedded(address: IPAddress) -> Iterator[IPAddress]:
+    """The IPv4 addresses that an IPv6 address stands for on its way."""
+    if isinstance(address, ipaddress.IPv6Address) and not (address.is_loopback or address.is_unspecified):
+        yield from filter(None, (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())))
+        if any(address in network for network in _TRANSLATED):
+            yield ipaddress.IPv4Address(address.packed[-4:])
+
+
+def _kind_of(address: IPAddress) -> str:
+    """Say what an address is, if it is not one of the open internet."""
+    kinds = {
+        "the machine itself": address.is_loopback or address.is_unspecified,
+        "link-local, where clouds keep credentials": address.is_link_local,
+        "for many receivers": address.is_multicast,
+        "in a private network": address.is_private,
+        "reserved": address.is_reserved
+        or not address.is_global
+        or (isinstance(address, ipaddress.IPv6Address) and address not in _UNICAST),
+    }
+    return next((kind for kind, holds in kinds.items() if holds), "")

@@ -1,0 +1,95 @@
+"""A client for the open internet: names are resolved once, checked, and connections go to what was checked.
+
+The check stands where connections are made, so that it holds after every redirect, and a name that resolves to another
+address a moment later gains nothing.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterable
+
+import anyio
+import httpcore2
+import httpx2
+
+from ot_packs.net.addresses import Allowed, Target, check_address, read_target
+
+MAX_REDIRECTS = 10
+_TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
+_AGENT = "onetool (+https://onetool.beycom.online)"
+
+
+class GuardedClient(httpx2.AsyncClient):
+    """An HTTP client that reaches the open internet, and what the person has opened."""
+
+    def __init__(self, allowed: Allowed, *, connections: int = 20) -> None:
+        super().__init__(
+            transport=_GuardedTransport(allowed, connections),
+            follow_redirects=True,
+            max_redirects=MAX_REDIRECTS,
+            timeout=_TIMEOUT,
+            trust_env=False,  # a proxy would resolve names once more, unchecked
+            headers={"user-agent": _AGENT},
+        )
+
+
+class _GuardedTransport(httpx2.AsyncHTTPTransport):
+    def __init__(self, allowed: Allowed, connections: int) -> None:
+        self._allowed = allowed
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=ssl.create_default_context(),
+            max_connections=connections,
+            max_keepalive_connections=connections,
+            keepalive_expiry=5.0,
+            network_backend=_GuardedBackend(allowed),
+        )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        read_target(str(request.url), self._allowed)
+        return await super().handle_async_request(request)
+
+
+class _GuardedBackend(httpcore2.AnyIOBackend):
+    def __init__(self, allowed: Allowed) -> None:
+        self._allowed = allowed
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        addresses = await self._resolve(Target(host, port), timeout)
+        failure: Exception | None = None
+        for address in addresses:
+            try:
+                return await super().connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        raise failure or httpcore2.ConnectError(f"{host} has no address")
+
+    async def _resolve(self, target: Target, timeout: float | None) -> list[str]:
+        """Every address of a name, all of them checked: one that is private condemns the others."""
+        try:
+            with anyio.fail_after(timeout):
+                found = await anyio.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        except TimeoutError as error:
+            raise httpcore2.ConnectTimeout(f"{target.host} was not resolved in time") from error
+        except OSError as error:
+            raise httpcore2.ConnectError(f"{target.host} cannot be resolved: {error.strerror or error}") from error
+        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+        for address in addresses:
+            check_address(target, address, self._allowed)
+        return addresses
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        raise httpcore2.ConnectError("sockets of this machine are not reached")
