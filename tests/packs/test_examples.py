@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -18,6 +19,7 @@ from ot.registry.definitions import ToolDefinition
 from ot.registry.from_source import read_pack
 from tests.engine import answer_of, open_engine
 from tests.opened_executor import BUILT_IN
+from tests.packs.web.site import Site, open_site
 from tests.proxied import program
 
 EXAMPLES = [
@@ -102,26 +104,38 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-async def app(project: Path) -> AsyncIterator[App]:
+async def site() -> AsyncIterator[Site]:
+    """What stands at docs.example.com and api.example.com."""
+    async with open_site() as site:
+        page = '<title>Guide</title><main><h1>Guide</h1><h2>Installation</h2><a href="/api">api</a></main>'
+        for path in ("/guide", "/a", "/b"):
+            site.page(path, page)
+        site.page("/items", "{}", "application/json")
+        site.page("/sitemap.xml", "<urlset><url><loc>https://docs.example.com/a</loc></url></urlset>", "text/xml")
+        yield site
+
+
+@pytest.fixture(scope="module")
+async def app(project: Path, site: Site) -> AsyncIterator[App]:
     config = {
         "projects": {"onetool": str(project)},
         "topics": [{"pattern": "notes", "file": str(project / "remember.yaml")}],
         "policy": {"allow": ["*"]},  # examples that ask a person go on without one
         "servers": {"everything": program("with_documents")},
-        "packs": {tool.pack: {"enabled": True} for tool in EXAMPLES},
+        "packs": {tool.pack: {"enabled": True} for tool in EXAMPLES} | {"web": {"allow": [f"127.0.0.1:{site.port}"]}},
     }
     async with open_engine(project, config=yaml.safe_dump(config), demo=False) as app:
         yield app
 
 
 @pytest.mark.parametrize("tool", EXAMPLES, ids=lambda tool: tool.name)
-async def test_the_example_runs(app: App, project: Path, tool: ToolDefinition) -> None:
+async def test_the_example_runs(app: App, project: Path, site: Site, tool: ToolDefinition) -> None:
     prepare = FILES.get(tool.name) or FILES.get(tool.pack)
     if prepare is not None:
         prepare(project)
     if before := CODE.get(tool.name) or CODE.get(tool.pack):
         await answer_of(app, before)
-    example = tool.docs.example
+    example = re.sub(r"https://\w+\.example\.com", site.address(""), tool.docs.example)
     if "k7w2m9x4qd" in example:
         example = example.replace("k7w2m9x4qd", await _store(app))
 

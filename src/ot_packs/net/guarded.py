@@ -6,6 +6,7 @@ address a moment later gains nothing.
 
 from __future__ import annotations
 
+import functools
 import socket
 import ssl
 from collections.abc import Iterable
@@ -18,7 +19,7 @@ from ot_packs.net.addresses import Allowed, Target, check_address, read_target
 
 MAX_REDIRECTS = 10
 _TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
-_AGENT = "onetool (+https://onetool.beycom.online)"
+AGENT = "onetool (+https://onetool.beycom.online)"
 
 
 class GuardedClient(httpx2.AsyncClient):
@@ -31,15 +32,21 @@ class GuardedClient(httpx2.AsyncClient):
             max_redirects=MAX_REDIRECTS,
             timeout=_TIMEOUT,
             trust_env=False,  # a proxy would resolve names once more, unchecked
-            headers={"user-agent": _AGENT},
+            headers={"user-agent": AGENT},
         )
+
+
+@functools.cache
+def _trusted_roots() -> ssl.SSLContext:
+    """The certificates that the system trusts; reading them takes longer than a request."""
+    return ssl.create_default_context()
 
 
 class _GuardedTransport(httpx2.AsyncHTTPTransport):
     def __init__(self, allowed: Allowed, connections: int) -> None:
         self._allowed = allowed
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=ssl.create_default_context(),
+            ssl_context=_trusted_roots(),
             max_connections=connections,
             max_keepalive_connections=connections,
             keepalive_expiry=5.0,

@@ -1,0 +1,1 @@
+"""Behind the `web` pack: pages fetched, kept, and read."""

@@ -1,0 +1,139 @@
+"""Pages fetched for one call: guarded, kept, read in a helper process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Literal
+
+from anyio import to_thread
+
+from mcp_core.json_types import Json
+from ot.context import CallContext, current
+from ot.errors import ToolError
+from ot.isolate import IsolateHost
+from ot.registry.definitions import Touches
+from ot_packs.net.addresses import Allowed, read_target
+from ot_packs.net.bounded import Answer, ask
+from ot_packs.net.guarded import AGENT, GuardedClient
+from ot_packs.web.cache import PageCache
+from ot_packs.web.charset import decode_page
+from ot_packs.web.freshness import questions
+from ot_packs.web.page import Page
+from ot_packs.web.robots import Robots
+from ot_packs.web.sections import find_section
+
+Format = Literal["markdown", "text", "html"]
+
+_HTML = ("text/html", "application/xhtml+xml")
+_TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The settings of the pack."""
+
+    allow: tuple[str, ...] = ()
+    max_size: int = 10_000_000
+    cache_size: int = 100_000_000
+
+
+def read_options(config: Mapping[str, Json]) -> Options:
+    """Read `packs.web`; raises ToolError with the key that is wrong."""
+    allow = config.get("allow", [])
+    if not isinstance(allow, list | tuple) or not all(isinstance(entry, str) for entry in allow):
+        raise ToolError("packs.web.allow is not a list of hosts, hosts with ports, or networks")
+    sizes = {key: config.get(key, default) for key, default in (("max_size", 10_000_000), ("cache_size", 100_000_000))}
+    for key, value in sizes.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise ToolError(f"packs.web.{key} is not a number of bytes")
+    return Options(tuple(allow), **sizes)
+
+
+class Fetcher:
+    """Fetches for one call."""
+
+    def __init__(self, context: CallContext, client: GuardedClient, allowed: Allowed, options: Options) -> None:
+        self._context = context
+        self._client = client
+        self._allowed = allowed
+        self._options = options
+        self._cache = PageCache(context.state, size=options.cache_size)
+        self.robots = Robots(self._get, AGENT)
+
+    async def request(
+        self, method: str, url: str, *, headers: Mapping[str, str] | None = None, content: bytes | None = None
+    ) -> Answer:
+        """Make a plain request, whose answer is not kept; raises AddressRefusedError, ToolError and others."""
+        read_target(url, self._allowed)
+        return await ask(self._client, method, url, limit=self._options.max_size, headers=headers, content=content)
+
+    async def get(self, url: str) -> tuple[Answer, bool]:
+        """Return a page and whether it was kept; raises ToolError for an answer that is an error."""
+        read_target(url, self._allowed)
+        kept = await to_thread.run_sync(self._cache.find, url) if self._options.cache_size else None
+        if kept is not None and kept.fresh:
+            return kept.answer, True
+        headers = questions(kept.answer.headers) if kept is not None else {}
+        answer = await ask(self._client, "GET", url, limit=self._options.max_size, headers=headers)
+        if kept is not None and answer.status == HTTPStatus.NOT_MODIFIED:
+            answer = Answer(kept.answer.url, 200, kept.answer.headers | dict(answer.headers), kept.answer.body)
+        if answer.status >= 400:
+            raise ToolError(_word_refusal(url, answer))
+        if self._options.cache_size:
+            await to_thread.run_sync(self._cache.keep, url, answer)
+        return answer, False
+
+    async def read(self, answer: Answer, form: Format) -> Page:
+        """Return what a page holds, in a format; raises ToolError where it is not text."""
+        if answer.media_type not in _HTML:
+            return {"title": "", "text": _as_text(answer), "links": [], "metadata": {}}
+        html, charset = decode_page(answer.body, answer.charset)
+        page: Page = await self._context.part(IsolateHost).run(
+            "ot_packs.web.page",
+            "read_page",
+            {"html": html, "url": answer.url, "plain": form == "text"},
+            touches=Touches(),
+            libraries=self._context.registry.pack("web").libraries,
+        )
+        page["metadata"]["charset"] = charset
+        return page | {"text": html} if form == "html" else page
+
+    async def _get(self, url: str, limit: int) -> Answer:
+        return await ask(self._client, "GET", url, limit=limit)
+
+
+@asynccontextmanager
+async def open_fetcher() -> AsyncIterator[Fetcher]:
+    """Open the means of the current call; nothing is open when it ends."""
+    context = current()
+    options = read_options(context.config)
+    allowed = Allowed(options.allow)
+    async with GuardedClient(allowed) as client:
+        yield Fetcher(context, client, allowed, options)
+
+
+def cut(text: str, section: str | None, offset: int, limit: int) -> tuple[str, int, bool]:
+    """Return a part of a text, the length of the whole, and whether more follows; raises ToolError."""
+    wanted = find_section(text, section) if section else text
+    part = wanted[offset : offset + limit]
+    return part, len(wanted), offset + len(part) < len(wanted)
+
+
+def _as_text(answer: Answer) -> str:
+    kind = answer.media_type
+    if not kind.startswith("text/") and kind not in _TEXT and not kind.endswith(("+json", "+xml")):
+        raise ToolError(
+            f"{answer.url[:200]} is {kind or 'of no stated kind'}, which is not text; web.request gives its bytes"
+        )
+    return decode_page(answer.body, answer.charset)[0]
+
+
+def _word_refusal(url: str, answer: Answer) -> str:
+    try:
+        phrase = HTTPStatus(answer.status).phrase
+    except ValueError:
+        phrase = "an unknown status"
+    return f"{url[:200]} answers {answer.status} {phrase}"

@@ -1,0 +1,81 @@
+"""The pages that a site lists itself: its sitemaps, by `robots.txt` or at their usual place."""
+
+from __future__ import annotations
+
+import html
+import re
+import zlib
+from collections.abc import Iterator
+from typing import TypedDict
+from urllib.parse import urljoin
+
+from ot.errors import CallError, ToolError
+from ot_packs.net.bounded import Answer
+from ot_packs.web.fetching import Fetcher
+
+# Read by pattern: an XML parser would have to be kept from entities, and sitemaps are seldom well-formed.
+_ENTRY = re.compile(r"<(url|sitemap)\b[^>]*>(.*?)</\1>", re.DOTALL)
+_LOCATION = re.compile(r"<loc>\s*(?:<!\[CDATA\[)?\s*(.*?)\s*(?:\]\]>)?\s*</loc>", re.DOTALL)
+_CHANGED = re.compile(r"<lastmod>\s*([^<]{1,40}?)\s*</lastmod>")
+_LISTED = re.compile(r"^\s*sitemap\s*:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
+_MOST_FILES = 20
+_UNPACKED = 50_000_000  # bytes, the most that a sitemap may have
+
+
+class Listed(TypedDict):
+    """A page in a sitemap, and when it was changed as far as that is known."""
+
+    url: str
+    changed: str | None
+
+
+async def list_site(fetcher: Fetcher, url: str, limit: int) -> tuple[list[Listed], bool]:
+    """Return pages of a site in the order of its sitemaps, and whether there are more; raises ToolError."""
+    waiting = [url] if url.partition("?")[0].endswith((".xml", ".xml.gz")) else await _places(fetcher, url)
+    found: dict[str, Listed] = {}
+    for place in waiting:  # which grows while it is gone through
+        answer = await _get(fetcher, place)
+        if answer is None:
+            continue
+        for kind, listed in _entries(_unpack(answer)):
+            if kind == "sitemap":
+                if len(waiting) < _MOST_FILES and listed["url"] not in waiting:
+                    waiting.append(listed["url"])
+            elif len(found) == limit:
+                return [*found.values()], True
+            else:
+                found.setdefault(listed["url"], listed)
+    if not found:
+        raise ToolError(f"{url[:200]} has no sitemap that could be read, looked for at {', '.join(waiting)[:500]}")
+    return [*found.values()], False
+
+
+async def _places(fetcher: Fetcher, url: str) -> list[str]:
+    answer = await _get(fetcher, urljoin(url, "/robots.txt"))
+    listed = _LISTED.findall(answer.body.decode("utf-8", errors="replace")) if answer is not None else []
+    return listed[:_MOST_FILES] or [urljoin(url, "/sitemap.xml")]
+
+
+async def _get(fetcher: Fetcher, url: str) -> Answer | None:
+    try:
+        answer, _ = await fetcher.get(url)
+    except CallError:
+        return None
+    return answer
+
+
+def _unpack(answer: Answer) -> str:
+    data = answer.body
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = zlib.decompressobj(31).decompress(data, _UNPACKED)
+        except zlib.error as error:
+            raise ToolError(f"{answer.url[:200]} does not unpack: {error}") from error
+    return data.decode("utf-8", errors="replace")
+
+
+def _entries(text: str) -> Iterator[tuple[str, Listed]]:
+    for entry in _ENTRY.finditer(text):
+        if location := _LOCATION.search(entry[2]):
+            changed = _CHANGED.search(entry[2])
+            yield entry[1], {"url": html.unescape(location[1]), "changed": changed[1] if changed else None}

@@ -1,0 +1,253 @@
+"""Pages of the open internet: fetched, read as Markdown, many at once; never the person's own network."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+import anyio
+
+from ot.context import current
+from ot.effects import reads
+from ot.errors import CallError, ToolError
+from ot_packs.web.fetching import Fetcher, cut, open_fetcher
+from ot_packs.web.plain_requests import describe_answer, encode_body
+from ot_packs.web.sitemaps import list_site
+
+pack = "web"
+needs = {
+    "lxml": "lxml>=6",
+    "html_to_markdown": "html-to-markdown>=3.19",
+    "readability": "readability-lxml>=0.9",
+}
+
+_MOST_PAGES = 200
+
+
+class Link(TypedDict):
+    """A link of a page."""
+
+    text: str
+    url: str
+
+
+class Fetched(TypedDict):
+    """A page, or a part of it."""
+
+    url: str
+    title: str
+    text: str
+    total: int
+    more: bool
+    links: list[Link]
+    metadata: dict[str, str]
+    kept: bool
+
+
+class Item(TypedDict):
+    """One of many pages; `error` says why there is no text."""
+
+    asked: str
+    url: str
+    title: str
+    text: str
+    total: int
+    more: bool
+    error: str | None
+
+
+class Links(TypedDict):
+    """The links of a page."""
+
+    links: list[Link]
+    total: int
+    more: bool
+
+
+class Answered(TypedDict):
+    """The answer to a plain request; `body` is JSON as a value, text, or bytes."""
+
+    url: str
+    status: int
+    headers: dict[str, str]
+    body: Any
+
+
+class Listed(TypedDict):
+    """A page in a sitemap."""
+
+    url: str
+    changed: str | None
+
+
+class Sitemap(TypedDict):
+    """The pages that a site lists."""
+
+    pages: list[Listed]
+    more: bool
+
+
+@reads
+async def fetch(
+    *,
+    url: str,
+    format: Literal["markdown", "text", "html"] = "markdown",
+    section: str | None = None,
+    offset: int = 0,
+    limit: int = 20_000,
+) -> Fetched:
+    """Fetch a page and read its main part.
+
+    Args:
+        url: An address of the open internet.
+        format: Markdown with code blocks, tables and links; plain text; or the page's own HTML.
+        section: Only the part below the heading with these words.
+        offset: Leave out so many characters at the beginning.
+        limit: At most so many characters.
+
+    Returns:
+        `text`, of `total` characters, with `more` if some are left; `url` after redirects, `title`, the first 50
+        `links`, `metadata`, and whether it was `kept` from an earlier fetch.
+
+    Example:
+        web.fetch(url="https://docs.example.com/guide", section="Installation")["text"]
+    """
+    async with open_fetcher() as fetcher:
+        answer, kept = await fetcher.get(url)
+        page = await fetcher.read(answer, format)
+    text, total, more = cut(page["text"], section, offset, limit)
+    return {
+        "url": answer.url,
+        "title": page["title"],
+        "text": text,
+        "total": total,
+        "more": more,
+        "links": page["links"][:50],
+        "metadata": page["metadata"],
+        "kept": kept,
+    }
+
+
+@reads
+async def fetch_many(
+    *,
+    urls: list[str],
+    format: Literal["markdown", "text", "html"] = "markdown",
+    limit: int = 5_000,
+    parallel: int = 8,
+) -> list[Item]:
+    """Fetch many pages side by side; a page that fails does not stop the others. `robots.txt` is respected.
+
+    Args:
+        urls: At most 200 addresses.
+        format: As in `web.fetch`.
+        limit: At most so many characters of each page.
+        parallel: At most so many at the same time.
+
+    Returns:
+        For each address, in its order, what `web.fetch` gives, or an `error`.
+
+    Example:
+        pages = web.fetch_many(urls=["https://docs.example.com/a", "https://docs.example.com/b"])
+        [page["title"] for page in pages if not page["error"]]
+    """
+    if len(urls) > _MOST_PAGES:
+        raise ToolError(f"{len(urls)} addresses are more than {_MOST_PAGES}: fetch them in several calls")
+    items: dict[int, Item] = {}
+    async with open_fetcher() as fetcher:
+        turns = anyio.Semaphore(min(max(parallel, 1), 20))
+
+        async def fetch_one(index: int, url: str) -> None:
+            async with turns:
+                items[index] = await _fetch_item(fetcher, url, format, limit)
+            await current().progress(len(items), len(urls), url)
+
+        async with anyio.create_task_group() as tasks:
+            for index, url in enumerate(urls):
+                tasks.start_soon(fetch_one, index, url)
+    return [items[index] for index in range(len(urls))]
+
+
+@reads
+async def links(*, url: str, query: str | None = None, limit: int = 200) -> Links:
+    """List the links of a page, each address once.
+
+    Args:
+        url: An address of the open internet.
+        query: Only links with this text in their words or their address.
+        limit: At most so many.
+
+    Returns:
+        The `links` with `text` and `url`, their `total`, and whether there are `more`.
+
+    Example:
+        [link["url"] for link in web.links(url="https://docs.example.com/guide", query="api")["links"]]
+    """
+    async with open_fetcher() as fetcher:
+        answer, _ = await fetcher.get(url)
+        page = await fetcher.read(answer, "markdown")
+    wanted = query.casefold() if query else ""
+    found = [link for link in page["links"] if wanted in f"{link['text']} {link['url']}".casefold()]
+    return {"links": found[:limit], "total": len(found), "more": len(found) > limit}
+
+
+async def request(
+    *,
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+    url: str,
+    headers: dict[str, str] | None = None,
+    json: Any = None,
+    form: dict[str, str] | None = None,
+    text: str | None = None,
+) -> Answered:
+    """Make a plain HTTP request; an answer of any status is returned.
+
+    Args:
+        method: The method.
+        url: An address of the open internet.
+        headers: Headers of the request.
+        json: A value that is sent as JSON.
+        form: Fields that are sent as a form.
+        text: Text that is sent as it is.
+
+    Returns:
+        `status`, `headers`, `url` after redirects, and `body`: a value if it is JSON, else text, else bytes.
+
+    Example:
+        web.request(method="POST", url="https://api.example.com/items", json={"name": "pear"})["status"]
+    """
+    content, kind = encode_body(json, form, text)
+    async with open_fetcher() as fetcher:
+        answer = await fetcher.request(method, url, headers=kind | (headers or {}), content=content)
+    return {"url": answer.url, "status": answer.status, **describe_answer(answer)}
+
+
+@reads
+async def sitemap(*, url: str, limit: int = 1000) -> Sitemap:
+    """List the pages that a site names in its sitemaps.
+
+    Args:
+        url: The site, or one of its sitemaps.
+        limit: At most so many pages.
+
+    Returns:
+        The `pages` with `url` and when they were `changed`, and whether there are `more`.
+
+    Example:
+        len(web.sitemap(url="https://docs.example.com")["pages"])
+    """
+    async with open_fetcher() as fetcher:
+        pages, more = await list_site(fetcher, url, limit)
+    return {"pages": pages, "more": more}
+
+
+async def _fetch_item(fetcher: Fetcher, url: str, format: Literal["markdown", "text", "html"], limit: int) -> Item:
+    item: Item = {"asked": url, "url": url, "title": "", "text": "", "total": 0, "more": False, "error": None}
+    try:
+        if not await fetcher.robots.allow(url):
+            raise ToolError(f"{url[:200]} is closed to programs by the site's robots.txt")
+        answer, _ = await fetcher.get(url)
+        page = await fetcher.read(answer, format)
+        text, total, more = cut(page["text"], None, 0, limit)
+    except CallError as error:
+        return item | {"error": str(error)}
+    return item | {"url": answer.url, "title": page["title"], "text": text, "total": total, "more": more}
