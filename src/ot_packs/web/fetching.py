@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Literal
+from typing import Literal, TypedDict
 
 from anyio import to_thread
 
+from mcp_core.atomic_write import write_file
 from mcp_core.json_types import Json
 from ot.context import CallContext, current
 from ot.errors import ToolError
@@ -28,6 +30,14 @@ from ot_packs.web.sections import find_section
 Format = Literal["markdown", "text", "html"]
 
 _HTML = ("text/html", "application/xhtml+xml")
+_DOCUMENTS = (
+    "application/pdf",
+    "application/epub+zip",
+    "application/msword",
+    "application/vnd.ms-",
+    "application/vnd.openxmlformats-officedocument.",
+    "application/vnd.oasis.opendocument.",
+)  # beginnings of what the pack `convert` reads
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/toml")
 
 
@@ -50,6 +60,16 @@ def read_options(config: Mapping[str, Json]) -> Options:
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise ToolError(f"packs.web.{key} is not a number of bytes")
     return Options(tuple(allow), **sizes)
+
+
+class Converted(TypedDict):
+    """What of the answer of `convert.auto` is used."""
+
+    format: str
+    title: str
+    unit: str
+    total: int
+    text: str
 
 
 class Fetcher:
@@ -88,6 +108,8 @@ class Fetcher:
 
     async def read(self, answer: Answer, form: Format) -> Page:
         """Return what a page holds, in a format; raises ToolError where it is not text."""
+        if answer.media_type.startswith(_DOCUMENTS) or answer.body.startswith(b"%PDF-"):
+            return await self._read_document(answer)
         if answer.media_type not in _HTML:
             return {"title": "", "text": _as_text(answer), "links": [], "metadata": {}}
         html, charset = decode_page(answer.body, answer.charset)
@@ -100,6 +122,23 @@ class Fetcher:
         )
         page["metadata"]["charset"] = charset
         return page | {"text": html} if form == "html" else page
+
+    async def _read_document(self, answer: Answer) -> Page:
+        """Let the pack `convert` read a document, in a helper that may read this one file and nothing else."""
+        file = self._context.state / f"document-{secrets.token_hex(8)}"
+        try:
+            await to_thread.run_sync(write_file, file, answer.body)
+            document: Converted = await self._context.part(IsolateHost).run(
+                "ot_tools.convert",
+                "auto",
+                {"path": str(file)},
+                touches=Touches(reads=(str(file),)),
+                libraries=self._context.registry.pack("convert").libraries,
+            )
+        finally:
+            file.unlink(missing_ok=True)
+        about = {"format": document["format"], document["unit"] + "s": str(document["total"])}
+        return {"title": document["title"], "text": document["text"], "links": [], "metadata": about}
 
     async def _get(self, url: str, limit: int) -> Answer:
         return await ask(self._client, "GET", url, limit=limit)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from io import BytesIO
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from tests.packs.web.site import Reader, head, open_reader
@@ -213,3 +215,18 @@ async def test_a_sitemap_is_read_through_its_index(reader: Reader) -> None:
     assert await reader.run(f'web.sitemap(url="{site.address("/")}")["pages"][0]') == (
         "{url: 'https://x.example/?a&b', changed: '2026-01-02'}"
     )
+
+
+async def test_a_document_is_read_as_convert_reads_it(reader: Reader) -> None:
+    book = openpyxl.Workbook()
+    assert book.active is not None
+    book.active.append(["fruit", "pears and apples"])
+    data = BytesIO()
+    book.save(data)
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    url = reader.site.page("/sold.xlsx", data.getvalue(), kind)
+
+    seen = await reader.run(f'page = web.fetch(url="{url}")\n[page["text"], page["metadata"]]')
+
+    assert "pears and apples" in seen
+    assert "xlsx" in seen
