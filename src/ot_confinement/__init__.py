@@ -7,9 +7,14 @@ after its fork. Nothing is loaded here that a fork would have to pay for.
 from __future__ import annotations
 
 import sys
-from typing import Protocol
 
 from ot_confinement.allowance import Allowance
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 __all__ = ["Allowance", "Confinement", "NoConfinementError", "build_confinement", "require_confinement"]
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
+if TYPE_CHECKING:
+    from typing import NamedTuple
+else:
+    from ot_confinement.named_tuples import NamedTuple
 
 
 class Allowance(NamedTuple):

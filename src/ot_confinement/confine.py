@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import NamedTuple
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
+if TYPE_CHECKING:
+    from typing import NamedTuple
+else:
+    from ot_confinement.named_tuples import NamedTuple
+
+_PART, _ITEM = "\x1e", "\x1f"  # what separates the parts, and what begins each item of a list
+_WRITTEN = {"%": "%25", _PART: "%1e", _ITEM: "%1f"}
 
 
 class Confine(NamedTuple):
@@ -27,15 +33,38 @@ class Confine(NamedTuple):
 
     def to_text(self) -> str:
         """Write it as one word of a command line."""
-        return json.dumps(self._asdict())
+        parts = [self.folder, "" if self.memory is None else str(self.memory), "" if self.programs is None else "only"]
+        inodes = tuple(map(str, self.inodes))
+        lists = (self.readable, self.writable, self.hosts, self.files, inodes, self.programs or ())
+        return _PART.join([*map(_write, parts), *("".join(_ITEM + _write(item) for item in items) for items in lists)])
 
 
 def confine_from(text: str) -> Confine:
     """Read what `to_text` wrote."""
-    fields = json.loads(text)
-    lists = {name: tuple(fields[name]) for name in ("readable", "writable", "hosts", "files", "inodes")}
-    programs = None if fields["programs"] is None else tuple(fields["programs"])
-    return Confine(**lists, memory=fields["memory"], folder=fields["folder"], programs=programs)
+    folder, memory, only, *lists = text.split(_PART)
+    readable, writable, hosts, files, inodes, programs = (tuple(map(_read, part.split(_ITEM)[1:])) for part in lists)
+    return Confine(
+        readable,
+        writable,
+        hosts,
+        int(memory) if memory else None,
+        files,
+        tuple(map(int, inodes)),
+        _read(folder),
+        programs if only else None,
+    )
+
+
+def _write(text: str) -> str:
+    for mark, written in _WRITTEN.items():
+        text = text.replace(mark, written)
+    return text
+
+
+def _read(text: str) -> str:
+    for mark, written in reversed(_WRITTEN.items()):
+        text = text.replace(written, mark)
+    return text
 
 
 class RefusedError(Exception):

@@ -6,7 +6,6 @@ import ctypes
 import errno
 import fcntl
 import os
-import socket
 import struct
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of this
@@ -120,6 +119,8 @@ def make_read_only(libc: ctypes.CDLL, *, writable: tuple[str, ...]) -> None:
 
 def bring_loopback_up() -> None:
     """Let the programs of a network namespace talk to each other, and to whoever listens there. Raises OSError."""
+    import socket  # noqa: PLC0415 - most programs have no network
+
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         request = struct.pack("16sh14x", b"lo", 0)
         flags = struct.unpack_from("h", fcntl.ioctl(any_socket, _SIOCGIFFLAGS, request), 16)[0]

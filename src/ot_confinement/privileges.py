@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal  # its enumerations take as long to build as an interpreter to start
 
 _PR_SET_PDEATHSIG, PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 38
 _CAPABILITY_VERSION_3 = 0x20080522

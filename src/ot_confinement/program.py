@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
-import socket
 import sys
 
 from ot_confinement import landlock, namespaces, privileges, seccomp
@@ -13,6 +12,10 @@ from ot_confinement.allowance import Allowance
 from ot_confinement.confine import Confine, RefusedError
 from ot_confinement.places import leave_out_led, lies_within
 from ot_confinement.program_filter import build_program_filter
+
+TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
+if TYPE_CHECKING:
+    import socket
 
 SYSTEM_FILES = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store",

@@ -6,7 +6,7 @@ Loaded only for a child that is confined; what the child itself gives up is in `
 from __future__ import annotations
 
 import os
-import socket
+import warnings  # noqa: F401 - os.execvp loads it, when the child may no longer read it
 
 from ot_confinement.confine import Confine, RefusedError
 from ot_guardian.folders import clear_folder
@@ -15,6 +15,7 @@ from ot_guardian.processes import children_of, end_with_parent, let_go_of
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator
 
 _COUNTED = (b"RssAnon:", b"RssShmem:", b"VmSwap:", b"HugetlbPages:")  # what is not a file's
@@ -43,6 +44,8 @@ class Bounds:
             self._start_proxy()
 
     def _start_proxy(self) -> None:
+        import socket  # noqa: PLC0415 - only where hosts are named
+
         theirs, ours = socket.socketpair()
         self._proxy = os.fork()
         if self._proxy:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 import time
 
@@ -21,10 +20,13 @@ from ot_guardian.processes import adopt_orphans, children_of, kill_child, let_go
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Sequence
 
     from ot_confinement.confine import Confine
     from ot_guardian.bounds import Bounds
+else:
+    import _signal as signal  # its enumerations take as long to build as an interpreter to start
 
 GRACE = 2.0  # seconds
 _SIGNALS = (signal.SIGTERM, signal.SIGCHLD)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Container
+else:
+    import _signal as signal  # its enumerations take as long to build as an interpreter to start
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ot_confinement import Allowance, NoConfinementError, build_confinement, require_confinement
+from ot_confinement.confine import Confine, confine_from
 
 ALLOWANCE = Allowance((), (), memory=2**30, file_size=2**20, open_files=100)
 
@@ -107,3 +108,13 @@ def test_a_process_touches_what_it_was_allowed_and_nothing_else(tmp_path: Path, 
 
     expected = f"['landlock', 'seccomp'] [] [] {connected} done PermissionError PermissionError\n"
     assert (answer.stdout, answer.stderr) == (expected, "")
+
+
+def test_bounds_cross_to_a_guardian_as_one_word() -> None:
+    odd = Confine(
+        ("/a b", "/%1e\x1e", "/\x1f\n", "/caf\udce9"), ("",), ("*.example.com",), 5, ("/f",), (7, 8), "/tmp/x", ()
+    )
+
+    assert confine_from(odd.to_text()) == odd
+    assert confine_from(Confine().to_text()) == Confine()
+    assert Confine()._replace(programs=("/bin/true",)).programs == ("/bin/true",)
