@@ -14,7 +14,7 @@ import time
 _LONGEST = 60.0  # seconds for which the notes are believed
 _MOST_FOLDERS = 20_000
 _CHANGES = 0x00000002 | 0x00000004 | 0x000000C0 | 0x00000300 | 0x00000C00  # content, mode, names, and the folder's own
-_ONLY_FOLDERS = 0x01000000
+_ONLY_FOLDERS = 0x01000000 | 0x02000000  # and no links
 
 
 class FolderWatch:
@@ -27,11 +27,11 @@ class FolderWatch:
         self._folders = 0
         self._since = time.monotonic()
 
-    def add(self, folder: int) -> None:
-        """Watch one more folder, given by its descriptor."""
+    def add(self, folder: int, name: str = ".") -> None:
+        """Watch one more folder: one in an open folder, or that itself."""
         self._folders += 1
         if self._whole and self._folders <= _MOST_FOLDERS:
-            place = f"/proc/self/fd/{folder}".encode()
+            place = os.fsencode(f"/proc/self/fd/{folder}/{name}")
             self._whole = self._library.inotify_add_watch(self._descriptor, place, _CHANGES | _ONLY_FOLDERS) >= 0
         else:
             self._whole = False

@@ -11,6 +11,7 @@ from ot.files.globs import Matchers, compile_glob, match_names
 
 GITIGNORE = ".gitignore"
 GIT = ".git"
+EXCLUDE = ".git/info/exclude"
 MOST_BYTES = 1_000_000
 _MOST_RULES = 5000
 _LONGEST = 1000  # characters of a rule

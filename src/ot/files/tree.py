@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles, AnyPath
-from ot.files.gitignore import GIT, GITIGNORE, MOST_BYTES, IgnoreFile
+from ot.files.gitignore import EXCLUDE, GIT, GITIGNORE, MOST_BYTES, IgnoreFile
 
 DEEPEST = 200  # folders in one another: each is an open descriptor
 _ENTER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -24,12 +24,12 @@ class Found:
 
     path: str
     is_folder: bool
-    _folder: int
-    _name: str
+    folder: int
+    name: str
 
     def status(self) -> os.stat_result:
         """Return its status, not that of what a link leads to; raises FileNotFoundError if it has vanished."""
-        return os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
+        return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,12 @@ def walk_tree(
     ignored: bool,
     depth: int = DEEPEST,
     check: Callable[[], None] = lambda: None,
-) -> Iterator[Found]:
+    enters: Callable[[Found], bool] = lambda _: True,
+) -> Generator[Found, None, None]:
     """Yield everything below a folder, names in order, folders before what is in them.
 
     Without `ignored`, what git ignores is left out, and its own folder. `check` is called at every folder, and may
-    raise to end the walk. Folders that cannot be read are shown, and not entered.
+    raise to end the walk. Folders that cannot be read, and those that `enters` is false for, are shown and not entered.
     """
     rules = Ignoring(files, path) if not ignored else None
     levels = [_open_level(files.open(path, os.O_RDONLY | os.O_DIRECTORY), "", rules)]
@@ -67,7 +68,7 @@ def walk_tree(
             if rules is not None and rules.ignores(found.path, folder=is_folder):
                 continue
             yield found
-            if is_folder and len(levels) < min(depth, DEEPEST):
+            if is_folder and len(levels) < min(depth, DEEPEST) and enters(found):
                 check()
                 with suppress(OSError):  # closed to us, or gone by now
                     levels.append(_open_level(_enter(files, level.descriptor, name), f"{found.path}/", rules))
@@ -97,7 +98,10 @@ def _open_level(descriptor: int, path: str, rules: Ignoring | None) -> _Level:
 
 
 class Ignoring:
-    """What git ignores below a folder: the .gitignore files in it, and above it up to the repository's own folder."""
+    """What git ignores below a folder: the .gitignore files in it, and above it up to the repository's own folder.
+
+    The repository's own list (.git/info/exclude) counts as well.
+    """
 
     def __init__(self, files: AllowedFiles, path: AnyPath) -> None:
         self._above = list(_read_above(files, files.locate(path)))
@@ -106,8 +110,8 @@ class Ignoring:
     def read(self, folder: int, path: str) -> None:
         """Read the rules of an open folder, if it has any; those of folders that do not hold it are over."""
         self._below = {above: rules for above, rules in self._below.items() if path.startswith(above)}
-        with suppress(OSError):
-            self._below[path] = _read_rules(os.open(GITIGNORE, _READ, dir_fd=folder))
+        if text := _join_rules(lambda name: os.open(name, _READ, dir_fd=folder)):
+            self._below[path] = IgnoreFile(text)
 
     def ignores(self, path: str, *, folder: bool) -> bool:
         """True if git leaves it out; the nearest file that speaks of it decides."""
@@ -131,11 +135,23 @@ def _read_above(files: AllowedFiles, place: Path) -> Iterator[tuple[Sequence[str
     repository = next((folder for folder in folders if (folder / GIT).exists()), place)
     for folder in folders:
         if folder != place and folder.is_relative_to(repository):
-            with suppress(PathError):
-                yield place.relative_to(folder).parts, _read_rules(files.open(folder / GITIGNORE))
+
+            def open_there(name: str, folder: Path = folder) -> int:
+                return files.open(folder / name)
+
+            yield place.relative_to(folder).parts, IgnoreFile(_join_rules(open_there))
 
 
-def _read_rules(descriptor: int) -> IgnoreFile:
+def _join_rules(open_file: Callable[[str], int]) -> str:
+    """Return the rules of a folder; those of its .gitignore come last, so that they decide."""
+    texts = []
+    for name in (EXCLUDE, GITIGNORE):
+        with suppress(OSError, PathError):
+            texts.append(_read_rules(open_file(name)))
+    return "\n".join(texts)
+
+
+def _read_rules(descriptor: int) -> str:
     with os.fdopen(descriptor, "rb") as file:
         plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
-        return IgnoreFile(file.read(MOST_BYTES).decode(errors="replace") if plain else "")
+        return file.read(MOST_BYTES).decode(errors="replace") if plain else ""

@@ -70,7 +70,7 @@ class Index:
         while True:
             rows = self._select("SELECT path, id, version FROM files")
             known = {path: (number, version) for path, number, version in rows}
-            with closing(tree.walk(enter=watch.add)) as walk:
+            with closing(tree.walk(watch=watch)) as walk:
                 pending = (found for found in walk if known.pop(found.path, (0, ""))[1] != _version(found.status))
                 while indexed := self._index(pending):
                     done += indexed

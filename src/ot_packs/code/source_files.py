@@ -1,30 +1,24 @@
-"""The files of a project as searches see them: text of moderate size, without what is ignored, secret or OneTool's own.
-
-Folders are opened from their parent's descriptor and links are not followed, so that nothing leads out.
-"""
+"""The files that searches see: text of moderate size, without what is ignored, secret or OneTool's own."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from ot.config.paths import FOLDER, SECRETS_FILE
-from ot.errors import PathError
-from ot.files.allowed_files import AllowedFiles
+from ot.config.paths import FOLDER
+from ot.files.allowed_files import AllowedFiles, is_closed_name
+from ot.files.folder_watch import FolderWatch
+from ot.files.tree import Found, walk_tree
 from ot.files.version import Version, version_of
-from ot_packs.code.ignore_rules import IgnoreRules
 
 LARGEST = 1024 * 1024  # bytes of a file that is looked into
 MOST_FILES = 50_000
-_DEEPEST = 80  # folders inside of folders
-_LARGEST_RULES = 256 * 1024  # bytes
 _LEFT_OUT = frozenset({FOLDER, ".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
-_SECRET = frozenset({SECRETS_FILE, str(Path(SECRETS_FILE).with_suffix(".yml"))})
 _PERHAPS_CLOSED = (".yaml", ".yml")  # the person's configuration, which may lie anywhere
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -40,16 +34,16 @@ class SourceFile:
     path: str  # from the root on
     status: os.stat_result
     folder: int
+    name: str
 
     def read(self) -> tuple[str, Version] | None:
         """Return its text and the version that was read; None if it is binary, too large, or gone."""
-        name = self.path.rpartition("/")[2]
         try:
-            descriptor = os.open(name, _OPEN_FILE, dir_fd=self.folder)
+            descriptor = os.open(self.name, _OPEN_FILE, dir_fd=self.folder)
         except OSError:
             return None
         with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
+            status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
                 return None
             data = file.read(LARGEST + 1)
@@ -66,17 +60,41 @@ Sources = Generator[SourceFile, None, None]
 
 @dataclass(frozen=True, slots=True)
 class SourceTree:
-    """A part of a folder: the root whose ignore files count, and the names that lead from it to where it begins."""
+    """Files to be searched: the root that their paths start from, and the names that lead from it to where they lie."""
 
     root: Path
     below: tuple[str, ...]
     files: AllowedFiles
     single: bool = False  # it is one file
 
-    def walk(self, wanted: Wanted = lambda _: True, *, enter: Callable[[int], None] = lambda _: None) -> Sources:
-        """Yield the files, folder by folder; of very many only the first. `enter` hears of each folder beforehand."""
-        with self.opened() as folder:
-            yield from islice(_Walk(self, wanted, enter).descend(folder, (), self.below, ()), MOST_FILES)
+    def walk(self, wanted: Wanted = lambda _: True, *, watch: FolderWatch | None = None) -> Sources:
+        """Yield the files, folder by folder, and of very many only the first. Folders are put under the watch first."""
+        place = self.root.joinpath(*self.below)
+        if self.single:
+            with self.files.reach(place) as reached:
+                found = Found("", is_folder=False, folder=reached.folder, name=reached.name)
+                yield from self._pick(found, "/".join(self.below))
+            return
+        if watch is not None:
+            with self.opened() as folder:
+                watch.add(folder)
+        before = "".join(f"{name}/" for name in self.below)
+        with closing(walk_tree(self.files, place, ignored=False, enters=lambda each: _enter(each, watch))) as tree:
+            found_files = (found for found in tree if not found.is_folder and wanted(found.name))
+            picked = (source for found in found_files for source in self._pick(found, before + found.path))
+            yield from islice(picked, MOST_FILES)
+
+    def _pick(self, found: Found, path: str) -> Iterator[SourceFile]:
+        """Yield what was found if it is a plain file of moderate size that tools may read."""
+        try:
+            status = found.status()
+            path.encode()
+        except (OSError, UnicodeError):
+            return
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST or is_closed_name(found.name):
+            return
+        if not (found.name.endswith(_PERHAPS_CLOSED) and self.files.is_closed(status)):
+            yield SourceFile(path, status, found.folder, found.name)
 
     @contextmanager
     def opened(self) -> Iterator[int]:
@@ -94,6 +112,15 @@ class SourceTree:
         return str(whole.relative_to(project) if whole.is_relative_to(project) else whole)
 
 
+def find_tree(files: AllowedFiles, path: str) -> SourceTree:
+    """Find what a path names, a folder or one file; raises PathError. What lies in the project is seen from its top."""
+    place = files.locate(path or ".")
+    project = Path(os.path.realpath(files.project))
+    single = not place.is_dir()
+    root = project if place.is_relative_to(project) else place.parent if single else place
+    return SourceTree(root, place.relative_to(root).parts, files, single)
+
+
 def read_below(folder: int, path: str) -> str:
     """Read a file by its path from an open folder on, on which no link is followed; empty if that is not possible."""
     with ExitStack() as stack:
@@ -102,136 +129,15 @@ def read_below(folder: int, path: str) -> str:
             for each in folders:
                 folder = os.open(each, _OPEN_FOLDER, dir_fd=folder)
                 stack.callback(os.close, folder)
-            read = SourceFile(name, os.stat(name, dir_fd=folder, follow_symlinks=False), folder).read()
+            read = SourceFile(path, os.stat(name, dir_fd=folder, follow_symlinks=False), folder, name).read()
         except OSError:
             return ""
     return read[0] if read else ""
 
 
-def find_tree(files: AllowedFiles, path: str) -> SourceTree:
-    """Find what a path names: a folder, or one file; inside the project, its own ignore files count from its top on.
-
-    Raises PathError.
-    """
-    place = files.locate(path or ".")
-    project = Path(os.path.realpath(files.project))
-    single = not place.is_dir()
-    root = project if place.is_relative_to(project) else place.parent if single else place
-    return SourceTree(root, place.relative_to(root).parts, files, single)
-
-
-Rules = tuple[tuple[int, IgnoreRules], ...]
-"""Ignore files that are in force, with the number of folders above each."""
-
-
-class _Walk:
-    def __init__(self, tree: SourceTree, wanted: Wanted, enter: Callable[[int], None]) -> None:
-        self._tree = tree
-        self._wanted = wanted
-        self._enter = enter
-
-    def descend(self, folder: int, path: tuple[str, ...], below: Sequence[str], rules: Rules) -> Iterator[SourceFile]:
-        """Go to where the tree begins, then over all that is in there."""
-        self._enter(folder)
-        rules = (*rules, *((len(path), found) for found in _read_rules(folder)))
-        if not below:
-            yield from self._visit(folder, path, rules)
-            return
-        name = below[0]
-        if len(below) == 1 and not _is_folder(folder, name):
-            found = self._file(folder, path, name)
-            if found is not None:
-                yield found
-            return
-        with _opened(folder, name) as inner:
-            if inner is not None:
-                yield from self.descend(inner, (*path, name), below[1:], rules)
-
-    def _visit(self, folder: int, path: tuple[str, ...], rules: Rules) -> Iterator[SourceFile]:
-        names, folders = _list(folder)
-        for name in names:
-            if self._wanted(name) and not _ignored((*path, name), rules, folder=False):
-                found = self._file(folder, path, name)
-                if found is not None:
-                    yield found
-        for name in folders if len(path) < _DEEPEST else ():
-            if name in _LEFT_OUT or _ignored((*path, name), rules, folder=True):
-                continue
-            with _opened(folder, name) as inner:
-                if inner is not None:
-                    yield from self.descend(inner, (*path, name), (), rules)
-
-    def _file(self, folder: int, path: tuple[str, ...], name: str) -> SourceFile | None:
-        """Return a plain file of moderate size that tools may read."""
-        try:
-            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            shown = "/".join((*path, name)).encode().decode()
-        except (OSError, UnicodeError):
-            return None
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST or name.casefold() in _SECRET:
-            return None
-        if name.endswith(_PERHAPS_CLOSED) and not self._is_open(shown):
-            return None
-        return SourceFile(shown, status, folder)
-
-    def _is_open(self, path: str) -> bool:
-        try:
-            self._tree.files.locate(self._tree.root / path)
-        except PathError:
-            return False
-        return True
-
-
-def _ignored(path: tuple[str, ...], rules: Rules, *, folder: bool) -> bool:
-    """Ask the ignore files, the nearest first."""
-    for depth, found in reversed(rules):
-        verdict = found.ignores(path[depth:], folder=folder)
-        if verdict is not None:
-            return verdict
-    return False
-
-
-def _list(folder: int) -> tuple[list[str], list[str]]:
-    """Return the names of files and folders, each in order; links are neither."""
-    names, folders = [], []
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_file(follow_symlinks=False):
-                    names.append(entry.name)
-                elif entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.name)
-    except OSError:
-        return [], []
-    return sorted(names), sorted(folders)
-
-
-def _read_rules(folder: int) -> Iterator[IgnoreRules]:
-    for name in (".git/info/exclude", ".gitignore"):
-        try:
-            descriptor = os.open(name, _OPEN_FILE, dir_fd=folder)
-        except OSError:
-            continue
-        with os.fdopen(descriptor, "rb") as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                yield IgnoreRules(file.read(_LARGEST_RULES).decode("utf-8", "replace"))
-
-
-def _is_folder(folder: int, name: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-    except OSError:
+def _enter(found: Found, watch: FolderWatch | None) -> bool:
+    if found.name in _LEFT_OUT:
         return False
-
-
-@contextmanager
-def _opened(folder: int, name: str) -> Iterator[int | None]:
-    try:
-        descriptor = os.open(name, _OPEN_FOLDER, dir_fd=folder)
-    except OSError:
-        yield None
-        return
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    if watch is not None:
+        watch.add(found.folder, found.name)
+    return True
