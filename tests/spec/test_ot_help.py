@@ -270,7 +270,7 @@ async def test_a_query_may_be_a_call_and_is_answered_once(app: App) -> None:
 
 async def test_an_answer_stays_within_its_budget_whatever_matches(tmp_path: Path) -> None:
     functions = "\n".join(
-        f'async def read_{number}(*, path: str) -> str:\n    """Read a file {"very carefully " * 60}."""\n    return path\n'
+        f'async def read_{number}(*, path: str) -> str:\n    """Read a scroll {"very carefully " * 60}."""\n    return path\n'
         for number in range(500)
     )
     source = f'"""Many."""\npack = "many"\n{functions}'
@@ -278,10 +278,10 @@ async def test_an_answer_stays_within_its_budget_whatever_matches(tmp_path: Path
         answers = [
             await help_of(app, f"query={query!r}, info={info!r}")
             for query in (
-                "read a file",
+                "read a scroll",
                 "many",
                 "many.read_7",
-                [f"read file {n}" for n in range(12)],
+                [f"read scroll {n}" for n in range(12)],
                 [f"many {n}" for n in range(500)],
             )
             for info in ("list", "min", "full")

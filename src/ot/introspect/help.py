@@ -13,6 +13,7 @@ from ot.introspect.catalogue import Catalogue
 from ot.introspect.help_matches import describe_matches
 from ot.introspect.help_text import describe_alias, describe_pack, describe_snippet_help, describe_tool, shorten
 from ot.introspect.listings import Info
+from ot.introspect.plain_python import find_plain_python
 from ot.introspect.snippet_text import Expand
 from ot.registry.registry import ToolRegistry
 
@@ -52,6 +53,10 @@ class Help:
             return _cut("\n\n".join(exact), room, f'All of it: ot.tools(pattern="{query}", info="full")')
         found = self.catalogue.find(query)
         heading = " ".join(shorten(query, 80).split())
+        plain = find_plain_python(query)
+        if plain is not None and not exact:
+            others = describe_matches(found, "list", registry=self.registry, config=self.config, room=room // 2)
+            return _cut("\n\n".join(filter(None, (f"# {heading}", str(plain), others))), room, "Ask for fewer at once")
         if not found and not exact:
             return (
                 f"# {heading}\n\nNo matches found for {heading!r}. Use other words, "

@@ -99,9 +99,9 @@ async def test_what_could_be_listed_is_waited_for(tmp_path: Path) -> None:
 
 async def test_a_run_names_what_still_connects_below_its_value(tmp_path: Path) -> None:
     servers = {"quiet": program("quiet_until", tmp_path / "released", start_timeout=HOUR)}
-    code = 'first, again = [ot.tools(pattern="nobody_knows", info="list") for _ in range(2)]\n[first, again, ot.packs("ot", "list")]'
+    code = 'first, again = [ot.tools(pattern="nobody_knows", info="list") for _ in range(2)]\n[first, again, ot.packs("scaf", "list")]'
 
     async with open_engine(tmp_path / "project", config=json.dumps({"servers": servers})) as app:
         answer = await app.runner.run(code)
 
-    assert answer.text == f"[[], [], [ot]]\n{NOTE}"
+    assert answer.text == f"[[], [], [scaffold]]\n{NOTE}"
