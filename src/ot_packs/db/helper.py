@@ -19,7 +19,7 @@ from ot_packs.db.session import ServerSession, Session, Table
 from ot_packs.db.statements import NotReadableError, Params, Statement, read_statement
 
 _MOST_TABLES = 500
-_NEVER = frozenset({"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA"})
+_NEVER = frozenset({"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA", "VACUUM"})
 
 
 class Given(TypedDict):

@@ -7,7 +7,7 @@ MariaDB), so none is ever sent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -31,6 +31,8 @@ _QUOTED = frozenset(
         TokenType.UNICODE_STRING,
     }
 )
+_COMMANDS = frozenset({TokenType.COMMAND, TokenType.EXECUTE, TokenType.FETCH, TokenType.SHOW, TokenType.RENAME})
+_COMMENTS = ("--", "#", "/*")
 _DOLLAR_QUOTE = re.compile(r"\$([^\W\d]\w*)?\$")
 _EXECUTABLE_COMMENT = re.compile(r"/\*M?!")
 _ESCAPED_NAME = re.compile(r"[uU]&[\"']")
@@ -148,11 +150,9 @@ def read_statement(sql: str, dialect: str) -> Statement:
     if "\0" in sql:
         raise NotReadableError("a statement has no null characters")
     try:
-        tokens = sqlglot.tokenize(sql, dialect=dialect)
+        words = list(_words(sql, dialect))
     except SqlglotError as error:
         raise NotReadableError(f"the statement cannot be read: {first_line(error)}") from None
-    _refuse_doubtful_comments(sql, tokens)
-    words = _words(sql, tokens)
     while words and words[-1].kind is TokenType.SEMICOLON:
         words.pop()
     if not words:
@@ -163,28 +163,40 @@ def read_statement(sql: str, dialect: str) -> Statement:
     return Statement(dialect, tuple(words))
 
 
-def _words(sql: str, tokens: Sequence[Token]) -> list[Word]:
-    words: list[Word] = []
+def _words(sql: str, dialect: str) -> Iterator[Word]:
     end = 0
-    for token in tokens:
-        raw = sql[token.start : token.end + 1]
-        words.append(Word(raw, token.text, token.token_type in _QUOTED, token.start > end, token.token_type))
-        end = token.end + 1
-    return words
-
-
-def _refuse_doubtful_comments(sql: str, tokens: Sequence[Token]) -> None:
-    end = 0
-    for start, following in [(token.start, token.end + 1) for token in tokens] + [(len(sql), 0)]:
-        if _EXECUTABLE_COMMENT.search(sql, end, start):
-            raise NotReadableError("comments that a database may execute (/*! … */) are not admitted; leave them out")
+    for start, token in _tokens(sql, dialect):
+        _refuse_doubtful_comment(sql[end:start])
+        following = start + token.end + 1 - token.start
+        yield Word(sql[start:following], token.text, token.token_type in _QUOTED, start > end, token.token_type)
         end = following
+    _refuse_doubtful_comment(sql[end:])
+
+
+def _tokens(sql: str, dialect: str) -> Iterator[tuple[int, Token]]:
+    """Yield tokens and where they begin. What follows some commands is one text to the parser: read on there."""
+    offset = 0
+    while tokens := sqlglot.tokenize(sql[offset:], dialect=dialect):
+        if tokens[0].token_type not in _COMMANDS:
+            yield from ((offset + token.start, token) for token in tokens)
+            return
+        yield offset + tokens[0].start, tokens[0]
+        offset += tokens[0].end + 1
+
+
+def _refuse_doubtful_comment(gap: str) -> None:
+    """Refuse what is between two words, unless it is space or a comment that no database executes."""
+    comment = gap.strip()
+    if comment and not comment.startswith(_COMMENTS):
+        raise NotReadableError(f"the statement cannot be read completely, at {comment[:40]}")
+    if _EXECUTABLE_COMMENT.search(comment):
+        raise NotReadableError("comments that a database may execute (/*! … */) are not admitted; leave them out")
 
 
 def _refuse_doubtful_words(words: Sequence[Word]) -> None:
     for place, word in enumerate(words):
         if word.kind is TokenType.HEREDOC_STRING and not _DOLLAR_QUOTE.match(word.raw):
-            raise NotReadableError(f"{word.raw[:20]} is not a dollar quote; write the text in single quotes")
+            raise NotReadableError(f"{word.raw[:20]} is not admitted as a quote; write the text in single quotes")
         if _ESCAPED_NAME.match("".join(each.raw for each in words[place : place + 3])):
             raise NotReadableError("names and texts written as U&… are not admitted; write them as they are")
 

@@ -1,0 +1,155 @@
+"""Statements that write, and rows that are loaded: the person is asked, and it is all or nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ot.app import App
+from ot.caller import Caller, Choice
+from tests.engine import open_engine
+from tests.packs.db.conftest import write_home, write_shop
+from tests.packs.db.servers import RunningServer
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
+
+PLACES = ['path="shop.db"', 'path="shop.duckdb"', 'connection="postgres"', 'connection="mariadb"']
+
+
+class Person:
+    """Answers yes, and remembers what was asked."""
+
+    def __init__(self, *, agrees: bool = True) -> None:
+        self.questions: list[str] = []
+        self._agrees = agrees
+
+    async def ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
+        self.questions.append(question)
+        return Choice.ONCE if self._agrees else None
+
+
+@pytest.fixture(scope="module")
+async def changing(
+    postgres: RunningServer, mariadb: RunningServer, shops: App, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[App, Path]]:
+    folder = tmp_path_factory.mktemp("changing")
+    write_shop(folder)
+    home = write_home(tmp_path_factory.mktemp("home"), postgres, mariadb)
+    async with open_engine(folder, home=home) as app:
+        yield app, folder
+
+
+async def run(app: App, person: Person, code: str) -> str:
+    answer = await app.runner.run(code, caller=Caller(ask=person.ask))
+    assert not answer.is_error, answer.text
+    return answer.text
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_a_change_is_made_once_the_person_agrees(changing: tuple[App, Path], place: str) -> None:
+    person = Person()
+
+    text = await run(
+        changing[0],
+        person,
+        f"""
+made = db.load({place}, table="changes", rows=[{{"id": 1, "name": "a"}}, {{"id": 2, "name": "b"}}])
+assert made == {{"table": "changes", "rows": 2, "created": True}}, made
+changed = db.query({place}, sql="UPDATE changes SET name = :new WHERE id = :id", params={{"new": "it's", "id": 2}}, write=True)
+assert changed["changed"] == 1, changed
+left = db.query({place}, sql="SELECT * FROM changes ORDER BY id")["rows"]
+db.query({place}, sql="DROP TABLE changes", write=True)
+[tuple(row.values()) for row in left]
+""",
+    )
+
+    assert text == "[[1, a], [2, it's]]"
+    assert len(person.questions) == 3
+    assert "UPDATE changes SET name = :new" in person.questions[1]
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_a_load_that_fails_leaves_no_row(changing: tuple[App, Path], place: str) -> None:
+    text = await run(
+        changing[0],
+        Person(),
+        f"""
+try:
+    db.load({place}, table="products", rows=[{{"id": 7, "name": "new", "price": 1}}, {{"id": 1, "name": "taken", "price": 1}}])
+except Exception as error:
+    said = str(error)
+assert any(word in said.lower() for word in ("unique", "duplicate")), said
+db.query({place}, sql="SELECT count(*) AS n FROM products WHERE id = 7")["rows"]
+""",
+    )
+
+    assert text == "- {n: 0}"
+
+
+async def test_nothing_happens_if_the_person_says_no(changing: tuple[App, Path]) -> None:
+    app, folder = changing
+    refusing = Person(agrees=False)
+
+    answer = await app.runner.run(
+        'db.query(path="shop.db", sql="DELETE FROM orders", write=True)', caller=Caller(ask=refusing.ask)
+    )
+
+    assert answer.is_error
+    assert "nothing was changed: the person said no" in answer.text
+    with closing(sqlite3.connect(folder / "shop.db")) as shop:
+        assert shop.execute("SELECT count(*) FROM orders").fetchone() == (3,)
+
+
+async def test_nothing_happens_where_nobody_can_be_asked(changing: tuple[App, Path]) -> None:
+    answer = await changing[0].runner.run('db.query(path="shop.db", sql="DELETE FROM orders", write=True)')
+
+    assert answer.is_error
+
+
+@pytest.mark.parametrize(
+    ("place", "sql"),
+    [
+        ('path="shop.db"', "ATTACH 'loot.db' AS loot"),
+        ('path="shop.db"', "VACUUM INTO 'loot.db'"),
+        ('path="shop.db"', "DELETE FROM orders; DELETE FROM products"),
+        ('path="shop.duckdb"', "COPY products TO 'loot.csv'"),
+        ('path="shop.duckdb"', "INSTALL httpfs"),
+        ('connection="postgres"', "COPY products TO PROGRAM 'id'"),
+        ('connection="postgres"', "INSERT INTO products SELECT 9, pg_read_file('/etc/passwd'), 1"),
+        ('connection="mariadb"', "LOAD DATA INFILE '/etc/passwd' INTO TABLE products"),
+        ('connection="mariadb"', "INSERT INTO products SELECT 9, LOAD_FILE('/etc/passwd'), 1"),
+        ('connection="mariadb"', "DELETE FROM orders; DELETE FROM products"),
+    ],
+)
+async def test_consent_opens_tables_and_not_files(changing: tuple[App, Path], place: str, sql: str) -> None:
+    answer = await changing[0].runner.run(
+        f"db.query({place}, sql={sql!r}, write=True)", caller=Caller(ask=Person().ask)
+    )
+
+    assert answer.is_error
+    assert "admitted" in answer.text or "several statements" in answer.text or "not authorized" in answer.text
+    assert not list(changing[1].glob("loot*"))
+
+
+async def test_data_files_are_not_changed(changing: tuple[App, Path]) -> None:
+    answer = await changing[0].runner.run('db.load(path="orders.csv", table="orders", rows=[{"id": 1}])')
+
+    assert "is read as a table and cannot be changed" in answer.text
+
+
+async def test_a_new_file_is_made_by_a_load(changing: tuple[App, Path]) -> None:
+    text = await run(
+        changing[0],
+        Person(),
+        """
+for path in ("new.sqlite", "new.duckdb"):
+    db.load(path=path, table="t", rows=[{"a": 1}, {"a": None, "b": "x"}])
+[sorted(db.query(path=path, sql="SELECT * FROM t")["rows"], key=str)[0] for path in ("new.sqlite", "new.duckdb")]
+""",
+    )
+
+    assert text == "- {a: 1, b: null}\n- {a: 1, b: null}"
