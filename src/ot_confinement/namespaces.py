@@ -1,4 +1,4 @@
-"""Namespaces of its own for a program: a network without a way out, and a file system that is read-only elsewhere."""
+"""Namespaces for a process: a network without a way out, files that are read-only elsewhere, mounts of its own."""
 
 from __future__ import annotations
 

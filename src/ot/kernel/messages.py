@@ -16,7 +16,7 @@ from ot_kernel.wire import Message, WireError, unpack
 
 MAX_ITEMS = 500_000  # reading more would keep the interpreter, and so every other client, for a second
 MAX_DIGITS = 64  # of an integer; the vocabulary of values writes large ones in another way
-_MANY_NAMES = 250_000
+MANY_NAMES = 250_000
 _ITEM = 64  # bytes that the smallest of values takes, once it is read
 
 
@@ -43,7 +43,7 @@ def read_large(payload: bytes) -> Message:
     """Read a large message; raises WireError, also for one that would take too long."""
     if count_items(payload) > MAX_ITEMS:
         raise WireError(f"a message of more than {MAX_ITEMS:,} values")
-    reader = _patient_reader if _count_names(payload) > _MANY_NAMES else _reader
+    reader = _patient_reader if _count_names(payload) > MANY_NAMES else _reader
     gc.disable()  # it would look through the values again and again while they are made
     try:
         return unpack(payload, reader.decode)
@@ -52,8 +52,9 @@ def read_large(payload: bytes) -> Message:
 
 
 def _count_names(payload: bytes) -> int:
-    """Return how many names of objects there may be, without those of tags, which are always the same two."""
-    return payload.count(b'":') - payload.count(b'"$":') - payload.count(b'"v":')
+    """Return how many names of objects there are at most, without those of tags, which are always the same two."""
+    tags = sum(payload.count(b'"%b":' % name) - payload.count(b'\\"%b":' % name) for name in (b"$", b"v"))
+    return payload.count(b":") - tags
 
 
 def _read_integer(digits: str) -> int:
