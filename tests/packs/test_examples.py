@@ -19,6 +19,7 @@ from ot.registry.definitions import ToolDefinition
 from ot.registry.from_source import read_pack
 from tests.engine import answer_of, open_engine
 from tests.opened_executor import BUILT_IN
+from tests.packs.convert.pdfs import make_pdf, table
 from tests.packs.web.site import Site, open_site
 from tests.proxied import program
 
@@ -79,10 +80,24 @@ def write_workbook(folder: Path) -> None:
     book.save(folder / "sales.xlsx")
 
 
+def write_report(folder: Path) -> None:
+    (folder / "report.pdf").write_bytes(make_pdf([table([["region", "sum"], ["north", "120"], ["south", "80"]])] * 3))
+
+
+def write_drafts(folder: Path) -> None:
+    write_sources(folder)
+    shutil.rmtree(folder / "docs", ignore_errors=True)
+    (folder / "docs").mkdir()
+    (folder / "draft.md").write_text("# Draft\n")
+    (folder / "setup.cfg").write_text("[metadata]\nversion = 1\n")
+
+
 FILES: dict[str, Prepare] = {
     "code": write_sources,
+    "convert": write_report,
     "db": write_database,
     "excel": write_workbook,
+    "file": write_drafts,
     "git": write_repository,
     "git.commit": stage_notes,
     "git.stash": change_tracked_file,
