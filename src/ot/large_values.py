@@ -7,7 +7,7 @@ from typing import TypeVar, TypeVarTuple
 
 import anyio.to_thread
 
-from ot.values import ToolValue
+from ot.values import Rows, ToolValue
 
 MOST = 5000  # items, each of which takes about a microsecond a time
 LARGE_MESSAGE = 64 * 1024  # bytes of JSON, which may be as many items
@@ -38,7 +38,11 @@ def is_large(value: object) -> bool:
         if items > MOST:
             return True
         parts = container.values() if type(container) is dict else container
-        inside += [part for part in parts if type(part) in _CONTAINERS]
+        for part in parts:
+            if type(part) in _CONTAINERS:
+                inside.append(part)
+            elif type(part) is Rows:
+                return True
     return False
 
 

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from mcp_core.known_secrets import KnownSecrets
 from ot_kernel.project_path import ProjectPath
+from ot_kernel.rows import Rows
 from ot_kernel.values import MAX_DEPTH, MAX_DRAINED, Record, Resource
 
 Key = TypeVar("Key")
@@ -64,6 +65,8 @@ class _Walk:
             case Resource():
                 parts = [self.visit(part, depth) for part in (value.uri, value.text, value.data, value.name)]
                 return Resource(parts[0], text=parts[1], data=parts[2], name=parts[3], mime_type=value.mime_type)
+            case Rows():
+                return value.changed(lambda part: self.visit(part, depth))
             case Record():
                 return self._mapping(value, depth, partial(Record, value.record_name))
         name, fields = _record_parts(value)

@@ -6,12 +6,31 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from ot_kernel.project_path import ProjectPath
+from ot_kernel.rows import Rows, pack_column
 from ot_kernel.values import Audio, Image, Record, Resource
 
-__all__ = ["Arguments", "Audio", "Image", "ProjectPath", "Record", "Resource", "ToolValue"]
+__all__ = [
+    "Arguments",
+    "Audio",
+    "Image",
+    "ProjectPath",
+    "Record",
+    "Resource",
+    "Rows",
+    "ToolValue",
+    "expanded",
+    "pack_column",
+]
 
 ToolValue: TypeAlias = Any
 """What a tool gives or gets, passed on unread; a value that is looked at is an `object` and narrowed."""
 
 Arguments: TypeAlias = Mapping[str, Any]
 """Arguments of a call by name, passed on unread."""
+
+
+def expanded(value: ToolValue) -> ToolValue:
+    """Return a result whose fields have no rows kept by column any more, for whoever is not a run."""
+    if type(value) is not dict or not any(type(field) is Rows for field in value.values()):
+        return value
+    return {name: field.to_list() if type(field) is Rows else field for name, field in value.items()}

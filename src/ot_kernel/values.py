@@ -273,6 +273,17 @@ def _text64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
+def _rows(value: Value) -> _Tagged:
+    columns = [[kind, _encode_column(kind, content)] for kind, content in value.columns]
+    return "rows", [value.names, columns, value.count]
+
+
+def _encode_column(kind: str, content: Value) -> Encoded:
+    if kind == "v":
+        return _encode_items(content, ())
+    return content if kind == "s" else _text64(content)
+
+
 # Bases that are matched by identity, after records: subclasses such as enums and named tuples come by here.
 _PLAIN_BASES: dict[type, Callable[[Value], _Tagged]] = {
     str: lambda v: ("str", str.__str__(v)),
@@ -307,6 +318,7 @@ _ENCODERS: dict[tuple[str, str], Callable[[Value], _Tagged]] = {
     ("uuid", "UUID"): lambda v: ("uuid", str(v)),
     ("pathlib", "PurePath"): lambda v: ("path", str(v)),
     ("pathlib._local", "PurePath"): lambda v: ("path", str(v)),
+    ("ot_kernel.rows", "Rows"): _rows,
     ("ot_kernel.project_path", "ProjectPath"): lambda v: ("project_path", [v.project, str(v), v.attrs]),
 }
 
@@ -442,3 +454,21 @@ _DECODERS: dict[str, Callable[[Encoded], Value]] = {
     "path": _library_type("pathlib", "Path"),
     "project_path": _decode_project_path,
 }
+
+
+def accept_rows() -> None:
+    """Decode rows that were kept by column from now on. Only kernels do: a few bytes become many values."""
+    _DECODERS["rows"] = _decode_rows
+
+
+def _decode_rows(content: Encoded) -> list[Value]:
+    names, columns, count = content
+    decoded = [(kind, _decode_column(kind, column)) for kind, column in columns]
+    rows: list[Value] = importlib.import_module("ot_kernel.rows").Rows(names, decoded, count).to_list()
+    return rows
+
+
+def _decode_column(kind: str, content: Encoded) -> Value:
+    if kind == "v":
+        return [_decode(item) for item in content]
+    return content if kind == "s" else base64.b64decode(content)

@@ -23,6 +23,7 @@ from typing import NoReturn
 
 from ot_confinement import Allowance, Confinement, build_confinement
 from ot_kernel import child
+from ot_kernel.values import accept_rows
 from ot_kernel.wire import Message
 
 MAX_REQUEST = 64 * 1024
@@ -133,6 +134,7 @@ def main(control_fd: int, settings: Message) -> None:
     sys.path[:] = [*sys.path, *settings["path"]]
     for name in settings["preload"]:
         importlib.import_module(name)
+    accept_rows()
     allowance = Allowance(
         readable=settings["readable"],
         writable=settings["writable"],

@@ -173,7 +173,7 @@ async def query(
     database = await find_database(connection, path, write=write)
     if write:
         await _ask(database, f"carry out this statement\n{sql}{_shown(params)}")
-    rows: Rows = await database.call("query", sql=sql, params=params, limit=limit, size=size)
+    rows: Rows = await database.rows("query", sql=sql, params=params, limit=limit, size=size)
     return rows
 
 
@@ -198,7 +198,7 @@ async def sample(
     _require_limit(limit)
     size = most_bytes()
     database = await find_database(connection, path)
-    rows: Rows = await database.call("sample", table=table, limit=limit, size=size)
+    rows: Rows = await database.rows("sample", table=table, limit=limit, size=size)
     return rows
 
 

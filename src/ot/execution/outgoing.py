@@ -6,7 +6,7 @@ from ot.errors import OneToolError
 from ot.execution.call import Delivery
 from ot.large_values import FileValue
 from ot.redaction import Redactor
-from ot.values import ToolValue
+from ot.values import ToolValue, expanded
 
 
 class Outgoing:
@@ -19,6 +19,8 @@ class Outgoing:
         """Return a value without secrets, and the same packed where there is a delivery; on whatever thread."""
         if delivery is None and isinstance(value, FileValue):
             value = value.read()
+        if delivery is None:
+            value = expanded(value)
         if self._redactor.active:
             value = self._redactor.value(value)
         return value, delivery.pack(value) if delivery is not None else b""

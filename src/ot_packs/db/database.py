@@ -23,7 +23,7 @@ from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.isolate.host import IsolateHost
 from ot.isolate.line import Line, LineLostError
 from ot.registry.definitions import Touches
-from ot.values import ToolValue
+from ot.values import Rows, ToolValue
 from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, find_connection
 
 PACK = "db"
@@ -63,6 +63,12 @@ class Database:
         except anyio.get_cancelled_exc_class():
             await self._stop(token)
             raise
+
+    async def rows(self, function: str, **arguments: ToolValue) -> ToolValue:
+        """Call a function that gives rows; many of them stay by column until they are in a run."""
+        found = await self.call(function, **arguments)
+        packed, count = found.pop("packed"), found.pop("count")
+        return {**found, "rows": Rows(found["columns"], packed, count)} if packed else found
 
     async def _run(self, function: str, token: str, arguments: Mapping[str, ToolValue]) -> ToolValue:
         target = {

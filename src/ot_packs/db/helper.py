@@ -12,6 +12,7 @@ from typing import TypedDict
 from uuid import UUID
 
 from ot.errors import ToolError
+from ot.values import pack_column
 from ot_packs.db.opening import Target, open_target
 from ot_packs.db.reading import refuse_denied_functions, require_reading
 from ot_packs.db.rows import Limits, Rows
@@ -19,14 +20,17 @@ from ot_packs.db.session import ServerSession, Session, Table
 from ot_packs.db.statements import NotReadableError, Params, Statement, read_statement
 
 _MOST_TABLES = 500
+_FEW = 5000  # values
 _NEVER = frozenset({"COPY", "LOAD", "ATTACH", "DETACH", "INSTALL", "EXPORT", "IMPORT", "SET", "PRAGMA", "VACUUM"})
 
 
 class Given(TypedDict):
-    """The rows of a statement."""
+    """The rows of a statement; many of them by column."""
 
     columns: list[str]
     rows: list[dict[str, object]]
+    packed: list[tuple[str, object]]
+    count: int
     more: bool
     cut_by: str
     changed: int | None
@@ -113,9 +117,18 @@ def require_one_change(statement: Statement) -> None:
 
 
 def _given(rows: Rows) -> Given:
+    """Return few rows as they are; of many, looking at every value on its way would take longer than the database."""
     names = rows.columns
-    records = [dict(zip(names, row, strict=True)) for row in rows.rows]
-    return {"columns": names, "rows": records, "more": rows.more, "cut_by": rows.cut_by, "changed": rows.changed}
+    many = len(rows.rows) * len(names) > _FEW
+    return {
+        "columns": names,
+        "rows": [] if many else [dict(zip(names, row, strict=True)) for row in rows.rows],
+        "packed": [pack_column(column) for column in zip(*rows.rows, strict=True)] if many else [],
+        "count": len(rows.rows),
+        "more": rows.more,
+        "cut_by": rows.cut_by,
+        "changed": rows.changed,
+    }
 
 
 def _find(session: Session, name: str) -> Table:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from typing import Any
 
 _FIRST_CHUNK = 64  # rows; after that as many as a chunk of bytes holds
 _MOST_IN_CHUNK = 10_000
 _CHUNK_BYTES = 4 * 1024 * 1024
+_TEXTS = frozenset({str, bytes})
+_SMALL = frozenset({int, float, bool, type(None)})
 
-Row = Sequence[object]
+Row = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,21 @@ def _cut_to_bytes(names: list[str], rows: list[Row], limits: Limits) -> Rows:
 
 def size_of(rows: Sequence[Row]) -> int:
     """Estimate the bytes of rows: texts by their length, what has parts by how it is written, the rest by eight."""
-    values = list(chain.from_iterable(rows))
-    texts = sum([len(value) for value in values if isinstance(value, str | bytes)])
-    parts = sum([len(repr(value)) for value in values if isinstance(value, list | tuple | dict)])
-    return 8 * len(values) + texts + parts
+    size = 0
+    for column in zip(*rows, strict=True):
+        size += 8 * len(column)
+        kinds = set(map(type, column))
+        if kinds <= _TEXTS:
+            size += sum(map(len, column))
+        elif not kinds <= _SMALL:
+            size += sum(map(_length, column))
+    return size
+
+
+def _length(value: object) -> int:
+    if isinstance(value, str | bytes):
+        return len(value)
+    return len(repr(value)) if isinstance(value, list | tuple | dict) else 0
 
 
 def unique(columns: Iterable[str]) -> list[str]:

@@ -91,3 +91,17 @@ async def test_what_is_no_database_is_said(shop: Shop) -> None:
     answer = await shop[0].runner.run('db.tables(path="notes.txt")')
 
     assert "is not a database; supported are SQLite and DuckDB databases" in answer.text
+
+
+async def test_many_rows_are_the_same_as_few(shop: Shop) -> None:
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i, 'row ' || i AS t, i / 2.0 AS h, CASE WHEN i % 2 THEN i END AS g FROM n"
+    text = await answer_of(
+        shop[0],
+        f"""
+found = db.query(path="shop.db", sql={many!r}, limit=15000)
+assert found["rows"] == [{{"i": i, "t": f"row {{i}}", "h": i / 2, "g": i if i % 2 else None}} for i in range(1, 15001)]
+sorted(found), found["more"], found["cut_by"]
+""",
+    )
+
+    assert text == "[[changed, columns, cut_by, more, rows], true, rows]"

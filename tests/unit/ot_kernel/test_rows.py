@@ -1,0 +1,84 @@
+"""Rows that are kept by column: what code gets is what went in, and nobody but a kernel unpacks them."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+
+from ot.large_values import is_large
+from ot.redaction import Redactor
+from ot.values import Rows, expanded, pack_column
+from ot_kernel.values import dumps, loads
+
+COLUMNS: dict[str, list[object]] = {
+    "whole": [1, -(2**63), 2**63 - 1],
+    "huge": [1, 2**63, -(2**200)],
+    "broken": [0.5, math.inf, -0.0],
+    "texts": ["a", "", "ü🫖"],
+    "lines": ["a\nb", "c", ""],
+    "gaps": ["a", None, "b"],
+    "truths": [True, False, True],
+    "mixed": [1, "1", 1.0],
+    "exact": [Decimal("1.10"), None, b"\0\n"],
+}
+
+
+def make_rows(columns: dict[str, list[object]]) -> Rows:
+    return Rows(list(columns), [pack_column(column) for column in columns.values()], 3)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_column_comes_back_as_it_was(name: str) -> None:
+    rows = make_rows({name: COLUMNS[name]}).to_list()
+
+    assert [(type(row[name]), repr(row[name])) for row in rows] == [(type(v), repr(v)) for v in COLUMNS[name]]
+
+
+def test_a_kernel_gets_a_list_of_dicts() -> None:
+    decode = "import sys; from ot_kernel.values import accept_rows, loads; accept_rows(); print(ascii(loads(sys.stdin.read())))"
+    packed = dumps({"rows": make_rows(COLUMNS), "more": False})
+
+    shown = subprocess.run([sys.executable, "-c", decode], input=packed, capture_output=True, text=True, check=True)
+
+    expected = {
+        "rows": [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)],
+        "more": False,
+    }
+    assert shown.stdout.strip() == ascii(expected)
+
+
+def test_a_server_does_not_unpack_what_a_kernel_sends() -> None:
+    with pytest.raises(ValueError, match="not a tagged value"):
+        loads(dumps(make_rows(COLUMNS)))
+
+
+def test_whoever_is_not_a_run_gets_plain_rows() -> None:
+    assert expanded({"rows": make_rows({"a": [1, 2, 3]}), "more": False}) == {
+        "rows": [{"a": 1}, {"a": 2}, {"a": 3}],
+        "more": False,
+    }
+
+
+def test_they_are_looked_at_on_a_thread() -> None:
+    assert is_large({"rows": make_rows(COLUMNS)})
+
+
+def test_secrets_in_them_are_masked() -> None:
+    rows = make_rows({"a": ["x", "the hidden-word here", "y"], "b": ["hidden-word", None, "z"], "n": [1, 2, 3]})
+
+    masked = Redactor(["hidden-word"]).value({"rows": rows})
+
+    assert masked["rows"].to_list() == [
+        {"a": "x", "b": "***", "n": 1},
+        {"a": "the *** here", "b": None, "n": 2},
+        {"a": "y", "b": "z", "n": 3},
+    ]
+
+
+def test_columns_that_do_not_fit_together_are_refused() -> None:
+    with pytest.raises(ValueError, match="different lengths"):
+        Rows(["a", "b"], [("s", "x\ny"), ("s", "x")], 2).to_list()
