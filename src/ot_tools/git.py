@@ -23,6 +23,7 @@ from ot_packs.git.words import checked, commit_word, plain, revision_word
 pack = "git"
 
 _MOST = 1000  # files of one answer
+_MOST_PATHS = 200
 _MOST_PATCH = 1024 * 1024  # bytes
 _LONGEST_LINE = 2000  # bytes of a line of a file
 
@@ -299,9 +300,11 @@ async def add(*, paths: list[str]) -> Status:
     Example:
         git.add(paths=["notes.txt"])
     """
+    if not 0 < len(paths) <= _MOST_PATHS:
+        raise ToolError(f"paths= names 1 to {_MOST_PATHS} files or folders")
     subjects = [await _find(path) for path in paths]
-    if not subjects or len({subject.repository for subject in subjects}) > 1:
-        raise ToolError("paths= names files of one repository, at least one")
+    if len({subject.repository for subject in subjects}) > 1:
+        raise ToolError("paths= names files of several repositories")
     git = await open_git(subjects[0].repository, files=True)
     names = [subject.name for subject in subjects]
     await stage(git, names)

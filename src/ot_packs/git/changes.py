@@ -11,13 +11,13 @@ from ot_packs.git.hardened import DIFF_OPTIONS
 from ot_packs.git.listed_files import is_closed, pathspecs, require_plain, split_names
 from ot_packs.git.program import Git, add_identity
 from ot_packs.git.status import Entry, read_state
+from ot_packs.git.words import LONGEST
 
 COMMIT_OPTIONS = ("--file=-", "--cleanup=whitespace", "--no-verify", "--no-gpg-sign", "--no-status", "--quiet")
 SWITCH_OPTIONS = ("--no-guess", "--no-recurse-submodules", "--no-progress", "--quiet")
 
 _ALL = 1_000_000  # entries: what is changed is looked at whole
 _MOST_SHOWN = 40  # files in a question
-_LONGEST_MESSAGE = 10_000  # characters
 
 
 async def stage(git: Git, names: Sequence[str]) -> None:
@@ -33,8 +33,8 @@ async def stage(git: Git, names: Sequence[str]) -> None:
 
 async def commit_staged(git: Git, message: str) -> None:
     """Commit what is staged, if the person agrees to just that."""
-    if not message.strip() or "\0" in message or len(message) > _LONGEST_MESSAGE:
-        raise ToolError(f"message= is the text of the commit, of at most {_LONGEST_MESSAGE:,} characters")
+    if not message.strip() or "\0" in message or len(message) > LONGEST:
+        raise ToolError(f"message= is the text of the commit, of at most {LONGEST:,} characters")
     git = await add_identity(git)
     staged = await _staged(git)
     if not staged:

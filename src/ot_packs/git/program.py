@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 
 from ot.errors import ToolError
 from ot.processes.own_files import executables_of, files_of_command
@@ -27,7 +28,8 @@ from ot_packs.git.repository import Repository
 from ot_packs.said import said
 
 _IDENTITY = re.compile(r"(?:user|author|committer)\.(?:name|email)")
-_PATIENCE = 60.0  # seconds for a change that has begun: killed, git would leave its locks behind
+_PATIENCE = 10.0  # seconds for a change that nobody waits for any more: killed, git would leave its locks behind
+_MEMORY = 2 * 1024**3  # bytes: a repository can be small and unpack to anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,23 @@ class Git:
         return _output_of(await self._run(words, stdin=stdin, on_output=on_output))
 
     async def change(self, *words: str, stdin: bytes = b"") -> bytes:
-        """Run a command that changes the repository; a cancellation waits for its end. Raises ToolError."""
-        with anyio.move_on_after(_PATIENCE, shield=True):
-            return _output_of(await self._run(words, stdin=stdin, writable=self.repository.places))
-        raise ToolError(f"git was stopped after {_PATIENCE:g} s; it may have left a lock in {self.repository.git_dir}")
+        """Run a command that changes the repository; a cancellation gives it time to end. Raises ToolError."""
+        patience = anyio.CancelScope(shield=True)
+        finished = list[Finished]()
+
+        async def hear_of_cancellation() -> None:
+            try:
+                await anyio.sleep_forever()
+            finally:
+                patience.deadline = anyio.current_time() + _PATIENCE
+
+        async with anyio.create_task_group() as watching:
+            watching.start_soon(hear_of_cancellation)
+            with patience:
+                finished.append(await self._run(words, stdin=stdin, writable=self.repository.places))
+            watching.cancel_scope.cancel()
+        await anyio.lowlevel.checkpoint()  # here it is, if there was one
+        return _output_of(finished[0])
 
     async def _run(
         self, words: Sequence[str], *, stdin: bytes, on_output: Take | None = None, writable: Sequence[str] = ()
@@ -112,7 +127,7 @@ def environment_of(program: Path, repository: Repository) -> dict[str, str]:
 def confine_git(program: Path, repository: Repository, writable: Sequence[str] = ()) -> Confine:
     """Return its bounds: the repository, git's own files, and no other program."""
     own = files_of_command(str(program), (), path="", folder=repository.top)
-    return Confine((*own, *repository.places), tuple(writable), programs=executables_of(program))
+    return Confine((*own, *repository.places), tuple(writable), memory=_MEMORY, programs=executables_of(program))
 
 
 def _places(repository: Repository) -> dict[str, str]:

@@ -6,14 +6,15 @@ from ot.errors import ToolError
 from ot.execution.shown_arguments import visible
 
 MOST = 10_000  # entries that may be asked for
+LONGEST = 10_000  # characters of a text
 
 
 def plain(text: str, name: str) -> str:
     """Return a text that git cannot take for an option; raises ToolError."""
     if text.startswith("-"):
         raise ToolError(f"{name}={visible(text)!r} begins with a dash, which git would take for an option")
-    if "\0" in text:
-        raise ToolError(f"{name}= contains a null character")
+    if "\0" in text or len(text) > LONGEST:
+        raise ToolError(f"{name}= contains a null character, or more than {LONGEST:,} characters")
     return text
 
 

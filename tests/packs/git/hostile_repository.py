@@ -163,6 +163,8 @@ class HostileRepository:
     def _configure(self) -> None:
         (self.folder / ".git" / "more").write_text(f'[alias]\n\tlol = "!{self._mark("included-alias")}"\n')
         settings = {
+            "user.name": "Ada",
+            "user.email": "ada@example.org",
             "include.path": "more",
             "core.fsmonitor": self._mark("fsmonitor"),
             "core.pager": self._mark("pager", then="cat"),

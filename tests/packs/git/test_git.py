@@ -6,10 +6,13 @@ import subprocess
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import anyio
 import pytest
 
 from ot.app import App
 from ot.caller import NOBODY, Caller, Choice
+from ot_packs.git.program import open_git
+from ot_packs.git.repository import Repository
 from tests.engine import open_engine
 from tests.packs.answers import refusal_of, value_of
 from tests.packs.git.hostile_repository import git, new_repository
@@ -277,6 +280,20 @@ async def test_a_repository_that_begins_above_the_project_is_not_used(tmp_path: 
         refusal = await refusal_of(app, "git.status()")
 
     assert "a person can add its folder to `roots`" in refusal
+
+
+async def test_a_change_that_is_given_up_is_finished_and_leaves_no_lock(tmp_path: Path) -> None:
+    repository = new_repository(tmp_path / "r", {"a.txt": "a\n"})
+    (repository / "a.txt").write_text("b\n")
+    opened = await open_git(Repository(repository, repository / ".git", repository / ".git"), files=True)
+
+    with anyio.CancelScope() as given_up:
+        given_up.cancel()
+        await opened.change("add", "a.txt")
+
+    assert given_up.cancelled_caught
+    assert git(repository, "status", "--short") == "M  a.txt"
+    assert not (repository / ".git" / "index.lock").exists()
 
 
 def give_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -42,6 +42,8 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
         "git.show(path='r', revision='{blob}')",
         "git.diff(path='r', base='{blob}', head='{blob}')",
         "git.log(path='r', revision='')",
+        "git.log(path='r', query='a' * 200_000)",
+        "git.add(paths=['r/' + 'a' * 200] * 20_000)",
     ],
 )
 async def test_arguments_cannot_pass_for_options_or_name_files(app: App, tmp_path: Path, call: str) -> None:
