@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ async def open_engine(
     config: str = "",
     packs: Mapping[str, str] | None = None,
     extensions: Mapping[str, str] | None = None,
+    secrets: Mapping[str, str] | None = None,
     home: Path | None = None,
     demo: bool = True,
 ) -> AsyncIterator[App]:
@@ -29,6 +31,10 @@ async def open_engine(
     """
     (folder / ".onetool").mkdir(parents=True)
     (folder / ".onetool" / "onetool.yaml").write_text(with_demo(config) if demo and home is None else config)
+    if secrets:
+        file = folder / ".onetool" / "secrets.yaml"
+        file.touch(mode=0o600)
+        file.write_text(json.dumps(dict(secrets)))
     pack_folder = folder / "packs"
     pack_folder.mkdir()
     for name, source in (packs or {}).items():

@@ -33,6 +33,7 @@ from ot.kernel.groups import find_own_group
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.live_config import LiveConfig, LiveParts, note_untrusted, reads_of, run_settings
+from ot.paces import Paces
 from ot.proxy import BuildConnection, ProxyHost, Servers, open_servers
 from ot.registry.built_in import BuiltInPacks
 from ot.registry.definitions import Touches
@@ -128,7 +129,7 @@ async def open_app(
             questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
             audit=audit,
         )
-        executor.lend(isolates, workers.environments, PackFolders(state_folder(loaded.home)))
+        executor.lend(isolates, workers.environments, PackFolders(state_folder(loaded.home)), Paces())
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
         extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)

@@ -25,6 +25,12 @@ OneToolError
 │   ├── ToolTimeoutError
 │   ├── ToolStoppedError
 │   ├── ServiceUnavailableError
+│   ├── ServiceError              a service answers, and not with what was asked for
+│   │   ├── KeyRefusedError
+│   │   ├── PaymentRequiredError
+│   │   ├── RateLimitedError
+│   │   ├── ServiceRefusedError
+│   │   └── ServiceAnswerError
 │   ├── ServerUnavailableError
 │   ├── ToolChangedError
 │   ├── UntrustedPackError
@@ -46,6 +52,7 @@ OneToolError
 │   ├── ArgumentValueError
 │   ├── ToolFailedError
 │   └── ToolError                 raised by packs, for the caller to read
+│       └── MissingSecretError
 ├── ModelError                    a model did not answer
 │   ├── MissingExtraError
 │   ├── ModelRefusedError
@@ -267,6 +274,45 @@ class ServiceUnavailableError(CallError):
     reason: str
 
 
+class ServiceError(CallError):
+    """A service did not do what a pack asked of it; `reason` is what it said, or what is wrong with its answer."""
+
+    service: str
+    reason: str
+
+
+class KeyRefusedError(ServiceError):
+    """The service does not accept the key in this secret; `page` is where a person gets another."""
+
+    secret: str
+    page: str
+
+
+class PaymentRequiredError(ServiceError):
+    """The service wants to be paid; `page` is where a person does that."""
+
+    page: str
+
+
+class RateLimitedError(ServiceError):
+    """More calls than the service takes in the time that is left; `wait` is how long it asks for, in seconds."""
+
+    wait: float
+    rate_key: str  # the option that names the rate
+
+
+class ServiceRefusedError(ServiceError):
+    """The service refuses this request, and would refuse it again."""
+
+    status: int
+
+
+class ServiceAnswerError(ServiceError):
+    """The service answers with something that is not an answer."""
+
+    address_key: str  # the option that says where the service is
+
+
 class ServerUnavailableError(CallError, names=("server",)):
     """A proxied server cannot be reached, or was lost in the middle of the call.
 
@@ -418,6 +464,19 @@ class ToolError(CallError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
+
+
+class MissingSecretError(ToolError):
+    """A secret that a pack needs is not set; `page` is where a person gets one, if that is known."""
+
+    secret: str
+    page: str
+
+    def __init__(self, secret: str, page: str = "") -> None:
+        way = f': write `{secret}: "..."` into ~/.onetool/secrets.yaml. Keys are given out at {page}' if page else ""
+        super().__init__(f"the secret {secret} is not set{way or '; put it in secrets.yaml'}")
+        self.secret = secret
+        self.page = page
 
 
 class ModelError(OneToolError, names=("provider",)):

@@ -22,6 +22,7 @@ from tests.opened_executor import BUILT_IN
 from tests.packs.convert.pdfs import make_pdf, table
 from tests.packs.web.site import Site, open_site
 from tests.proxied import program
+from tests.services.everything import Played, play_all
 
 EXAMPLES = [
     tool
@@ -131,15 +132,23 @@ async def site() -> AsyncIterator[Site]:
 
 
 @pytest.fixture(scope="module")
-async def app(project: Path, site: Site) -> AsyncIterator[App]:
+async def services() -> AsyncIterator[Played]:
+    async with play_all() as played:
+        yield played
+
+
+@pytest.fixture(scope="module")
+async def app(project: Path, site: Site, services: Played) -> AsyncIterator[App]:
     config = {
         "projects": {"onetool": str(project)},
         "topics": [{"pattern": "notes", "file": str(project / "remember.yaml")}],
         "policy": {"allow": ["*"]},  # examples that ask a person go on without one
         "servers": {"everything": program("with_documents")},
-        "packs": {tool.pack: {"enabled": True} for tool in EXAMPLES} | {"web": {"allow": [f"127.0.0.1:{site.port}"]}},
+        "packs": {tool.pack: {"enabled": True} for tool in EXAMPLES}
+        | {"web": {"allow": [f"127.0.0.1:{site.port}"]}}
+        | services.packs,
     }
-    async with open_engine(project, config=yaml.safe_dump(config), demo=False) as app:
+    async with open_engine(project, config=yaml.safe_dump(config), secrets=services.secrets, demo=False) as app:
         yield app
 
 

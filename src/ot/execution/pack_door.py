@@ -13,7 +13,7 @@ from ot.config.models import Config
 from ot.config.paths import FOLDER, PackFolders
 from ot.config.secrets import Secrets
 from ot.context import CallContext, Part
-from ot.errors import CallError, ConsentError, ToolError
+from ot.errors import CallError, ConsentError, MissingSecretError, ToolError
 from ot.execution.consent import held
 from ot.execution.policy import Policy, refuse_denied
 from ot.execution.records import audit_answer, audit_refusal
@@ -87,7 +87,7 @@ class PackDoor:
             raise ToolError(f"the pack of {tool} does not declare the secret {name}")
         value = self._secret(self.registry.get(tool), name)
         if not value:
-            raise ToolError(f"the secret {name} is not set; put it in secrets.yaml")
+            raise MissingSecretError(name)
         self._redactor.learn(value)
         return value
 

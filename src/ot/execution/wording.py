@@ -238,6 +238,27 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ServiceUnavailableError: lambda error: (
         f"{error.tool}: the service is unavailable ({error.reason}). Try again later, or check the network."
     ),
+    errors.ServiceError: lambda error: f"{error.tool}: {error.service} does not answer as it should: {error.reason}.",
+    errors.KeyRefusedError: lambda error: (
+        f"{error.tool}: {error.service} refuses the key in the secret {error.secret} ({error.reason}). Put a valid one "
+        f"into ~/.onetool/secrets.yaml; keys are given out at {error.page}."
+    ),
+    errors.PaymentRequiredError: lambda error: (
+        f"{error.tool}: {error.service} wants to be paid for this ({error.reason}). A person sees what is left, and "
+        f"pays, at {error.page}."
+    ),
+    errors.RateLimitedError: lambda error: (
+        f"{error.tool}: {error.service} takes no further call for {error.wait:.3g} s, which is longer than this "
+        f"one may last ({error.reason}). Make fewer calls at once, try again later, or name the rate of your plan in "
+        f"{error.rate_key}."
+    ),
+    errors.ServiceRefusedError: lambda error: (
+        f"{error.tool}: {error.service} refuses this request with status {error.status}: {error.reason}."
+    ),
+    errors.ServiceAnswerError: lambda error: (
+        f"{error.tool}: {error.service} answers with {error.reason}. Try again later; if {error.address_key} is set, "
+        "look whether the service is there."
+    ),
     errors.ServerUnavailableError: _word_server_unavailable,
     errors.ToolChangedError: _word_tool_changed,
     errors.WorkerStartError: lambda error: (
@@ -315,6 +336,12 @@ _KINDS: dict[type, str] = {
     errors.ConsentError: "PermissionError",
     errors.ToolTimeoutError: "TimeoutError",
     errors.ServiceUnavailableError: "ConnectionError",
+    errors.ServiceError: "RuntimeError",
+    errors.KeyRefusedError: "PermissionError",
+    errors.PaymentRequiredError: "PermissionError",
+    errors.RateLimitedError: "ConnectionError",
+    errors.ServiceAnswerError: "ConnectionError",
+    errors.MissingSecretError: "PermissionError",
     errors.ServerUnavailableError: "ConnectionError",
     errors.SwitchedOffError: "ConnectionError",
     errors.ToolChangedError: "PermissionError",

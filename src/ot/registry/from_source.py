@@ -119,6 +119,7 @@ class _PackReader:
         self._imported = dict(_imports(module))
         self.pack = self._text_constant("pack") or name
         self._secrets = self._names_constant("secrets") or ()
+        self._timeout = self._seconds_constant("timeout") if cancellation is None else None
         if not self.pack.isidentifier():
             raise PackLoadError(file, f"{self.pack!r} cannot be the name of a pack: it is not an identifier")
 
@@ -155,6 +156,7 @@ class _PackReader:
             source=self._source,
             file=self._file,
             docs=docs,
+            timeout=self._timeout,
             secrets=self._secrets,
             variadic=next((p.node.arg for p in parameters if p.kind == "*"), None),
             declared=self._effect(node),
@@ -222,6 +224,11 @@ class _PackReader:
     def _text_constant(self, name: str) -> str | None:
         known, value = self.annotations.constant(ast.Name(name))
         return value if known and isinstance(value, str) else None
+
+    def _seconds_constant(self, name: str) -> float | None:
+        """A number of seconds; a built-in pack that waits for others may need more than the default."""
+        known, value = self.annotations.constant(ast.Name(name))
+        return float(value) if known and isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def _names_constant(self, name: str) -> tuple[str, ...] | None:
         known, value = self.annotations.constant(ast.Name(name))

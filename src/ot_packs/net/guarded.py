@@ -37,7 +37,7 @@ class GuardedClient(httpx2.AsyncClient):
 
 
 @functools.cache
-def _trusted_roots() -> ssl.SSLContext:
+def trusted_roots() -> ssl.SSLContext:
     """The certificates that the system trusts; reading them takes longer than a request."""
     return ssl.create_default_context()
 
@@ -46,7 +46,7 @@ class _GuardedTransport(httpx2.AsyncHTTPTransport):
     def __init__(self, allowed: Allowed, connections: int) -> None:
         self._allowed = allowed
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=_trusted_roots(),
+            ssl_context=trusted_roots(),
             max_connections=connections,
             max_keepalive_connections=connections,
             keepalive_expiry=5.0,

@@ -12,6 +12,12 @@ import pytest
 from ot import errors
 from ot.execution.wording import builtin_kind, list_names, word_error
 
+
+def _of_tool(error: errors.CallError) -> errors.CallError:
+    error.tool = "a.b"
+    return error
+
+
 EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.ConfigError("unknown key", file=Path("/p/onetool.yaml"), key="sever", fix="did you mean servers?"),
@@ -162,6 +168,46 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "a.b: the service is unavailable (Connection refused). Try again later, or check the network.",
     ),
     (
+        _of_tool(errors.KeyRefusedError("Atlas", "unknown", "ATLAS_KEY", "https://atlas.example/keys")),
+        (
+            "a.b: Atlas refuses the key in the secret ATLAS_KEY (unknown). Put a valid one into "
+            "~/.onetool/secrets.yaml; keys are given out at https://atlas.example/keys."
+        ),
+    ),
+    (
+        _of_tool(errors.PaymentRequiredError("Atlas", "no credits", "https://atlas.example/keys")),
+        (
+            "a.b: Atlas wants to be paid for this (no credits). A person sees what is left, and pays, at "
+            "https://atlas.example/keys."
+        ),
+    ),
+    (
+        _of_tool(errors.RateLimitedError("Atlas", "slow down", 90.0, "packs.atlas.rate")),
+        (
+            "a.b: Atlas takes no further call for 90 s, which is longer than this one may last (slow down). Make fewer "
+            "calls at once, try again later, or name the rate of your plan in packs.atlas.rate."
+        ),
+    ),
+    (
+        _of_tool(errors.ServiceRefusedError("Atlas", "no such page", 404)),
+        "a.b: Atlas refuses this request with status 404: no such page.",
+    ),
+    (
+        _of_tool(errors.ServiceAnswerError("Atlas", "nothing where JSON was promised", "packs.atlas.base_url")),
+        (
+            "a.b: Atlas answers with nothing where JSON was promised. Try again later; if packs.atlas.base_url is set, "
+            "look whether the service is there."
+        ),
+    ),
+    (
+        _of_tool(errors.MissingSecretError("ATLAS_KEY", "https://atlas.example/keys")),
+        (
+            'a.b: the secret ATLAS_KEY is not set: write `ATLAS_KEY: "..."` into ~/.onetool/secrets.yaml. Keys are given '
+            "out at https://atlas.example/keys"
+        ),
+    ),
+    (errors.MissingSecretError("ATLAS_KEY"), "the secret ATLAS_KEY is not set; put it in secrets.yaml"),
+    (
         errors.WorkerStartError("a.b", "ImportError: no module named six", "Traceback\n  boom"),
         (
             "a.b: its worker could not be started: ImportError: no module named six.\n"
@@ -253,6 +299,7 @@ def test_an_error_has_its_sentence(error: errors.OneToolError, sentence: str) ->
 
 def test_no_error_of_the_tree_is_without_an_example() -> None:
     bases = {errors.OneToolError, errors.CommandError, errors.CallError, errors.ModelError, errors.RunError}
+    bases.add(errors.ServiceError)
     tree = {
         kind
         for _, kind in inspect.getmembers(errors, inspect.isclass)

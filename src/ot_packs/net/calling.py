@@ -1,0 +1,202 @@
+"""The one way to call a service: its key, its rate, time, repetition, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import TypeVar
+
+import anyio
+import httpx2
+
+from mcp_core.backoff import wait_after
+from mcp_core.json_types import Json
+from ot.context import CallContext, current
+from ot.errors import (
+    CallError,
+    KeyRefusedError,
+    MissingSecretError,
+    RateLimitedError,
+    ServiceAnswerError,
+    ServiceUnavailableError,
+)
+from ot.paces import Pace, Paces, QueueTooLongError, Turn
+from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
+from ot_packs.net.guarded import AGENT, trusted_roots
+from ot_packs.net.refusals import is_passing, nonsense, read_json, reason_of, refusal
+from ot_packs.net.service import Service, ServiceOptions, read_service_options
+from ot_packs.net.waits import seconds_to_wait
+
+Read = TypeVar("Read")
+Params = Mapping[str, str | int | float | bool | None]
+
+_MOST_REPETITIONS = 3
+_FIRST_PAUSE = 0.5  # seconds
+_LONGEST_PAUSE = 10.0
+_LARGEST_ANSWER = 20_000_000  # bytes
+_CONNECT = 10.0  # seconds
+
+
+class _TooMuchError(Exception):
+    """The service says that this was one request too many; `asked` is how long it wants to be left alone."""
+
+    def __init__(self, reason: str, asked: float | None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.asked = asked
+
+
+class _PassingError(Exception):
+    """A failure that may be over soon. With `begun` the service may have acted on the request all the same."""
+
+    def __init__(self, error: CallError, *, begun: bool = True, asked: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.begun = begun
+        self.asked = asked
+
+
+class ServiceClient:
+    """Calls a service for one call of a tool, and is closed with it, so that no connection stays."""
+
+    def __init__(
+        self, service: Service, options: ServiceOptions, http: httpx2.AsyncClient, pace: Pace, context: CallContext
+    ) -> None:
+        self._service = service
+        self._options = options
+        self._http = http
+        self._pace = pace
+        self._context = context
+
+    async def get(self, path: str, params: Params | None = None) -> Json:
+        """Ask for a value; raises CallError."""
+        return await self._call("GET", path, self._read_json, params=params)
+
+    async def get_text(self, path: str, params: Params | None = None) -> str:
+        """Ask for a text; raises CallError."""
+        return await self._call("GET", path, _read_text, params=params)
+
+    async def post(self, path: str, body: Mapping[str, object], *, repeatable: bool) -> Json:
+        """Send a value, and return the one that comes back; raises CallError.
+
+        A request that begins something is not `repeatable`: it is sent again only if it certainly had no effect.
+        """
+        return await self._call("POST", path, self._read_json, body=body, repeatable=repeatable)
+
+    async def delete(self, path: str) -> str:
+        """End something at the service; raises CallError."""
+        return await self._call("DELETE", path, _read_text)
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        read: Callable[[Answer], Read],
+        *,
+        params: Params | None = None,
+        body: Mapping[str, object] | None = None,
+        repeatable: bool = True,
+    ) -> Read:
+        """Make a request, as often as it takes and within the time of the call."""
+        url = _written(f"{self._options.base_url}/{path}", params or {})
+        content = json.dumps(body).encode() if body is not None else None
+        failures = 0
+        while True:
+            turn = await self._take_turn()
+            try:
+                value = await self._attempt(method, url, content, read)
+            except _TooMuchError as error:
+                wait = self._pace.put_off(turn, error.asked)
+                if wait > self._context.remaining():
+                    raise self._too_many(error.reason, wait) from error
+                continue
+            except _PassingError as error:
+                failure = error
+            else:
+                self._pace.go_on()
+                return value
+            failures += 1
+            wait = _pause_after(failures) if failure.asked is None else failure.asked
+            last = failures > _MOST_REPETITIONS or (failure.begun and not repeatable)
+            if last or wait > self._context.remaining():
+                raise failure.error
+            await anyio.sleep(wait)
+
+    async def _attempt(self, method: str, url: str, content: bytes | None, read: Callable[[Answer], Read]) -> Read:
+        """Make a request once, and read its answer."""
+        kind = {"content-type": "application/json"} if content is not None else {}
+        try:
+            answer = await ask(self._http, method, url, limit=_LARGEST_ANSWER, headers=kind, content=content)
+        except AnswerTooLargeError as error:
+            raise nonsense(self._service, f"more than {_LARGEST_ANSWER:,} bytes") from error
+        except ServiceUnavailableError as error:
+            arrived = not isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
+            raise _PassingError(error, begun=arrived) from error
+        if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise _TooMuchError(reason_of(answer), seconds_to_wait(answer.headers))
+        if answer.status // 100 == 2:
+            try:
+                return read(answer)
+            except ServiceAnswerError as error:
+                raise _PassingError(error) from error
+        if is_passing(answer):
+            raise _PassingError(refusal(self._service, answer), asked=seconds_to_wait(answer.headers))
+        raise refusal(self._service, answer)
+
+    async def _take_turn(self) -> Turn:
+        try:
+            return await self._pace.take_turn(self._options.interval, within=self._context.remaining())
+        except QueueTooLongError as error:
+            reason = f"calls with the same key wait, at {self._options.rate:g} a second"
+            raise self._too_many(reason, error.wait) from error
+
+    def _too_many(self, reason: str, wait: float) -> RateLimitedError:
+        return RateLimitedError(self._service.name, reason, wait, f"packs.{self._service.pack}.rate")
+
+    def _read_json(self, answer: Answer) -> Json:
+        return read_json(self._service, answer)
+
+
+@asynccontextmanager
+async def open_service(service: Service) -> AsyncIterator[ServiceClient]:
+    """Open the way to a service for the current call; raises CallError if its key is missing."""
+    context = current()
+    options = read_service_options(service, context.config)
+    key = _find_key(service, context)
+    headers = {"user-agent": AGENT, "accept": "application/json"}
+    if key:
+        headers[service.header] = service.scheme + key
+    pace = context.part(Paces).pace_of(service.pack, key)
+    # Redirects are not followed: the key is for this service.
+    timeout = httpx2.Timeout(service.patience, connect=_CONNECT)
+    async with httpx2.AsyncClient(headers=headers, timeout=timeout, verify=trusted_roots()) as http:
+        yield ServiceClient(service, options, http, pace, context)
+
+
+def _find_key(service: Service, context: CallContext) -> str:
+    try:
+        key = context.secret(service.secret)
+    except MissingSecretError as error:
+        if not service.key_required:
+            return ""
+        raise MissingSecretError(service.secret, service.page) from error
+    if not key.isascii() or not key.isprintable() or key != key.strip():
+        reason = "it holds blanks, line breaks or foreign letters, and was not sent"
+        raise KeyRefusedError(service.name, reason, service.secret, service.page)
+    return key
+
+
+def _written(url: str, params: Params) -> str:
+    """Return an address with its parameters; those that are None are left out."""
+    given = {name: value for name, value in params.items() if value is not None}
+    return str(httpx2.URL(url, params=given)) if given else url
+
+
+def _pause_after(failures: int) -> float:
+    return wait_after(failures, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE, spread=0.5)
+
+
+def _read_text(answer: Answer) -> str:
+    return answer.body.decode("utf-8", "replace")

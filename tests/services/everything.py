@@ -1,0 +1,36 @@
+"""All services that packs call, played together, for tests that call every tool."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from mcp_core.json_types import Json
+from tests.services.brave import PlayedBrave
+from tests.services.played import PlayedService, play
+
+_SERVICES: dict[str, tuple[type[PlayedService], str]] = {
+    "brave": (PlayedBrave, "/res/v1"),
+}
+"""By pack: who plays its service, and where that begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What an engine must know to reach the services."""
+
+    packs: dict[str, Json]
+    secrets: dict[str, str]
+
+
+@asynccontextmanager
+async def play_all() -> AsyncIterator[Played]:
+    packs: dict[str, Json] = {}
+    secrets: dict[str, str] = {}
+    async with AsyncExitStack() as stack:
+        for pack, (kind, beginning) in _SERVICES.items():
+            service = await stack.enter_async_context(play(kind()))
+            packs[pack] = {"base_url": f"{service.address}{beginning}", "rate": 1000}
+            secrets[service.secret] = service.key
+        yield Played(packs, secrets)
