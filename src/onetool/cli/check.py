@@ -1,4 +1,6 @@
-"""`onetool check`: every mistake that can be found without running anything, one line each."""
+"""`onetool check`: every mistake that can be found without running anything, one line each.
+
+The one thing it connects to is the databases that are configured, to advise on their roles."""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from onetool.cli import OK, USAGE
 from onetool.cli.accept import count_differences
 from onetool.cli.confinement import describe_confinement, find_confinement_mistakes
+from onetool.cli.databases import advise_on_roles, find_connection_mistakes
 from onetool.cli.definitions import read_definitions
 from onetool.cli.lock import installer_of
 from onetool.cli.printing import say, visible
@@ -40,10 +43,11 @@ def main(options: Namespace) -> int:
         *_find_pack_problems(registry),
         *_find_setting_problems(loaded, registry),
         *find_confinement_mistakes(loaded, registry),
+        *find_connection_mistakes(loaded),
         *damaged,
     ]
     notes = [word_collision(collision) for collision in registry.collisions if not _is_mistake(collision)]
-    notes += [*_find_changed_servers(loaded), *_find_untrusted(loaded)]
+    notes += [*_find_changed_servers(loaded), *_find_untrusted(loaded), *advise_on_roles(loaded)]
     missing = [pack for pack, state in _library_states(loaded, registry) if state is LibraryState.MISSING]
     if missing:
         notes.append(f"libraries are not fetched yet of: {', '.join(missing)}; onetool fetch installs them now")

@@ -31,6 +31,7 @@ HELPER = "ot_packs.db.helper"
 MOST_ROWS = 1_000_000
 _MOST_BYTES = 64 * 1024 * 1024
 _STOPPING = 5.0  # seconds
+_CHECKING = 10.0  # seconds
 _BESIDE = ("-wal", "-shm", "-journal", ".wal")  # files that SQLite and DuckDB keep beside a database
 _ALSO_READ = ("/proc/self/cgroup",)  # DuckDB counts its processors by it, and crashes where it may not
 _DATA = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
@@ -104,11 +105,28 @@ class Database:
         return Touches(reads=(*also, *(self.files if self.outside else ("{files}",))))
 
     def _line(self) -> Line | None:
-        if self.server is None:
-            return None
-        account = hashlib.sha256(json.dumps(self.server.to_json(), sort_keys=True).encode()).hexdigest()
-        place = self.server.socket if self.server.on_this_machine else (self.server.host, self.server.port)
-        return Line(place, account)
+        return _line_to(self.server) if self.server is not None else None
+
+
+def _line_to(server: ServerAddress) -> Line:
+    account = hashlib.sha256(json.dumps(server.to_json(), sort_keys=True).encode()).hexdigest()
+    return Line(server.socket if server.on_this_machine else (server.host, server.port), account)
+
+
+async def excess_rights(server: ServerAddress) -> list[str]:
+    """Ask a server what the role of a connection may do that reading has no need of; outside of any call."""
+    target = {
+        "engine": server.engine,
+        "write": False,
+        "token": "onetool-check",
+        "seconds": _CHECKING,
+        "server": server.to_json(),
+    }
+    async with IsolateHost() as host:
+        held: list[str] = await host.run(
+            HELPER, "rights", {"target": target, "files": []}, touches=Touches(), line=_line_to(server)
+        )
+    return held
 
 
 async def find_database(connection: str | None, path: Paths | None, *, write: bool = False) -> Database:

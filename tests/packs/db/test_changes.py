@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from ot.app import App
-from ot.caller import Caller, Choice
 from tests.engine import open_engine
 from tests.packs.db.conftest import write_home, write_shop
+from tests.packs.db.person import Person
 from tests.packs.db.servers import RunningServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
 
 PLACES = ['path="shop.db"', 'path="shop.duckdb"', 'connection="postgres"', 'connection="mariadb"']
-
-
-class Person:
-    """Answers yes, and remembers what was asked."""
-
-    def __init__(self, *, agrees: bool = True) -> None:
-        self.questions: list[str] = []
-        self._agrees = agrees
-
-    async def ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
-        self.questions.append(question)
-        return Choice.ONCE if self._agrees else None
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +32,7 @@ async def changing(
 
 
 async def run(app: App, person: Person, code: str) -> str:
-    answer = await app.runner.run(code, caller=Caller(ask=person.ask))
+    answer = await app.runner.run(code, caller=person.caller)
     assert not answer.is_error, answer.text
     return answer.text
 
@@ -95,7 +83,7 @@ async def test_nothing_happens_if_the_person_says_no(changing: tuple[App, Path])
     refusing = Person(agrees=False)
 
     answer = await app.runner.run(
-        'db.query(path="shop.db", sql="DELETE FROM orders", write=True)', caller=Caller(ask=refusing.ask)
+        'db.query(path="shop.db", sql="DELETE FROM orders", write=True)', caller=refusing.caller
     )
 
     assert answer.is_error
@@ -126,9 +114,7 @@ async def test_nothing_happens_where_nobody_can_be_asked(changing: tuple[App, Pa
     ],
 )
 async def test_consent_opens_tables_and_not_files(changing: tuple[App, Path], place: str, sql: str) -> None:
-    answer = await changing[0].runner.run(
-        f"db.query({place}, sql={sql!r}, write=True)", caller=Caller(ask=Person().ask)
-    )
+    answer = await changing[0].runner.run(f"db.query({place}, sql={sql!r}, write=True)", caller=Person().caller)
 
     assert answer.is_error
     assert "admitted" in answer.text or "several statements" in answer.text or "not authorized" in answer.text

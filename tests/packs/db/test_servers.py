@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import anyio
@@ -12,7 +14,7 @@ from ot.isolate import IsolateHost
 from ot.isolate.line import Line
 from ot.registry.definitions import Touches
 from tests.engine import answer_of
-from tests.packs.db.conftest import mariadb_as_admin, postgres_as_admin
+from tests.packs.db.conftest import mariadb_as_admin, postgres_as_admin, write_home
 from tests.packs.db.servers import PASSWORD, RunningServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
@@ -243,3 +245,20 @@ async def test_a_helper_of_a_server_has_no_network(shops: App, postgres: Running
         tried = await host.run(program, "try_others", {"port": postgres.port}, touches=Touches(), line=line)
 
     assert tried == ["a connection", "PermissionError", "PermissionError"]
+
+
+async def test_check_advises_a_role_that_only_reads(
+    postgres: RunningServer, mariadb: RunningServer, shops: App, tmp_path: Path
+) -> None:
+    home = write_home(tmp_path, postgres, mariadb)
+    command = [sys.executable, "-m", "onetool", "check"]
+
+    done = await anyio.run_process(command, check=False, cwd=tmp_path, env={**os.environ, "HOME": str(home)})
+
+    said = done.stdout.decode()
+    assert "packs.db.connections.odd: host and port cannot be read" in said
+    assert "note: packs.db.connections.postgres: its role is a superuser" in said
+    assert "note: packs.db.connections.mariadb: its role is a superuser, may read and write the server's files" in said
+    assert "packs.db.connections.mariadb_socket" not in said
+    assert PASSWORD not in said
+    assert "hidden-word" not in said
