@@ -36,7 +36,9 @@ from ot.live_config import LiveConfig, LiveParts, note_untrusted, reads_of, run_
 from ot.paces import Paces
 from ot.proxy import BuildConnection, ProxyHost, Servers, open_servers
 from ot.registry.built_in import BuiltInPacks
+from ot.registry.definition_cache import DefinitionCache
 from ot.registry.definitions import Touches
+from ot.registry.from_source import read_pack
 from ot.registry.pack_module import module_reference
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
 
 BUILT_IN_PACKS = "ot_tools"
 QUESTIONS_FOLDER = "questions"
+DEFINITIONS_FILE = "definitions.json"
 AFTER_START = 0.2  # seconds
 
 
@@ -110,7 +113,8 @@ async def open_app(
         threads = ToolThreads()
         stack.callback(threads.close)
         folders = [*find_built_in_packs(), *packs]
-        registry = load_registry(folders, isolates, threads)
+        cache = DefinitionCache(state_folder(loaded.home) / DEFINITIONS_FILE)
+        registry = load_registry(folders, isolates, threads, cache)
         registry.trust_reads(reads_of(config))
         recorder = await stack.enter_async_context(open_recorder(loaded))
         results_folder = state_folder(loaded.home) / RESULTS_FOLDER
@@ -133,14 +137,13 @@ async def open_app(
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
         extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)
-        executor.lend(extensions)
         servers = await stack.enter_async_context(
             open_servers(config.servers, registry=registry, places=places, host=proxy_host(loaded, environ))
         )
         executor.lend(servers)
         executor.lend(build_allowed_files(loaded))
         executor.lend(stack.enter_context(closing(FolderWatches())))
-        executor.lend(isolates)
+        executor.lend(isolates, extensions)
         executor.lend(build_statistics(loaded, recorder, registry, own_definition))
         executor.lend(Finder(registry))
         build_health = partial(Health, executor, supply, workers, servers, threads, settings=config.execution)
@@ -185,7 +188,8 @@ async def open_app(
             ),
         )
         executor.lend(Reload(loaded, live.follow, registry))
-        stack.callback(load_when_idle(load_compiler).cancel)
+        for load in (load_compiler, cache.save):
+            stack.callback(load_when_idle(load).cancel)
         if offer_run:
             from ot.run.run_tool import register_run  # only the assistant needs it
 
@@ -218,10 +222,13 @@ async def open_assistant(
         yield client
 
 
-def load_registry(folders: Sequence[Path], isolates: IsolateHost, threads: ToolThreads) -> ToolRegistry:
-    """Every tool there is, read from its source: no pack is imported."""
+def load_registry(
+    folders: Sequence[Path], isolates: IsolateHost, threads: ToolThreads, cache: DefinitionCache | None = None
+) -> ToolRegistry:
+    """Every tool there is, read from its source or as it was read before: no pack is imported."""
     registry = ToolRegistry()
-    loader = ToolLoader(registry, isolate=isolates, threads=threads)
+    read = read_pack if cache is None else cache.read
+    loader = ToolLoader(registry, isolate=isolates, threads=threads, read=read)
     for folder in folders:
         loader.load_folder(folder)
     return registry

@@ -78,7 +78,7 @@ async def test_an_alias_that_stands_for_no_tool_is_named_as_check_names_it(app: 
     configure(tmp_path, "aliases: {gone: own.whoami}\npacks: {own: {enabled: false}}")
     off = await run(app, "ot.reload()")
 
-    assert some.startswith("OK: Configuration reloaded\naliases.bad: There is no pack 'onw'. Packs: own, ")
+    assert some.startswith("OK: Configuration reloaded\naliases.bad: There is no pack 'onw'. Packs: ")
     assert "aliases.good" not in some
     assert off.startswith("OK: Configuration reloaded\naliases.gone: The pack own is switched off.")
 

@@ -47,7 +47,7 @@ async def test_help_listings_and_health_tell_of_a_pack_that_is_switched_off(tmp_
     config = "packs: {greet: {enabled: false}}"
     async with open_engine(tmp_path, config=config, extensions={"greet": EXTENSION}, demo=False) as app:
         help_text = await app.runner.run("ot.help(query=['greet', 'demo.upper'])")
-        packs = await app.runner.run("ot.packs(pattern='gre')")
+        packs = await app.runner.run("ot.packs(pattern='greet')")
         tools = await app.runner.run("ot.tools(pattern='demo.')")
         everything = await app.runner.run("ot.packs(info='list')")
         health = await app.runner.run("ot.health()['registry']['switched_off']")

@@ -39,9 +39,15 @@ class ToolLoader:
     """Turns pack files into registered tools."""
 
     def __init__(
-        self, registry: ToolRegistry, *, isolate: Isolate | None = None, threads: ToolThreads | None = None
+        self,
+        registry: ToolRegistry,
+        *,
+        isolate: Isolate | None = None,
+        threads: ToolThreads | None = None,
+        read: Callable[[Path], PackDefinition] = read_pack,
     ) -> None:
         self._registry = registry
+        self._read = read
         self._isolate = isolate
         self._threads = threads or ToolThreads()
 
@@ -63,7 +69,7 @@ class ToolLoader:
 
         With `fresh`, what was imported from it before is not used any more.
         """
-        pack = read_pack(file)
+        pack = self._read(file)
         module = PackModule(file, self._registry.problems, fresh=fresh)
         functions = {tool: self._function(definition, module, pack) for tool, definition in pack.tools.items()}
         return pack, functions

@@ -1,0 +1,97 @@
+"""DefinitionCache: what was read from the files of built-in packs, so that a start need not parse them again."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from mcp_core.atomic_write import write_private
+from mcp_core.json_types import Json, JsonObject
+from ot.effects import Effect
+from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition, ToolDocs, Touches
+from ot.registry.from_source import read_pack
+from ot.registry.pack_module import file_state
+
+_READERS = [
+    Path(__file__).with_name(f"{name}.py") for name in ("annotations", "definitions", "docstrings", "from_source")
+]
+_TUPLES = ("reads", "writes", "outputs", "hosts")
+
+
+class DefinitionCache:
+    """One file; what does not fit, or cannot be understood, is read from its source again."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._known: dict[str, JsonObject] | None = None  # by the path of a pack's file
+        self._fresh: dict[str, tuple[list[int], PackDefinition]] = {}  # read from source by this process
+
+    def read(self, file: Path) -> PackDefinition:
+        """Return the pack in a file; raises PackLoadError."""
+        if self._known is None:
+            self._known = self._load()
+        state = [*_state_of_readers(), *(file_state(file) or ())]
+        kept = self._known.get(str(file))
+        if kept is not None and kept.get("state") == state:
+            with suppress(KeyError, TypeError, ValueError, AttributeError):
+                return _restore(kept["pack"])
+        pack = read_pack(file)
+        self._fresh[str(file)] = state, pack
+        return pack
+
+    def save(self) -> None:
+        """Keep what was read, for the next start; blocking. If that is not possible, the next start reads again."""
+        fresh, self._fresh = self._fresh, {}
+        found = {file: {"state": state, "pack": _store(pack)} for file, (state, pack) in fresh.items()}
+        if found:
+            with suppress(OSError):
+                write_private(self._file, json.dumps({**(self._known or {}), **found}))
+
+    def _load(self) -> dict[str, JsonObject]:
+        try:
+            found = json.loads(self._file.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) and all(isinstance(kept, dict) for kept in found.values()) else {}
+
+
+def _state_of_readers() -> list[int]:
+    """Return a state that changes with the code that reads packs."""
+    return [number for file in _READERS for number in file_state(file) or ()]
+
+
+def _store(pack: PackDefinition) -> Json:
+    """Write a pack as JSON; None if it would come back as another one."""
+    try:
+        stored = json.loads(json.dumps(asdict(pack), default=_path_text))
+        return stored if _restore(stored) == pack else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _path_text(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def _restore(stored: JsonObject) -> PackDefinition:
+    file = Path(stored["file"])
+    tools = {name: _restore_tool(tool, file) for name, tool in stored["tools"].items()}
+    return PackDefinition(**{**stored, "file": file, "tools": tools})
+
+
+def _restore_tool(stored: JsonObject, file: Path) -> ToolDefinition:
+    return ToolDefinition(
+        **{
+            **stored,
+            "file": file,
+            "cancellation": Cancellation(stored["cancellation"]),
+            "declared": Effect(stored["declared"]),
+            "docs": ToolDocs(**stored["docs"]),
+            "secrets": tuple(stored["secrets"]),
+            "touches": Touches(**{name: tuple(stored["touches"][name]) for name in _TUPLES}),
+        }
+    )
