@@ -8,6 +8,7 @@ READY := .venv/.ready
 CONFORMANCE := tests/conformance/node_modules/.ready
 REFERENCE := tests/reference_servers/.venv/.ready
 MODELS := tests/models/.venv/.ready
+SERVICES := tests/services/.venv/.ready
 ZWAVE := tests/zwave/node_modules/.ready
 # One more than the two cores that this should run on: tests spend time waiting for servers and kernels.
 WORKERS ?= 3
@@ -49,19 +50,22 @@ $(REFERENCE): tests/reference_servers/package-lock.json tests/reference_servers/
 $(MODELS): tests/models/package-lock.json tests/models/requirements.txt $(CONFORMANCE) | system
 	@scripts/install-model-servers && touch $@ || true
 
+$(SERVICES): tests/services/package-lock.json tests/services/requirements.txt $(CONFORMANCE) | system
+	@scripts/install-service-clients && touch $@ || true
+
 $(ZWAVE): tests/zwave/package.json tests/zwave/package-lock.json $(CONFORMANCE) | system
 	@scripts/install-zwave-network && touch $@ || true
 
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
-test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests
+test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run all tests
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 test-as-user: compiled  ## run the tests of what protects a person as an ordinary user, also as root; TESTS names others
 	@$(KEEP_BYTECODE) scripts/test-as-user -n $(WORKERS) --dist loadgroup $(or $(TESTS),$(PROTECTION))
 
-coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(ZWAVE)  ## run all tests, and list the branches that none takes
+coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run all tests, and list the branches that none takes
 	@rm -f .coverage .coverage.*
 	@# CPython's own tests look at whether they are traced, and what they test is inside kernels.
 	@$(KEEP_BYTECODE) $(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup --ignore tests/cpython $(TESTS)
@@ -92,4 +96,4 @@ lock: setup  ## update the pinned dependencies
 
 clean:  ## remove everything that make set up
 	rm -rf .venv tests/conformance/node_modules tests/zwave/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
-		tests/reference_servers/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.*
+		tests/reference_servers/.venv tests/services/node_modules tests/services/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.*

@@ -41,6 +41,10 @@ def write_sources(folder: Path) -> None:
     (folder / "README.md").write_text("# A project\n\nWith three\nlines.\n")
 
 
+def write_lock(folder: Path) -> None:
+    (folder / "requirements.txt").write_text("pydantic==2.11.3\n")
+
+
 def write_repository(folder: Path) -> None:
     shutil.rmtree(folder / ".git", ignore_errors=True)
     write_sources(folder)
@@ -95,6 +99,7 @@ def write_drafts(folder: Path) -> None:
 
 FILES: dict[str, Prepare] = {
     "code": write_sources,
+    "context7": write_lock,
     "convert": write_report,
     "db": write_database,
     "excel": write_workbook,

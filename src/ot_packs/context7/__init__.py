@@ -1,0 +1,1 @@
+"""Libraries as Context7 knows them, and their versions."""

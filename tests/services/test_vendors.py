@@ -1,0 +1,24 @@
+"""The services that tests play are what the vendors' own clients take them for."""
+
+from __future__ import annotations
+
+from ot_packs.net.values import items_of, text_of
+from tests.services.context7 import PlayedContext7
+from tests.services.played import play
+from tests.services.vendors import run_node_client
+
+
+async def test_the_client_of_context7_reads_what_we_play() -> None:
+    async with play(PlayedContext7()) as service:
+        seen = await run_node_client(
+            "context7_client.mjs", f"{service.address}/api", service.key, package="@upstash/context7-sdk"
+        )
+
+    assert [library["id"] for library in items_of(seen, "libraries")] == [
+        "/pydantic/pydantic",
+        "/pydantic/pydantic-settings",
+    ]
+    assert [passage["title"] for passage in items_of(seen, "passages")] == ["validators", "Guide"]
+    assert "print('v2.10.1')" in str(items_of(seen, "passages")[0]["content"])
+    assert text_of(seen, "text").startswith("### validators")
+    assert text_of(seen, "mistake") == "library_not_found"
