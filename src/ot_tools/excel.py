@@ -237,15 +237,16 @@ def formulas(
         excel.formulas(path="sales.xlsx", sheet="Sales")
     """
     from ot_packs.excel.formulas import find_formulas
-    from ot_packs.excel.windows import check_page
+    from ot_packs.excel.windows import MAX_TEXT, check_page
     from ot_packs.excel.workbook import Workbook
 
     check_page(limit, offset)
     found: list[Formula] = []
-    total = 0
+    total = text = 0
     for each in find_formulas(Workbook(Path(path)), sheet, range):
-        if offset <= total < offset + limit:
+        if offset <= total < offset + limit and text < MAX_TEXT:
             found.append({"sheet": each.sheet, "cell": each.cell, "formula": each.formula, "value": each.value})
+            text += len(each.formula) + len(str(each.value))
         total += 1
     return {"formulas": found, "total": total, "more": total > offset + len(found)}
 

@@ -26,7 +26,7 @@ _OPAQUE = (
     *(".mp3", ".mp4", ".m4a", ".wav", ".mov", ".avi", ".odttf", ".ttf", ".otf", ".woff", ".woff2"),
     *(".docx", ".xlsx", ".pptx", ".zip", ".html", ".htm", ".xhtml", ".mht", ".css", ".js", ".txt"),
 )
-_DECLARATION = re.compile(rb"<!(DOCTYPE|ENTITY)")
+_DECLARATIONS = (b"<!DOCTYPE", b"<!ENTITY")
 _OVERLAP = 16  # bytes of the previous block in which a declaration may have begun
 _ENCODING = re.compile(rb"""encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _ENCODINGS = {"utf-8", "ascii", "utf-16", "iso8859-1", "cp1252"}  # in which a declaration looks as it looks here
@@ -113,7 +113,7 @@ class _XmlGuard:
 
     def __init__(self, path: Path, name: str, *, types_allowed: bool = False) -> None:
         self._where = f"{name} in {path.name}"
-        self._forbidden = re.compile(rb"<!ENTITY") if types_allowed else _DECLARATION
+        self._forbidden = _DECLARATIONS[1:] if types_allowed else _DECLARATIONS
         self._decode: Callable[[bytes], bytes] | None = None
         self._tail = b""
         self._begun = False
@@ -128,7 +128,7 @@ class _XmlGuard:
         if self._decode is not None:
             block = self._decode(block)
         text = self._tail + block
-        if self._forbidden.search(text):
+        if any(declaration in text for declaration in self._forbidden):
             raise ToolError(f"{self._where} declares a document type or an entity, which is refused")
         self._tail = text[-_OVERLAP:]
 

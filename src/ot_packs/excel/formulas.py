@@ -45,13 +45,11 @@ def _formulas_of(path: Path, sheet: Sheet, area: Area) -> Iterator[Formula]:
         book = openpyxl.load_workbook(file, read_only=True, keep_links=False)
         source = book[sheet.name]
         source.reset_dimensions()
-        cells = source.iter_rows(
-            min_row=area.top + 1, max_row=area.bottom + 1, min_col=area.left + 1, max_col=area.right + 1
-        )
-        for number, (row, values) in enumerate(zip(cells, sheet.rows(area), strict=False), start=area.top):
-            for column, (cell, value) in enumerate(zip(row, values, strict=False), start=area.left):
-                if cell.data_type == "f":
-                    yield Formula(sheet.name, cell_name(number, column), _text(cell.value), value)
+        rows = source.iter_rows(min_row=area.top + 1, max_row=area.bottom + 1)
+        for row, (number, left, values) in zip(rows, sheet.lines(area), strict=False):
+            for column, value in enumerate(values[: max(len(row) - left, 0)], start=left):
+                if row[column].data_type == "f":
+                    yield Formula(sheet.name, cell_name(number, column), _text(row[column].value), value)
 
 
 def _text(formula: object) -> str:

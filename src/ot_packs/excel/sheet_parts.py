@@ -54,17 +54,23 @@ class SheetPart:
         self._begun = True
         self._prefix = root[1] or b""
         tag = b"<" + self._prefix
-        self._cell = re.compile(tag + rb'c r="([A-Z]{1,3})([0-9]{1,7})"[^>/]*(/?)>')
-        self._any_cell = re.compile(tag + rb"c[\s/>]")
+        place = tag + rb'c r="([A-Z]{1,3})([0-9]{1,7})"[^>/]*'
+        self._cell = re.compile(place + rb">")
+        self._blank = re.compile(place + rb"/>")  # a format and nothing in it
+        self._start = tag + b"c "
+        self._odd_start = re.compile(tag + rb"c[>/\n\t\r]")
 
     def _look_at(self, text: bytes) -> None:
         if not self._begun:
             return
         cells = self._cell.findall(text)
-        self._placed += len(cells)
-        self._columns.update(letters for letters, _, closed in cells if not closed)
-        self._rows.update(digits for _, digits, closed in cells if not closed)
-        self._cells += len(self._any_cell.findall(text))
+        count = text.count(self._start) + len(self._odd_start.findall(text))
+        self._cells += count
+        self._placed += len(cells) if len(cells) == count else len(cells) + len(self._blank.findall(text))
+        if cells:
+            letters, digits = zip(*cells, strict=True)
+            self._columns.update(letters)
+            self._rows.update(digits)
         self.has_errors = self.has_errors or b't="e"' in text or b"t='e'" in text
         self.has_formulas = self.has_formulas or b"<" + self._prefix + b"f" in text
 

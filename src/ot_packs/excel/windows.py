@@ -71,15 +71,16 @@ def find_text(book: Workbook, query: str, sheet: str | int | None, limit: int) -
         raise ToolError("query is empty: say what to look for")
     wanted = query.casefold()
     found: list[Found] = []
-    total = 0
+    total = text = 0
     for each in book.sheets if sheet is None else [book.sheet(sheet)]:
         area = each.area
-        for row, values in enumerate(each.rows(area), start=area.top) if area else ():
-            for column, value in enumerate(values, start=area.left if area else 0):
+        for row, left, values in each.lines(area) if area else ():
+            for column, value in enumerate(values, start=left):
                 if value is not None and wanted in str(value).casefold():
                     total += 1
-                    if len(found) < limit:
+                    if len(found) < limit and text < MAX_TEXT:
                         found.append(Found(each.name, cell_name(row, column), value))
+                        text += len(str(value))
     return found, total
 
 

@@ -74,6 +74,15 @@ class Sheet:
                 row[column - within.left] = error
             yield row
 
+    def lines(self, within: Area) -> Iterator[tuple[int, int, list[Value]]]:
+        """Yield the rows of a window no longer than they are, each with its number and that of its first column."""
+        if self._part is None or self._part.fits:
+            yield from ((number, within.left, row) for number, row in enumerate(self.rows(within), start=within.top))
+            return
+        rows = self._streamed(within)
+        for number, row in enumerate(rows, start=within.top):
+            yield number, within.left, [_plain(value) for value in row[within.left : within.right + 1]]
+
     def merged(self, within: Area) -> list[Area]:
         """Return the merged cells that a window has any of."""
         if self._part is not None and not self._part.fits:
@@ -100,14 +109,14 @@ class Sheet:
         return self._area if self._area.bottom >= 0 else None
 
     def _streamed(self, within: Area | None = None) -> Iterator[tuple[object, ...]]:
-        """Read row by row what is too far apart to lay out; slower, and with no more memory than one row."""
+        """Read rows one by one, as long as they are, of what is too far apart to lay out; it takes longer."""
         import openpyxl  # it takes ten times as long to load as the rest, and few sheets need it
 
         with reading(self._book.path), self._book.path.open("rb") as file:
             sheet = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)[self.name]
             sheet.reset_dimensions()  # what the file says of them
-            bounds = {"min_row": within.top + 1, "max_row": within.bottom + 1} if within else {}
-            yield from sheet.iter_rows(**bounds, max_col=within.right + 1 if within else None, values_only=True)
+            rows = {"min_row": within.top + 1, "max_row": within.bottom + 1} if within else {}
+            yield from sheet.iter_rows(**rows, values_only=True)
 
 
 class Workbook:

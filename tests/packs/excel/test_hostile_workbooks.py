@@ -191,7 +191,7 @@ async def test_a_sheet_that_says_it_is_huge_is_read_as_what_it_is(opened: Opened
     assert (await opened.executor.call("excel.read", {"path": "huge.xlsx"}))["range"] == "A1:B5"
 
 
-FAR = b'<row r="1048576"><c r="XFD1048576"><v>7</v></c></row></sheetData>'
+FAR = b'<row r="1048576"><c r="XFD1048576"><f>3+4</f><v>7</v></c></row></sheetData>'
 
 
 async def test_a_cell_in_the_last_corner_costs_no_memory(opened: Opened, book: Path, project: Path) -> None:
@@ -200,10 +200,14 @@ async def test_a_cell_in_the_last_corner_costs_no_memory(opened: Opened, book: P
     sheet = (await opened.executor.call("excel.sheets", {"path": "far.xlsx"}))["sheets"][0]
     window = await opened.executor.call("excel.read", {"path": "far.xlsx", "range": "A2:C3"})
     whole = await opened.executor.call("excel.read", {"path": "far.xlsx"})
+    found = await opened.executor.call("excel.search", {"path": "far.xlsx", "query": "7"})
+    listed = await opened.executor.call("excel.formulas", {"path": "far.xlsx"})
 
     assert sheet["range"] == "A1:XFD1048576"
     assert window["rows"] == [[1, 2, None], [2, 4, None]]
     assert (len(whole["rows"]), len(whole["rows"][0]), whole["more"]) == (25, 16_384, True)
+    assert found["matches"] == [{"sheet": "Data", "cell": "XFD1048576", "value": 7}]
+    assert listed["formulas"] == [{"sheet": "Data", "cell": "XFD1048576", "formula": "=3+4", "value": 7}]
 
 
 async def test_a_sheet_that_no_memory_holds_ends_the_helper_and_nothing_else(

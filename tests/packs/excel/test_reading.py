@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -222,3 +223,51 @@ def test_every_strange_sheet_leaves_the_others_readable(tmp_path: Path) -> None:
     assert excel.read(path=str(path), sheet="Data")["total"] == 5
     with pytest.raises(ToolError, match="damaged"):
         excel.read(path=str(path), sheet="Gone")
+
+
+def test_a_sheet_of_another_format_is_read(tmp_path: Path) -> None:
+    cells = "".join(
+        f'<table:table-cell office:value-type="{kind}" office:{attribute}="{value}"><text:p>{value}</text:p></table:table-cell>'
+        for kind, attribute, value in [
+            ("float", "value", "2.5"),
+            ("date", "date-value", "2024-05-01"),
+            ("boolean", "boolean-value", "true"),
+        ]
+    )
+    content = (
+        '<?xml version="1.0" encoding="UTF-8"?><office:document-content '
+        'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+        'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:spreadsheet>'
+        f'<table:table table:name="S"><table:table-row>{cells}</table:table-row></table:table>'
+        "</office:spreadsheet></office:body></office:document-content>"
+    )
+    path = tmp_path / "x.ods"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", content)
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+
+    found = excel.read(path=str(path))
+
+    assert (found["sheet"], found["range"]) == ("S", "A1:C1")
+    assert found["rows"][0][0] == 2.5
+    assert str(found["rows"][0][1]).startswith("2024-05-01")
+    assert found["rows"][0][2] is True
+    assert excel.sheets(path=str(path))["format"] == "ods"
+    with pytest.raises(ToolError, match="save it as"):
+        excel.formulas(path=str(path))
+
+
+def test_an_answer_carries_no_more_than_it_should(tmp_path: Path) -> None:
+    path = make(
+        tmp_path / "x.xlsx", lambda book, sheet: [sheet.write_row(row, 0, ["x" * 30_000] * 20) for row in range(60)]
+    )
+
+    window = excel.read(path=str(path))
+    found = excel.search(path=str(path), query="x", limit=10_000)
+
+    assert len(window["rows"]) == 28
+    assert (window["total"], window["more"]) == (60, True)
+    assert len(found["matches"]) == 560
+    assert (found["total"], found["more"]) == (1200, True)
