@@ -1,0 +1,50 @@
+"""A PDF file of thirty pages as Markdown, its tables found, against the bare library reading its text."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from bench.report import Line
+from bench.servers import RUN, Servers, open_servers, run, warm_up
+from tests.packs.convert.pdfs import make_pdf, prose, table
+
+PAGES = 30
+ROUNDS = 9
+LIBRARY = """
+import sys, pypdfium2
+document = pypdfium2.PdfDocument(sys.argv[1])
+text = [page.get_textpage().get_text_range() for page in document]
+print(sum(map(len, text)))
+"""
+
+
+def measure(_: Servers) -> Iterator[Line]:
+    with open_servers() as servers:
+        files = [_write(servers.folder / f"{number}.pdf") for number in range(ROUNDS)]
+        with servers.start_ours() as server:
+            warm_up(server, RUN)
+            # A file that no helper process has seen is read in one of its own.
+            ours, bare = zip(*((server.call(*_conversion(file)) * 1e3, _bare(file)) for file in files), strict=True)
+    yield Line(f"convert.auto of a PDF of {PAGES} pages", median(ours), median(bare), "ms", 2)
+
+
+def _conversion(file: Path) -> tuple[str, dict[str, str]]:
+    return run(f"assert convert.auto(path='{file.name}')['read'] == {PAGES}")
+
+
+def _write(file: Path) -> Path:
+    rows = [[f"item {line}", str(line), f"{line}.50"] for line in range(8)]
+    file.write_bytes(make_pdf([[*prose(40), *table(rows, top=200)] for _ in range(PAGES)]))
+    return file
+
+
+def _bare(file: Path) -> float:
+    """Milliseconds of a process that does nothing but read the text with the library."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", LIBRARY, file], check=True, stdout=subprocess.DEVNULL)
+    return (time.perf_counter() - start) * 1e3
