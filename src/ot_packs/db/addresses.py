@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
@@ -56,7 +56,7 @@ class FileAddress:
 
 @dataclass(frozen=True, slots=True)
 class OtherAddress:
-    """A database that none of our engines knows: SQLAlchemy's, with whatever driver is installed."""
+    """A database that none of our engines knows."""
 
     url: str = field(repr=False)
     dialect: str = ""
@@ -148,15 +148,3 @@ def _host_and_port(key: str, text: str) -> tuple[str, int | None]:
     if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
         raise ToolError(f"{key}: host and port cannot be read; write {_FORM}")
     return found["host"], int(found["port"]) if found["port"] else None
-
-
-def secrets_in(address: Address) -> Sequence[str]:
-    """Return what must not be shown."""
-    match address:
-        case ServerAddress(password=str(password)) if password:
-            return [password]
-        case OtherAddress():
-            found = re.search(r"://[^/@]*:([^@]+)@", address.url)
-            return [found[1], unquote(found[1])] if found else []
-        case _:
-            return []

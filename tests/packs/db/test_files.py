@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from ot.app import App
+from ot_packs.db.rows import Limits, collect
 from tests.engine import answer_of
 
 pytestmark = pytest.mark.anyio
@@ -105,3 +109,26 @@ sorted(found), found["more"], found["cut_by"]
     )
 
     assert text == "[[changed, columns, cut_by, more, rows], true, rows]"
+
+
+def test_a_result_ends_where_it_gets_too_large() -> None:
+    fetched = iter([("x" * 1000,)] * 100)
+
+    rows = collect(["a"], lambda count: list(islice(fetched, count)), Limits(rows=90, bytes=10_000))
+
+    assert (len(rows.rows), rows.more, rows.cut_by) == (9, True, "bytes")
+
+
+@pytest.mark.parametrize("in_use", [False, True])
+async def test_a_file_in_wal_mode_is_read_whether_or_not_others_write(shop: Shop, *, in_use: bool) -> None:
+    with closing(sqlite3.connect(shop[1] / f"wal-{in_use}.db")) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("CREATE TABLE t (a)")
+        writer.execute("INSERT INTO t VALUES (7)")
+        writer.commit()
+        if not in_use:
+            writer.close()
+
+        text = await answer_of(shop[0], f'db.query(path="wal-{in_use}.db", sql="SELECT a FROM t")["rows"]')
+
+    assert text == "- {a: 7}"
