@@ -257,7 +257,7 @@ class PackSettings(Section):
     model_config = ConfigDict(extra="allow")
 
     enabled: bool | None = setting(
-        None, "whether the pack is available; by default all are, except `demo`", layers=STAYS_OFF
+        None, "whether the pack is available; by default all are, except `demo` and `shell`", layers=STAYS_OFF
     )
     timeout: Seconds | None = setting(None, "seconds that a call to the pack may take", layers=SMALLER)
     reads: tuple[Pattern, ...] = setting(

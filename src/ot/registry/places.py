@@ -15,7 +15,7 @@ from ot.registry.registry import AbsentPack, ToolRegistry
 ORIGINS = ("extensions", "servers")
 """Who offers packs beside the built-in ones; who stands first chooses first."""
 
-_ASKED_FOR = frozenset({"demo"})
+_ASKED_FOR = frozenset({"demo", "shell"})
 """Built-in packs that are there only for those who switch them on."""
 
 

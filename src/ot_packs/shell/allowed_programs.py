@@ -1,0 +1,122 @@
+"""The programs that a person allows, and how they are found.
+
+A name is looked up in folders of PATH that no tool may write to, so it means what the person means by it. OneTool
+itself is refused, since with it a program could agree in the person's place. That holds for its name, for links to it
+and for programs that only start others; not for a script that puts the name together, nor for a copy of it.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ot.errors import ToolError
+from ot.files.allowed_files import AllowedFiles
+
+_KEY = "packs.shell.allow"
+_OWN_NAME = "onetool"
+_MOST = 10_000  # characters of a command: a person is shown all of them
+_STARTERS = frozenset({
+    "ash", "bash", "bunx", "busybox", "bwrap", "chroot", "chrt", "command", "csh", "dash", "doas", "env", "exec",
+    "find", "fish", "flock", "hatch", "ionice", "ksh", "make", "nice", "node", "nohup", "npx", "nsenter", "parallel",
+    "pdm", "perl", "pip", "pipx", "poetry", "prlimit", "ruby", "rye", "script", "setpriv", "setsid", "sh", "ssh",
+    "stdbuf", "strace", "su", "sudo", "systemd-run", "tclsh", "time", "timeout", "tmux", "unshare", "uv", "uvx",
+    "watch", "xargs", "zsh",
+})  # fmt: skip
+"""Programs that start others, or run code that does, named in their arguments."""
+_INTERPRETER = re.compile(r"(python|pypy)[\d.]*")
+_MENTION = re.compile(rf"(?<![\w.-]){_OWN_NAME}(?![\w/-])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedPrograms:
+    """Commands that begin with one of some sequences of words; in a word, `*` stands for anything."""
+
+    rules: tuple[tuple[str, ...], ...]
+    files: AllowedFiles
+
+    def find(self, argv: Sequence[str], *, cwd: Path) -> Path:
+        """Return the program of a command; raises ToolError where it is not allowed, or not there."""
+        _check_words(argv)
+        if not any(self._fits(rule, argv, cwd) for rule in self.rules):
+            allowed = ", ".join(map(shlex.join, self.rules[:20])) or "none"
+            raise ToolError(
+                f"{argv[0]!r} is not among the programs that may be run ({allowed}): "
+                f"a person can add it to {_KEY} in their onetool.yaml"
+            )
+        program = self._look_up(argv[0], cwd)
+        self._refuse_onetool(argv, program, cwd)
+        return program
+
+    def _fits(self, rule: Sequence[str], argv: Sequence[str], cwd: Path) -> bool:
+        name, *words = rule
+        if "/" in name:
+            same = "/" in argv[0] and _absolute(argv[0], cwd) == _absolute(name, self.files.project)
+        else:
+            same = argv[0] == name
+        given = argv[1 : len(rule)]
+        return same and len(given) == len(words) and all(map(fnmatch.fnmatchcase, given, words))
+
+    def _look_up(self, name: str, cwd: Path) -> Path:
+        found = shutil.which(_absolute(name, cwd) if "/" in name else name, path=self._search_path())
+        if found is None:
+            raise ToolError(f"there is no program {name!r} on the server's PATH, outside of the folders that tools use")
+        return Path(found)
+
+    def _search_path(self) -> str:
+        """Return the folders of PATH, without those that tools may write to."""
+        folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+        own = [
+            each for each in folders if each.startswith("/") and not self.files.contains(Path(os.path.realpath(each)))
+        ]
+        return os.pathsep.join(own)
+
+    def _refuse_onetool(self, argv: Sequence[str], program: Path, cwd: Path) -> None:
+        real = os.path.realpath(program)
+        words = [str(program), real]
+        if any(_starts_others(Path(word).name) for word in words):
+            words += [part for word in argv[1:] for part in (word, *_programs_in(word, cwd))]
+        if any(_MENTION.search(word) for word in words[2:]) or any(Path(word).name == _OWN_NAME for word in words):
+            raise ToolError("OneTool itself is not run by tools: a person types its commands")
+
+
+def read_rules(options: object) -> tuple[tuple[str, ...], ...]:
+    """Return the rules of the configuration; raises ToolError for what makes no sense."""
+    rules = [] if options is None else options
+    if not isinstance(rules, list | tuple) or not all(isinstance(rule, str) and rule.strip() for rule in rules):
+        raise ToolError(f'{_KEY} must be a list of commands, for example [make, "git status", "npm run *"]')
+    try:
+        return tuple(tuple(shlex.split(rule)) for rule in rules)
+    except ValueError as error:
+        raise ToolError(f"{_KEY} holds a command that is not closed: {error}") from error
+
+
+def _check_words(argv: Sequence[str]) -> None:
+    if not argv or not argv[0]:
+        raise ToolError('argv is a list of words, for example ["make", "test"]; the first one is the program')
+    if any("\0" in word for word in argv):
+        raise ToolError("argv holds a null character")
+    if sum(map(len, argv)) > _MOST:
+        raise ToolError(f"argv has more than {_MOST:,} characters; write long texts to a file, and name the file")
+
+
+def _starts_others(name: str) -> bool:
+    return name in _STARTERS or _INTERPRETER.fullmatch(name) is not None
+
+
+def _programs_in(word: str, cwd: Path) -> list[str]:
+    """Return the names of what a word may stand for, without links."""
+    if len(word) > 1000:
+        return []
+    found = shutil.which(word) if "/" not in word else None
+    return [os.path.realpath(found or cwd / word)]
+
+
+def _absolute(path: str, folder: Path) -> str:
+    return os.path.normpath(folder / Path(path).expanduser())

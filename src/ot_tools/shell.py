@@ -1,0 +1,116 @@
+"""Programs of the person's machine, run by a list of words: only those that the person allows, and after asking.
+
+The pack is off unless `packs.shell.enabled` is true; `packs.shell.allow` names the commands.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TypedDict
+
+import anyio
+import anyio.to_thread
+
+from ot.context import CallContext, current
+from ot.errors import ToolError
+from ot.execution.shown_arguments import visible
+from ot.files.allowed_files import AllowedFiles, allowed_files
+from ot.processes.plain_environment import plain_environment
+from ot.processes.run_program import Finished, run_program
+from ot_packs.shell.allowed_programs import AllowedPrograms, read_rules
+from ot_packs.shell.captured import Captured
+
+pack = "shell"
+
+_MOST_KEPT = 2_000_000  # bytes of each stream
+_MOST_PRINTED = 256 * 1024 * 1024  # bytes of each stream, after which the program is ended
+_ANSWERING = 0.5  # seconds that are left for the answer when the time of the call is nearly over
+
+
+class Ended(TypedDict):
+    """A program that has ended, and all that it started with it."""
+
+    argv: list[str]
+    cwd: str
+    status: int | None  # 0 is success; above 128 a signal ended it; None if its time was over
+    timed_out: bool
+    stdout: str
+    stderr: str
+    cut: bool  # of long output, the middle is left out
+
+
+async def run(*, argv: list[str], cwd: str = ".", timeout: float = 60, limit: int = 100_000) -> Ended:
+    """Run a program without a shell, and wait for its end; the person is asked first.
+
+    It gets no input and none of the person's secrets in its environment. When it ends, or its time is over, everything
+    that it has started is ended too.
+
+    Args:
+        argv: The program and its arguments, each a word of its own: no quoting, no pipes, no variables.
+        cwd: The folder to run it in; the project by default.
+        timeout: Seconds that it may take.
+        limit: Bytes to return of each of its outputs; of a longer one, the beginning and the end.
+
+    Returns:
+        Its status and its outputs.
+
+    Example:
+        shell.run(argv=["ls", "-l"])["stdout"]
+    """
+    if timeout <= 0:
+        raise ToolError("timeout must be more than 0 seconds")
+    if not 0 <= limit <= _MOST_KEPT:
+        raise ToolError(f"limit must be between 0 and {_MOST_KEPT:,} bytes")
+    context, files = current(), allowed_files()
+    folder = await anyio.to_thread.run_sync(files.open, cwd, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        place = await anyio.to_thread.run_sync(files.locate, cwd)
+        program = await anyio.to_thread.run_sync(_find_program, context, files, argv, place)
+        await _ask(context, argv, program, place)
+        out, err = Captured(limit), Captured(limit)
+        finished = await _run(program, argv[1:], folder, min(timeout, context.remaining() - _ANSWERING), out, err)
+    finally:
+        os.close(folder)
+    return {
+        "argv": argv,
+        "cwd": str(place),
+        "status": finished.status if finished is not None else None,
+        "timed_out": finished is None,
+        "stdout": out.text(),
+        "stderr": err.text(),
+        "cut": out.cut or err.cut,
+    }
+
+
+def _find_program(context: CallContext, files: AllowedFiles, argv: list[str], cwd: Path) -> Path:
+    rules = read_rules(context.config.get("allow"))
+    return AllowedPrograms(rules, files).find(argv, cwd=cwd)
+
+
+async def _ask(context: CallContext, argv: list[str], program: Path, cwd: Path) -> None:
+    if not await context.ask(
+        f"Run this program ({visible(str(program))}) in {visible(str(cwd))}?\n{visible(shlex.join(argv))}"
+    ):
+        raise ToolError("nothing was run: the person said no")
+
+
+async def _run(
+    program: Path, words: list[str], folder: int, timeout: float, out: Captured, err: Captured
+) -> Finished | None:
+    """Run a program in an open folder; None if its time was over."""
+
+    def take(data: bytes) -> bool:
+        out.take(data)
+        return out.total <= _MOST_PRINTED
+
+    with anyio.move_on_after(timeout):
+        return await run_program(
+            [str(program), *words],
+            environ=plain_environment(os.environ),
+            cwd=Path(f"/proc/self/fd/{folder}"),  # by its descriptor: the name may lead elsewhere by now
+            on_output=take,
+            on_stderr=err.take,
+        )
+    return None
