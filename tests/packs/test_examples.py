@@ -150,7 +150,7 @@ async def app(project: Path, site: Site, services: Played) -> AsyncIterator[App]
         "policy": {"allow": ["*"]},  # examples that ask a person go on without one
         "servers": {"everything": program("with_documents")},
         "packs": {tool.pack: {"enabled": True} for tool in EXAMPLES}
-        | {"web": {"allow": [f"127.0.0.1:{site.port}"]}}
+        | {"web": {"allow": [f"127.0.0.1:{site.port}"]}, "shell": {"enabled": True, "allow": ["ls"]}}
         | services.packs,
     }
     async with open_engine(project, config=yaml.safe_dump(config), secrets=services.secrets, demo=False) as app:
