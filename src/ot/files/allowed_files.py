@@ -74,7 +74,8 @@ class AllowedFiles:
         self.project = project
         self._real_project = Path(os.path.realpath(project))
         self.home = home
-        self._closed = (home / FOLDER, *closed)
+        secrets = [folder / FOLDER / SECRETS_FILE for folder in (home, project)]  # by whatever other name they have
+        self._closed = (home / FOLDER, *secrets, *closed)
         self._closed_places = frozenset(Path(os.path.realpath(place)) for place in self._closed)
 
     def locate(self, path: AnyPath, *, write: bool = False) -> Path:

@@ -11,7 +11,7 @@ from ot.files.allowed_files import AllowedFiles
 from ot.files.stoppable import Check
 from ot_packs.file import moving
 from ot_packs.file.diffs import Diff, compare
-from ot_packs.file.editing import TextFile, read_text, replace_lines, replace_text
+from ot_packs.file.editing import TextFile, open_text, replace_lines, replace_text
 from ot_packs.file.text import split_lines
 
 _ATTEMPTS = 5  # at a file that others keep changing
@@ -63,13 +63,13 @@ def delete(files: AllowedFiles, path: str, *, recursive: bool, check: Check) -> 
 
 
 def _rewrite(files: AllowedFiles, path: str, encoding: str, change: Callable[[TextFile], str]) -> Changed:
-    file = read_text(files, path, encoding=encoding)
-    text = change(file)
-    if text == file.text:
-        return Changed("unchanged", compare([], []))
-    data = file.encode(text)
-    with files.replace(path, expected=file.version) as target:
-        target.write(data)
+    with open_text(files, path, encoding=encoding) as file:
+        text = change(file)
+        if text == file.text:
+            return Changed("unchanged", compare([], []))
+        data = file.encode(text)
+        with files.replace(path, expected=file.version) as target:
+            target.write(data)
     return Changed("edited", compare(split_lines(file.text), split_lines(text)))
 
 
@@ -79,6 +79,7 @@ def _lines_before(files: AllowedFiles, path: str) -> Sequence[str] | None:
         if reached.status is None:
             return None
     try:
-        return split_lines(read_text(files, path).text)
+        with open_text(files, path) as file:
+            return split_lines(file.text)
     except ToolError:
         return []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rapidfuzz import fuzz, process
@@ -42,13 +43,20 @@ class TextFile:
             ) from error
 
 
-def read_text(files: AllowedFiles, path: AnyPath, *, encoding: str = "") -> TextFile:
-    """Read all of a text file; raises ToolError where it holds no text, or too much."""
+@contextmanager
+def open_text(files: AllowedFiles, path: AnyPath, *, encoding: str = "") -> Iterator[TextFile]:
+    """Read all of a text file; raises ToolError where it holds no text, or too much.
+
+    The file stays open as long as the block lasts, so that no other file gets its inode: versions can be compared.
+    """
     with os.fdopen(files.open(path), "rb") as file:
         status = os.fstat(file.fileno())
         if status.st_size > MOST_BYTES:
             raise ToolError(f"{path} has {status.st_size:,} bytes; files of up to {MOST_BYTES:,} can be edited")
-        data = file.read(MOST_BYTES + 1)
+        yield _decode(path, file.read(MOST_BYTES + 1), encoding, version_of(status))
+
+
+def _decode(path: AnyPath, data: bytes, encoding: str, version: Version) -> TextFile:
     if not encoding and is_binary(data):
         raise ToolError(f"{path} is a binary file")
     name, mark = find_encoding(data, whole=True, named=encoding)
@@ -56,7 +64,7 @@ def read_text(files: AllowedFiles, path: AnyPath, *, encoding: str = "") -> Text
         text = data[len(mark) :].decode(name)
     except UnicodeDecodeError as error:
         raise ToolError(f"{path} is not encoded in {name}: {error.reason} at byte {error.start:,}") from error
-    return TextFile(text, name, mark, find_newline(text), version_of(status))
+    return TextFile(text, name, mark, find_newline(text), version)
 
 
 def replace_text(file: TextFile, old: str, new: str, *, count: int) -> str:

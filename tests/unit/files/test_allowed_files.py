@@ -15,31 +15,13 @@ from ot.errors import MissingPathError, PathError, PathRefusedError
 from ot.files.allowed_files import AllowedFiles, build_allowed_files
 from ot.files.version import version_of
 from ot.values import ProjectPath
+from tests.path_tricks import SECRET, TRICKS, build_home, lay_links
 from tests.trusting import trust_project
-
-SECRET = "what nobody may read"
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    home = tmp_path / "home"
-    for folder in (".onetool/state", "project/sub/.onetool", "project-of-others", "other"):
-        (home / folder).mkdir(parents=True)
-    for file in (
-        ".onetool/onetool.yaml",
-        ".onetool/secrets.yaml",
-        ".onetool/state/token",
-        "outside.txt",
-        "project-of-others/a.txt",
-        "project/secrets.yaml",
-        "project/sub/SECRETS.yaml",
-        "project/sub/secrets.yml",
-    ):
-        (home / file).write_text(SECRET)
-    (home / "project" / "a.txt").write_text("a")
-    (home / "project" / "sub" / "b.txt").write_text("b")
-    (home / "project" / "sub" / ".onetool" / "onetool.yaml").write_text("c")
-    return home
+    return build_home(tmp_path / "home")
 
 
 @pytest.fixture
@@ -123,37 +105,6 @@ def test_a_folder_is_listed(files: AllowedFiles) -> None:
 
 # Twenty ways out, and more. Each would show SECRET.
 
-TRICKS = {
-    "parent": "../outside.txt",
-    "deep parent": "sub/../../outside.txt",
-    "absolute": "{home}/outside.txt",
-    "doubled slashes": "..//..//{home}//outside.txt",
-    "home": "~/outside.txt",
-    "sibling with the same beginning": "../project-of-others/a.txt",
-    "link to a file": "to-file",
-    "link to a folder": "to-folder/outside.txt",
-    "link to /": "to-root/{home}/outside.txt",
-    "link by way of a link": "to-link/outside.txt",
-    "relative link": "sub/relative",
-    "parent of a link": "to-other/../outside.txt",
-    "proc root": "/proc/self/root/{home}/outside.txt",
-    "proc cwd": "/proc/self/cwd/../outside.txt",
-    "link into proc": "to-proc/root/{home}/outside.txt",
-    "descriptor": "/proc/self/fd/{descriptor}",
-    "dev fd": "/dev/fd/{descriptor}",
-    "environment": "/proc/self/environ",
-    "own folder": "~/.onetool/onetool.yaml",
-    "own state": "../.onetool/state/token",
-    "secrets": "secrets.yaml",
-    "secrets in capitals": "sub/SECRETS.yaml",
-    "secrets with another ending": "sub/secrets.yml",
-    "link to secrets": "to-secrets",
-    "second name of secrets": "second-name",
-    "passwords": "/etc/passwd",
-    "a missing file outside": "../nothing-there.txt",
-    "below a file outside": "../outside.txt/x",
-}
-
 
 @pytest.fixture
 def descriptor(home: Path) -> Iterator[int]:
@@ -163,17 +114,7 @@ def descriptor(home: Path) -> Iterator[int]:
 
 @pytest.fixture
 def linked(home: Path) -> Path:
-    project = home / "project"
-    (project / "to-file").symlink_to(home / "outside.txt")
-    (project / "to-folder").symlink_to(home)
-    (project / "to-root").symlink_to("/")
-    (project / "to-link").symlink_to("to-folder")
-    (project / "sub" / "relative").symlink_to("../../outside.txt")
-    (project / "to-other").symlink_to(home / "other")
-    (project / "to-proc").symlink_to("/proc/self")
-    (project / "to-secrets").symlink_to("../.onetool/secrets.yaml")
-    (project / "second-name").hardlink_to(home / ".onetool" / "secrets.yaml")
-    return project
+    return lay_links(home)
 
 
 @pytest.mark.parametrize("use", ["read", "write"])
@@ -182,7 +123,6 @@ def test_no_trick_leads_out(
     files: AllowedFiles, home: Path, linked: Path, descriptor: int, trick: str, use: str
 ) -> None:
     path = TRICKS[trick].format(home=home, descriptor=descriptor)
-    files = AllowedFiles(files.roots, project=files.project, home=home, closed=[home / ".onetool" / "secrets.yaml"])
 
     with pytest.raises(PathRefusedError) as refused:
         files.locate(path, write=use == "write")
