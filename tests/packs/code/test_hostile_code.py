@@ -147,8 +147,8 @@ async def test_a_read_only_file_is_named_and_the_others_are_written(app: App, tm
 
 async def test_a_rewrite_that_nobody_could_read_changes_nothing(app: App, tmp_path: Path) -> None:
     project = tmp_path / "project"
-    for number in range(12):
-        (project / f"{number}.py").write_text("steal(1)\n" * 40_000)
+    for number in range(6):
+        (project / f"{number}.py").write_text(f"steal('{'x' * 18_000}')\n" * 50)
 
     answer = await app.runner.run(f"{REWRITE})")
 

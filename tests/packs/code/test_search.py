@@ -33,6 +33,15 @@ def write(project: Path, files: dict[str, str]) -> None:
         (project / name).write_text(text)
 
 
+@pytest.fixture(scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
+    """For tests that change nothing."""
+    project = tmp_path_factory.mktemp("searched")
+    async with open_engine(project) as app:
+        write(project, FILES)
+        yield app
+
+
 @pytest.fixture
 async def app(tmp_path: Path) -> AsyncIterator[App]:
     async with open_engine(tmp_path) as app:
@@ -66,29 +75,29 @@ async def paths(app: App, query: str, **options: object) -> list[str]:
         ("stream zzzz", "src/body.py"),
     ],
 )
-async def test_identifiers_are_found_by_their_parts_in_any_spelling(app: App, query: str, first: str) -> None:
-    assert (await paths(app, query))[0] == first
+async def test_identifiers_are_found_by_their_parts_in_any_spelling(shared: App, query: str, first: str) -> None:
+    assert (await paths(shared, query))[0] == first
 
 
-async def test_a_hit_shows_the_lines_that_have_the_words(app: App) -> None:
-    found = await search(app, "everything header")
+async def test_a_hit_shows_the_lines_that_have_the_words(shared: App) -> None:
+    found = await search(shared, "everything header")
 
     assert found["files"][0]["lines"][0] == {"line": 2, "text": "# everything after the header"}
     assert (found["total"], found["more"], found["indexed"]) == (1, False, 4)
 
 
-async def test_a_page_says_how_many_there_are_and_whether_there_is_more(app: App) -> None:
-    first = await search(app, "header", limit=2)
-    rest = await search(app, "header", limit=2, offset=2)
+async def test_a_page_says_how_many_there_are_and_whether_there_is_more(shared: App) -> None:
+    first = await search(shared, "header", limit=2)
+    rest = await search(shared, "header", limit=2, offset=2)
 
     assert (len(first["files"]), first["total"], first["more"]) == (2, 3, True)
     assert (len(rest["files"]), rest["total"], rest["more"]) == (1, 3, False)
     assert not {f["path"] for f in first["files"]} & {f["path"] for f in rest["files"]}
 
 
-async def test_a_path_narrows_the_search(app: App) -> None:
-    assert await paths(app, "header", path="docs") == ["docs/notes.md"]
-    assert await paths(app, "header", path="docs/../src/deep") == []
+async def test_a_path_narrows_the_search(shared: App) -> None:
+    assert await paths(shared, "header", path="docs") == ["docs/notes.md"]
+    assert await paths(shared, "header", path="docs/../src/deep") == []
 
 
 async def test_changes_are_seen_by_the_next_search(app: App, tmp_path: Path) -> None:
@@ -177,24 +186,24 @@ async def test_the_configuration_is_not_searched_wherever_it_lies(tmp_path: Path
         "header\0",
     ],
 )
-async def test_the_syntax_of_the_database_is_plain_words(app: App, query: str) -> None:
-    answer = await app.runner.run(f"code.search(query={query!r})")
+async def test_the_syntax_of_the_database_is_plain_words(shared: App, query: str) -> None:
+    answer = await shared.runner.run(f"code.search(query={query!r})")
 
     assert "fts5" not in answer.text
     assert "syntax" not in answer.text
     assert not answer.is_error or "no words" in answer.text
 
 
-async def test_a_query_without_words_and_a_bad_limit_are_refused(app: App) -> None:
+async def test_a_query_without_words_and_a_bad_limit_are_refused(shared: App) -> None:
     for call in ("query='--'", "query=''", "query='a', limit=0", "query='a', limit=100_000", "query='a', offset=-1"):
-        answer = await app.runner.run(f"code.search({call})")
+        answer = await shared.runner.run(f"code.search({call})")
         assert answer.is_error
         assert "code.search" in answer.text
 
 
-async def test_a_folder_outside_of_the_allowed_ones_is_refused(app: App) -> None:
+async def test_a_folder_outside_of_the_allowed_ones_is_refused(shared: App) -> None:
     for path in ("/etc", "..", "src/../../", ".onetool/state"):
-        answer = await app.runner.run(f"code.search(query='root', path={path!r})")
+        answer = await shared.runner.run(f"code.search(query='root', path={path!r})")
         assert answer.is_error
         assert "Cannot use" in answer.text
 

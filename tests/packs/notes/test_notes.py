@@ -25,6 +25,13 @@ from tests.engine import open_engine
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture(scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
+    """For tests that leave no note."""
+    async with open_engine(tmp_path_factory.mktemp("notes")) as app:
+        yield app
+
+
 @pytest.fixture
 async def app(tmp_path: Path) -> AsyncIterator[App]:
     async with open_engine(tmp_path / "home") as app:
@@ -50,10 +57,11 @@ async def test_a_note_is_given_back_as_it_was_written(app: App) -> None:
 
 
 @pytest.mark.parametrize("value", [[1, 2.5, None, True], {"rows": [{"a": 1}]}, 3, "", "[1, 2]"], ids=repr)
-async def test_plain_data_is_given_back_as_data_and_text_as_text(app: App, value: object) -> None:
-    await value_of(app, f"notes.write(title='data', content={value!r})")
+async def test_plain_data_is_given_back_as_data_and_text_as_text(shared: App, value: object) -> None:
+    await value_of(shared, f"notes.write(title='data', content={value!r})")
 
-    assert await value_of(app, f"notes.read(title='data')['content'] == {value!r}") is True
+    assert await value_of(shared, f"notes.read(title='data')['content'] == {value!r}") is True
+    await value_of(shared, "notes.delete(title='data')")
 
 
 async def test_a_title_is_taken_once_unless_it_is_to_be_replaced(app: App) -> None:
@@ -171,12 +179,12 @@ async def test_a_stored_result_becomes_a_note(app: App) -> None:
         ("notes.read(title='none')", "there is no note 'none'"),
     ],
 )
-async def test_what_cannot_be_done_is_said(app: App, call: str, said: str) -> None:
-    answer = await app.runner.run(call)
+async def test_what_cannot_be_done_is_said(shared: App, call: str, said: str) -> None:
+    answer = await shared.runner.run(call)
 
     assert answer.is_error
     assert said in answer.text
-    assert (await value_of(app, "notes.list()"))["total"] == 0
+    assert (await value_of(shared, "notes.list()"))["total"] == 0
 
 
 async def test_a_note_keeps_the_marks_of_its_writer_and_gives_them_to_its_reader(app: App) -> None:
