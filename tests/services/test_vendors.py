@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ot_packs.net.values import items_of, text_of
 from tests.services.context7 import PlayedContext7
+from tests.services.firecrawl import PlayedFirecrawl
 from tests.services.played import play
-from tests.services.vendors import run_node_client
+from tests.services.vendors import run_node_client, run_python_client
 
 
 async def test_the_client_of_context7_reads_what_we_play() -> None:
@@ -22,3 +23,19 @@ async def test_the_client_of_context7_reads_what_we_play() -> None:
     assert "print('v2.10.1')" in str(items_of(seen, "passages")[0]["content"])
     assert text_of(seen, "text").startswith("### validators")
     assert text_of(seen, "mistake") == "library_not_found"
+
+
+async def test_the_client_of_firecrawl_reads_what_we_play() -> None:
+    async with play(PlayedFirecrawl()) as service:
+        seen = await run_python_client("firecrawl_client.py", service.address, service.key)
+
+    assert seen == {
+        "title": "Title of https://pages.example/guide",
+        "links": ["https://pages.example/guide/more"],
+        "mapped": [f"https://pages.example/{n}" for n in range(3)],
+        "crawled": [f"https://pages.example/{n}" for n in range(5)],
+        "status": "completed",
+        "cancelled": True,
+        "price": 4.5,
+        "mistake": "UnauthorizedError",
+    }

@@ -27,7 +27,7 @@ async def run_python_client(script: str, *words: str) -> Json:
     python = _HERE / ".venv" / "bin" / "python"
     if not python.exists():
         report_missing("the environment of the vendors' clients", remedy=_REMEDY)
-    return await _run([str(python), "-W", "ignore", str(_HERE / script), *words])
+    return await _run([str(python), "-P", "-W", "ignore", str(_HERE / script), *words])
 
 
 async def _run(command: Sequence[str]) -> Json:

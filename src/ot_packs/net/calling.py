@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -22,6 +23,7 @@ from ot.errors import (
     ServiceAnswerError,
     ServiceUnavailableError,
 )
+from ot.logs import write_log
 from ot.paces import Pace, Paces, QueueTooLongError, Turn
 from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
 from ot_packs.net.guarded import AGENT, trusted_roots
@@ -88,6 +90,13 @@ class ServiceClient:
     async def delete(self, path: str) -> str:
         """End something at the service; raises CallError."""
         return await self._call("DELETE", path, _read_text)
+
+    async def end(self, path: str) -> None:
+        """Ask the service, once and at once, to end what a cancelled call began; a failure is logged."""
+        try:
+            await self._attempt("DELETE", f"{self._options.base_url}/{path}", None, _read_text)
+        except (CallError, _TooMuchError, _PassingError) as error:
+            write_log(logging.WARNING, "service.end", service=self._service.name, path=path, detail=str(error)[:300])
 
     async def _call(
         self,

@@ -1,0 +1,1 @@
+"""Crawls and extractions that Firecrawl does while a call waits."""

@@ -1,0 +1,366 @@
+"""Pages as Firecrawl reads them: scraped, mapped, crawled, and turned into data."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+from urllib.parse import urlsplit
+
+from mcp_core.json_types import Json
+from ot.effects import idempotent, reads
+from ot.errors import ServiceRefusedError, ToolError
+from ot_packs.firecrawl.jobs import NAME, begin, checked_id, ended_with_call, follow, read_pages, succeeded
+from ot_packs.net.calling import ServiceClient, open_service
+from ot_packs.net.service import Service
+from ot_packs.net.values import items_of, number_of, part_of, text_of, texts_of
+
+pack = "firecrawl"
+secrets = ("FIRECRAWL_API_KEY",)
+timeout = 110
+
+_FIRECRAWL = Service(
+    pack=pack,
+    name=NAME,
+    base_url="https://api.firecrawl.dev/v2",
+    secret="FIRECRAWL_API_KEY",
+    page="https://www.firecrawl.dev/app/api-keys",
+    rate=2.0,
+    patience=100.0,
+    statuses_of_key=frozenset({401}),  # 403 is a site that it does not read
+)
+_LARGEST = 5_000_000  # characters of a page
+_MOST_PAGES = 1000
+_MOST_LINKS = 5000
+
+
+class Scraped(TypedDict):
+    """A page; `html` is there if it was asked for."""
+
+    url: str
+    title: str
+    status: int
+    text: str
+    total: int
+    more: bool
+    html: str
+    links: list[str]
+    warning: str
+
+
+class Link(TypedDict):
+    """A page of a site."""
+
+    url: str
+    title: str
+    description: str
+
+
+class Mapped(TypedDict):
+    """The pages of a site."""
+
+    links: list[Link]
+    total: int
+    more: bool
+
+
+class Page(TypedDict):
+    """A page of a crawl, with the beginning of its text."""
+
+    url: str
+    title: str
+    status: int
+    text: str
+    total: int
+    more: bool
+
+
+class Crawl(TypedDict):
+    """A crawl: `status` is scraping, completed, failed or cancelled; `pages` are some of the `completed` ones."""
+
+    id: str
+    status: str
+    completed: int
+    total: int
+    credits: int
+    pages: list[Page]
+    more: bool
+
+
+class Cancelled(TypedDict):
+    """Whether a crawl was cancelled: one that is over cannot be."""
+
+    id: str
+    cancelled: bool
+
+
+class Extracted(TypedDict):
+    """What was found in pages; `data` has the shape of the schema."""
+
+    status: str
+    data: Any
+    sources: Any
+    warning: str
+
+
+@reads
+async def scrape(
+    *,
+    url: str,
+    formats: list[Literal["markdown", "html", "links", "summary"]] | None = None,
+    only_main_content: bool = True,
+    wait_for: int = 0,
+    limit: int = 20_000,
+    offset: int = 0,
+) -> Scraped:
+    """Read a page with Firecrawl, also one that is made by scripts.
+
+    Args:
+        url: The page.
+        formats: Markdown by default; "summary" takes the place of the text.
+        only_main_content: Without menus and footers.
+        wait_for: Milliseconds that the page is given to build itself.
+        limit: At most so many characters of text.
+        offset: Leave out so many characters of text at the beginning.
+
+    Returns:
+        `text`, of `total` characters, with `more` if some are left; `title`, `status`, `url` after redirects; `html`
+        and `links` if they were asked for.
+
+    Example:
+        firecrawl.scrape(url="https://pages.example/guide", formats=["markdown", "links"])["title"]
+    """
+    body = {
+        "url": _checked(url),
+        "formats": formats or ["markdown"],
+        "onlyMainContent": only_main_content,
+        **({"waitFor": wait_for} if wait_for > 0 else {}),
+    }
+    async with open_service(_FIRECRAWL) as service:
+        answer = succeeded(await service.post("scrape", body, repeatable=True))
+    document = part_of(answer, "data")
+    page = _page(document, url, offset=offset, limit=limit)
+    return {
+        **page,
+        "html": text_of(document, "html", limit=_LARGEST),
+        "links": texts_of(document, "links")[:_MOST_LINKS],
+        "warning": text_of(document, "warning"),
+    }
+
+
+@reads
+async def map(
+    *,
+    url: str,
+    search: str | None = None,
+    sitemap: Literal["include", "skip", "only"] = "include",
+    include_subdomains: bool = True,
+    limit: int = 100,
+) -> Mapped:
+    """List the pages of a site, without reading them.
+
+    Args:
+        url: The site.
+        search: Those that have to do with these words come first.
+        sitemap: Whether the site's sitemaps are used, and nothing else.
+        include_subdomains: Also pages of subdomains.
+        limit: At most so many, up to 5,000.
+
+    Returns:
+        The `links` with `url`, `title` and `description`, their `total`, and whether there may be `more`.
+
+    Example:
+        [link["url"] for link in firecrawl.map(url="https://pages.example", search="api")["links"]]
+    """
+    most = min(max(limit, 1), _MOST_LINKS)
+    body = {
+        "url": _checked(url),
+        "limit": most,
+        "sitemap": sitemap,
+        "includeSubdomains": include_subdomains,
+        **({"search": search} if search else {}),
+    }
+    async with open_service(_FIRECRAWL) as service:
+        answer = succeeded(await service.post("map", body, repeatable=True))
+    found = items_of(answer, "links")
+    links: list[Link] = [
+        {"url": text_of(item, "url"), "title": text_of(item, "title"), "description": text_of(item, "description")}
+        for item in found[:most]
+    ]
+    return {"links": links, "total": len(found), "more": len(found) >= most}
+
+
+async def crawl(
+    *,
+    url: str,
+    limit: int = 20,
+    include_paths: list[str] | None = None,
+    exclude_paths: list[str] | None = None,
+    max_depth: int | None = None,
+    characters: int = 5_000,
+    wait: bool = True,
+) -> Crawl:
+    """Read many pages of a site. If the call is cancelled, so is the crawl.
+
+    Args:
+        url: Where it begins.
+        limit: At most so many pages, up to 1,000; each costs a credit.
+        include_paths: Only paths that fit one of these regular expressions: "docs/.*".
+        exclude_paths: No paths that fit one of these.
+        max_depth: At most so many links away from where it begins.
+        characters: At most so many characters of each page.
+        wait: False returns at once, with the `id` for `firecrawl.status`.
+
+    Returns:
+        `pages` with `url`, `title`, `status` and `text`; `status`, `completed` of `total`, `credits`, and the `id`. A
+        crawl that takes longer than the call may is returned as it stands, and goes on.
+
+    Example:
+        [page["title"] for page in firecrawl.crawl(url="https://pages.example", limit=3)["pages"]]
+    """
+    most = min(max(limit, 1), _MOST_PAGES)
+    body = {
+        "url": _checked(url),
+        "limit": most,
+        "scrapeOptions": {"formats": ["markdown"], "onlyMainContent": True},
+        **({"includePaths": include_paths} if include_paths else {}),
+        **({"excludePaths": exclude_paths} if exclude_paths else {}),
+        **({"maxDiscoveryDepth": max_depth} if max_depth is not None else {}),
+    }
+    async with open_service(_FIRECRAWL) as service:
+        job = await begin(service, "crawl", body)
+        if not wait:
+            return _describe(job, {"status": "scraping"}, [], characters, skip=0)
+        async with ended_with_call(service, job):
+            await follow(service, "crawl", job)
+            return await _read_crawl(service, job, characters, skip=0, most=most)
+
+
+@reads
+async def status(*, id: str, limit: int = 20, offset: int = 0, characters: int = 5_000) -> Crawl:
+    """Look how far a crawl is, and read pages of it.
+
+    Args:
+        id: The id that `firecrawl.crawl` gave.
+        limit: At most so many pages, up to 1,000.
+        offset: Leave out so many pages at the beginning.
+        characters: At most so many characters of each page.
+
+    Returns:
+        As `firecrawl.crawl`; `more` says whether there are pages after these.
+
+    Example:
+        job = firecrawl.crawl(url="https://pages.example", limit=3, wait=False)["id"]
+        firecrawl.status(id=job)["status"]
+    """
+    async with open_service(_FIRECRAWL) as service:
+        most = min(max(limit, 1), _MOST_PAGES)
+        return await _read_crawl(service, checked_id(id), characters, skip=max(offset, 0), most=most)
+
+
+@idempotent
+async def cancel(*, id: str) -> Cancelled:
+    """Cancel a crawl at Firecrawl.
+
+    Args:
+        id: The id that `firecrawl.crawl` gave.
+
+    Returns:
+        Whether it was `cancelled`; one that is over is not.
+
+    Example:
+        job = firecrawl.crawl(url="https://pages.example", limit=3, wait=False)["id"]
+        firecrawl.cancel(id=job)["cancelled"]
+    """
+    job = checked_id(id)
+    async with open_service(_FIRECRAWL) as service:
+        try:
+            await service.delete(f"crawl/{job}")
+        except ServiceRefusedError as error:
+            if error.status != 409:
+                raise
+            return {"id": job, "cancelled": False}
+    return {"id": job, "cancelled": True}
+
+
+async def extract(
+    *, urls: list[str], prompt: str = "", schema: dict[str, Any] | None = None, web_search: bool = False
+) -> Extracted:
+    """Have Firecrawl take data out of pages.
+
+    Args:
+        urls: Pages, or whole sites with "/*" at the end.
+        prompt: What you want, in words.
+        schema: The JSON Schema of what you want.
+        web_search: Also follow leads that a search finds.
+
+    Returns:
+        `data` in the shape of the schema, its `sources`, and the `status`.
+
+    Example:
+        wanted = {"type": "object", "properties": {"price": {"type": "number"}}}
+        firecrawl.extract(urls=["https://pages.example/pear"], prompt="the price", schema=wanted)["data"]
+    """
+    if not prompt.strip() and schema is None:
+        raise ToolError("say what you want: prompt, schema, or both")
+    if not urls:
+        raise ToolError("urls is empty")
+    body = {
+        "urls": [_checked(url) for url in urls],
+        "showSources": True,
+        **({"prompt": prompt} if prompt.strip() else {}),
+        **({"schema": schema} if schema is not None else {}),
+        **({"enableWebSearch": True} if web_search else {}),
+    }
+    async with open_service(_FIRECRAWL) as service:
+        job = await begin(service, "extract", body)
+        state = await follow(service, "extract", job)
+    if text_of(state, "status") != "completed":
+        reason = text_of(state, "error", limit=300) or "it is not done, and the time of this call is over"
+        raise ToolError(f"the extraction {job} is {text_of(state, 'status') or 'lost'}: {reason}")
+    return {
+        "status": "completed",
+        "data": part_of(state, "data"),
+        "sources": part_of(state, "sources"),
+        "warning": text_of(state, "warning"),
+    }
+
+
+async def _read_crawl(service: ServiceClient, job: str, characters: int, *, skip: int, most: int) -> Crawl:
+    state, documents = await read_pages(service, job, skip=skip, most=most)
+    return _describe(job, state, documents, characters, skip=skip)
+
+
+def _describe(job: str, state: Json, documents: list[dict[str, Json]], characters: int, *, skip: int) -> Crawl:
+    completed = number_of(state, "completed")
+    return {
+        "id": job,
+        "status": text_of(state, "status"),
+        "completed": completed,
+        "total": number_of(state, "total"),
+        "credits": number_of(state, "creditsUsed"),
+        "pages": [_page(document, "", offset=0, limit=characters) for document in documents],
+        "more": skip + len(documents) < completed,
+    }
+
+
+def _page(document: Json, url: str, *, offset: int, limit: int) -> Page:
+    text = text_of(document, "markdown", limit=_LARGEST) or text_of(document, "summary", limit=_LARGEST)
+    part = text[offset : offset + limit]
+    facts = part_of(document, "metadata")
+    return {
+        "url": text_of(facts, "url") or text_of(facts, "sourceURL") or url,
+        "title": text_of(facts, "title"),
+        "status": number_of(facts, "statusCode"),
+        "text": part,
+        "total": len(text),
+        "more": offset + len(part) < len(text),
+    }
+
+
+def _checked(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise ToolError(f"{url[:200]!r} is not an address: {error}") from error
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ToolError(f"{url[:200]!r} is not an address such as https://example.com")
+    return url
