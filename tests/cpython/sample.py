@@ -79,6 +79,7 @@ FILES = (
 )
 
 _AWAIT_TAKES_ANY_VALUE = "awaiting a plain value gives it back, so that code written for async tools runs"
+_SHORT_PACKS = "names of packs, such as db, are near to any short name"
 _NO_FILE = "the __file__ of a command is no path"
 _NO_PROCESSES = "a run cannot start processes"
 
@@ -115,6 +116,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "ExceptionTests.test_recursion_normalizing_exception": _NO_PROCESSES,
         "ExceptionTests.test_recursion_normalizing_infinite_exception": _NO_PROCESSES,
         "ExceptionTests.test_recursion_normalizing_with_no_memory": _NO_PROCESSES,
+        "NameErrorTests.test_name_error_bad_suggestions_do_not_trigger_for_small_names": _SHORT_PACKS,
         "SyntaxErrorTests.test_encodings": _NO_PROCESSES,
         "SyntaxErrorTests.test_non_utf8": _NO_PROCESSES,
     },

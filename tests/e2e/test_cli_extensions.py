@@ -119,8 +119,8 @@ def test_check_names_every_file_that_cannot_be_used(onetool: OneTool, tmp_path: 
 
 def test_check_notes_what_somebody_arranged_and_finds_nothing_wrong_with_it(onetool: OneTool, tmp_path: Path) -> None:
     project, home = tmp_path / "project", tmp_path / "home"
-    near = write_extension(project, "notes", "def f(): ...\n")
-    far = write_extension(home, "notes", "def f(): ...\n")
+    near = write_extension(project, "letters", "def f(): ...\n")
+    far = write_extension(home, "letters", "def f(): ...\n")
     scaffold = write_extension(home, "scaffold", "def f(): ...\n")
     json = write_extension(home, "json", "def f(): ...\n")
     trust_project(project, home)
@@ -129,10 +129,10 @@ def test_check_notes_what_somebody_arranged_and_finds_nothing_wrong_with_it(onet
     assert finished.returncode == 0
     assert [line for line in finished.stdout.splitlines()[:-1] if not line.startswith(("runs: ", "tool"))] == [
         f"note: pack json: the name belongs to Python itself; {json} is reached as json_",
-        f"note: pack notes: the name belongs to {near}; {far} is not loaded",
+        f"note: pack letters: the name belongs to {near}; {far} is not loaded",
         f"note: pack scaffold: the name belongs to {scaffold}; the built-in pack is reached as scaffold_builtin",
         "extension json_: not confined",
-        "extension notes: not confined",
+        "extension letters: not confined",
         "extension scaffold: not confined",
     ]
     assert finished.stdout.splitlines()[-1].startswith("OK: ")

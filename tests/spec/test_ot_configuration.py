@@ -64,9 +64,7 @@ def server(started: RawServer, folder: Path) -> Iterator[RawServer]:
     yield started
     write_secrets(folder, SECRETS)
     configure(folder, CONFIG)
-    reloaded, *notes = text_of(started.run("ot.reload()")).splitlines()
-    assert reloaded == "OK: Configuration reloaded"
-    assert [note.partition(":")[0] for note in notes] == ["aliases.ws"]  # there is no such pack
+    assert text_of(started.run("ot.reload()")) == "OK: Configuration reloaded"
 
 
 @pytest.mark.scenario("ot/configuration-summary/show-config")

@@ -85,7 +85,8 @@ async def test_all_tools_are_listed_with_their_descriptions(app: App) -> None:
 async def test_a_pattern_keeps_the_tools_whose_names_contain_it(app: App, pattern: str) -> None:
     listed = await value_of(app, f'ot.tools(pattern="{pattern}", info="list")')
 
-    assert listed == ["brave.search", "brave.web_search"]
+    assert {"brave.search", "brave.web_search"} < set(listed)
+    assert listed == [tool.name for tool in app.registry.definitions() if pattern.lower() in tool.name]
 
 
 @pytest.mark.scenario("ot/list-tools/info-level-list")
@@ -137,7 +138,7 @@ async def test_a_level_that_does_not_exist_is_refused_with_those_that_do(app: Ap
 async def test_all_packs_are_listed(app: App) -> None:
     listed = await value_of(app, "ot.packs()")
 
-    assert [pack["name"] for pack in listed] == app.registry.pack_names()
+    assert [pack["name"] for pack in listed] == sorted(pack.name for pack in app.registry.packs())
     assert listed == await value_of(app, 'ot.packs(info="min")')
 
 
@@ -149,9 +150,9 @@ async def test_a_pattern_keeps_the_packs_whose_names_contain_it(app: App, patter
 
 @pytest.mark.scenario("ot/pack-discovery/info-level-list")
 async def test_level_list_gives_pack_names_alone(app: App) -> None:
-    assert await value_of(app, 'ot.packs(info="list", pattern="e")') == [
-        name for name in app.registry.pack_names() if "e" in name
-    ]
+    assert await value_of(app, 'ot.packs(info="list", pattern="r")') == sorted(
+        pack.name for pack in app.registry.packs() if "r" in pack.name
+    )
 
 
 @pytest.mark.scenario("ot/pack-discovery/info-level-min")
@@ -264,7 +265,7 @@ async def test_level_full_gives_a_snippet_as_it_was_written_and_what_it_expands_
 @pytest.mark.scenario("ot/yaml-flow-style-output/flow-style-formatting")
 async def test_simple_objects_are_one_line_and_lists_of_objects_one_object_a_line(app: App) -> None:
     assert await answer_of(app, 'ot.packs(pattern="brave")[0]') == "{name: brave, source: local, tool_count: 2}"
-    assert await answer_of(app, 'ot.packs(pattern="e")[:2]') == (
+    assert await answer_of(app, '[pack for pack in ot.packs() if pack["name"] in ("brave", "demo")]') == (
         "- {name: brave, source: local, tool_count: 2}\n"
         f"- {{name: demo, source: local, tool_count: {len(app.registry.pack('demo').tools)}}}"
     )

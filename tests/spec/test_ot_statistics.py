@@ -229,7 +229,7 @@ async def test_intermediate_results_that_stay_out_of_the_context_are_saved(tool:
 
 async def test_looking_for_tools_costs_more_than_it_saves_and_says_so(tmp_path: Path) -> None:
     async with open_tool(tmp_path) as tool:
-        await tool.value("ot.tools(info='full')")
+        await tool.value("ot.tools(pattern='ot.', info='full')")
         stats = await tool.value("ot.stats()")
 
     assert stats["context_saved"] < 0

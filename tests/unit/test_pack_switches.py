@@ -56,7 +56,7 @@ async def test_help_listings_and_health_tell_of_a_pack_that_is_switched_off(tmp_
     assert packs.text == f"[]\n[{OFF.format('greet')}]"
     assert tools.text == f"[]\n[{OFF.format('demo')}]"
     assert "switched off" not in everything.text
-    assert health.text == "[demo, greet]"
+    assert health.text == "[demo, greet, shell]"
 
 
 async def test_demo_is_there_where_it_is_switched_on(tmp_path: Path) -> None:

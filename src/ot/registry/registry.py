@@ -106,7 +106,14 @@ class ToolRegistry:
         self._packs[pack.name] = replace(pack, tools=known.tools if known else {})
 
     def register_pack(self, pack: PackDefinition, functions: Mapping[str, ToolFunction]) -> None:
-        """Add a whole pack, with the function of each tool; one that cannot be used leaves nothing behind."""
+        """Add a whole pack, with the function of each tool; one that cannot be used leaves nothing behind.
+
+        One of the same name from another file is replaced as a whole, with a warning in the log.
+        """
+        known = self._packs.get(pack.name)
+        if known is not None and known.file != pack.file:
+            write_log(logging.WARNING, "registry.register_pack", pack=pack.name, file=pack.file, replaced=known.file)
+            self.remove_pack(pack.name)
         try:
             for tool, definition in pack.tools.items():
                 self.register(definition, functions[tool])
@@ -190,8 +197,9 @@ class ToolRegistry:
 
     def absence(self, name: str) -> CallError | None:
         """Return why a pack is missing that should be here; None for any other name."""
-        if name in self._packs or name in self._late:
-            return None
+        return None if name in self._packs or name in self._late else self._held_back(name)
+
+    def _held_back(self, name: str) -> CallError | None:
         return next((packs[name].explain() for packs in self._absent.values() if name in packs), None)
 
     def switched_off(self) -> list[str]:
@@ -225,7 +233,8 @@ class ToolRegistry:
         pack = self._packs.get(wanted)
         if pack is None:
             return self.absence(wanted) or UnknownPackError(wanted, self._expected_names())
-        return UnknownToolError(name, pack=pack.name, available=sorted(pack.tools))
+        # A pack of that name which is held back may have the tool that this one lacks.
+        return self._held_back(wanted) or UnknownToolError(name, pack=pack.name, available=sorted(pack.tools))
 
 
 def _check(definition: ToolDefinition) -> None:

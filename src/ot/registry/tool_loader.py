@@ -110,9 +110,14 @@ class ToolLoader:
     def _isolated(self, definition: ToolDefinition, module: PackModule, libraries: Libraries | None) -> ToolFunction:
         if self._isolate is None:
             raise PackLoadError(module.file, f"{definition.name} is isolated, and this server has no helper processes")
-        return partial(
+        run = partial(
             self._isolate.run, module.reference, definition.tool, touches=definition.touches, libraries=libraries
         )
+
+        async def call(arguments: dict[str, ToolValue]) -> ToolValue:
+            return await run(arguments)
+
+        return call
 
 
 def _invoke(function: Callable[..., ToolValue], arguments: dict[str, ToolValue], variadic: str | None) -> ToolValue:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 
 from ot.config.models import ProjectSettings
-from ot.errors import UnknownProjectError, UnknownToolError
+from ot.errors import UnknownProjectError
 from ot.registry.definitions import ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot_kernel.project_path import ProjectPath
@@ -52,7 +52,8 @@ class Namespace:
             return None
         if pack == PROJECTS:
             return self._project(name, list(tools))
-        raise UnknownToolError(f"{pack}.{name}", pack=pack, available=list(tools))
+        self.registry.get(f"{pack}.{name}")  # raises: there is none
+        return None
 
     def _project(self, name: str, functions: list[str]) -> ProjectPath:
         project = self._projects.get(name)

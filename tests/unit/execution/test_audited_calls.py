@@ -221,15 +221,15 @@ async def test_positional_arguments_of_a_refused_call_count(tmp_path: Path) -> N
 async def test_what_nobody_has_trusted_is_logged_as_refused(tmp_path: Path) -> None:
     home, project = give_demo(tmp_path / "home"), tmp_path / "project"
     async with open_engine(project, home=home) as app:
-        write_extension(project, "notes", "def f(*, to: str = '') -> str: ...\n")
+        write_extension(project, "letters", "def f(*, to: str = '') -> str: ...\n")
         await app.runner.run("ot.reload()")
         with pytest.raises(CallError):
-            await app.executor.call("notes.f", {"to": "ann"}, caller=Caller(client="editor"))
-        for code in ("notes.f()\nnotes.f()", "getattr(notes, 'g')()"):
+            await app.executor.call("letters.f", {"to": "ann"}, caller=Caller(client="editor"))
+        for code in ("letters.f()\nletters.f()", "getattr(letters, 'g')()"):
             assert (await app.runner.run(code)).is_error
 
     lines = [entry for entry in calls_in(home / ".onetool" / "state" / "audit") if entry["event"] == "refused"]
-    assert [entry["tool"] for entry in lines] == ["notes.f", "notes.f", "notes.g"]
+    assert [entry["tool"] for entry in lines] == ["letters.f", "letters.f", "letters.g"]
     assert {entry["refused_by"] for entry in lines} == {f"nobody has trusted it in {project}"}
     assert (lines[0]["client"], lines[0]["arguments"]) == ("editor", {"to": 5})
 

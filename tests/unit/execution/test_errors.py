@@ -29,6 +29,7 @@ NAMES = frozenset(
         "read",
         "project",
         "projects",
+        "requirements",
         "provider",
         "rule",
         "server",

@@ -19,6 +19,10 @@ def _of_tool(error: errors.CallError) -> errors.CallError:
 
 
 EXAMPLES: list[tuple[errors.OneToolError, str]] = [
+    (errors.PathError("src", "it is a folder"), "Cannot use 'src': it is a folder."),
+    (errors.PathRefusedError("/etc", "it is outside"), "Cannot use '/etc': it is outside."),
+    (errors.MissingPathError("a.txt", "No such file"), "Cannot use 'a.txt': No such file."),
+    (errors.ChangedFileError("a.txt", "it was changed"), "Cannot use 'a.txt': it was changed."),
     (
         errors.ConfigError("unknown key", file=Path("/p/onetool.yaml"), key="sever", fix="did you mean servers?"),
         "/p/onetool.yaml: sever: unknown key; did you mean servers?",

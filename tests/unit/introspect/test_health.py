@@ -35,7 +35,7 @@ async def test_versions_places_and_counts(tmp_path: Path) -> None:
         "status": "ok",
         "pack_count": len(app.registry.packs()),
         "tool_count": len(app.registry.definitions()),
-        "switched_off": [],
+        "switched_off": ["shell"],
     }
     assert (report["problems"], report["collisions"], report["workers"]) == ([], [], [])
 
