@@ -18,7 +18,8 @@ def _descendants(pid: int) -> list[int]:
 
 
 def _proportional_set_size(pid: int) -> int:
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) * 1024
-    return 0
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0  # it has ended meanwhile
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
