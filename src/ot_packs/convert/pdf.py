@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import re
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from ot_packs.documents.kinds import locked
 _PASSWORD_ERROR = 4  # FPDF_ERR_PASSWORD
 _LONGER_SIDE = 1600  # pixels of a page as a picture
 _MAX_PIXELS = 40_000_000  # of a picture in a page
+_CELL = 512  # characters, which most cells have fewer than
 _HYPHEN = re.compile("[\ufffe\x02]\r?\n?")  # the library's mark for a word that goes on in the next line
 _BLANK = re.compile(r"\n{3,}")
 
@@ -107,8 +109,18 @@ def _cells(text: pypdfium2.PdfTextPage, grid: Grid) -> list[list[str]]:
 
 
 def _cell(text: pypdfium2.PdfTextPage, box: Box) -> str:
-    found = text.get_text_bounded(box.left - 0.5, box.bottom - 0.5, box.right + 0.5, box.top + 0.5)
-    return " ".join(_plain(found).split())
+    return " ".join(_plain(_text_in(text, box)).split())
+
+
+def _text_in(text: pypdfium2.PdfTextPage, box: Box) -> str:
+    """Return the text in a box; the library goes through the whole page each time, and its helper does so twice."""
+    place = box.left - 0.5, box.top + 0.5, box.right + 0.5, box.bottom - 0.5
+    buffer = (ctypes.c_ushort * _CELL)()
+    count = pypdfium2.raw.FPDFText_GetBoundedText(text, *place, buffer, _CELL)
+    if count >= _CELL:
+        left, top, right, bottom = place
+        return str(text.get_text_bounded(left, bottom, right, top))
+    return bytes(buffer)[: 2 * max(count, 0)].decode("utf-16-le", "ignore").rstrip("\x00")
 
 
 def _between_tables(page: pypdfium2.PdfPage, text: pypdfium2.PdfTextPage, grids: list[Grid]) -> str:
