@@ -10,12 +10,14 @@ from mcp_core.json_types import Json
 from tests.services.brave import PlayedBrave
 from tests.services.context7 import PlayedContext7
 from tests.services.firecrawl import PlayedFirecrawl
+from tests.services.gemini import PlayedGemini
 from tests.services.played import PlayedService, play
 
 _SERVICES: dict[str, tuple[type[PlayedService], str]] = {
     "brave": (PlayedBrave, "/res/v1"),
     "context7": (PlayedContext7, "/api"),
     "firecrawl": (PlayedFirecrawl, "/v2"),
+    "ground": (PlayedGemini, "/v1"),
 }
 """By pack: who plays its service, and where that begins."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ot_packs.net.values import items_of, text_of
 from tests.services.context7 import PlayedContext7
 from tests.services.firecrawl import PlayedFirecrawl
+from tests.services.gemini import ANSWER, PlayedGemini
 from tests.services.played import play
 from tests.services.vendors import run_node_client, run_python_client
 
@@ -38,4 +39,19 @@ async def test_the_client_of_firecrawl_reads_what_we_play() -> None:
         "cancelled": True,
         "price": 4.5,
         "mistake": "UnauthorizedError",
+    }
+
+
+async def test_the_client_of_google_reads_what_we_play() -> None:
+    async with play(PlayedGemini()) as service:
+        seen = await run_python_client("gemini_client.py", service.address, service.key)
+
+    assert seen == {
+        "text": ANSWER,
+        "sources": ["https://pages.example/versions", "https://other.example/eol"],
+        "passages": [["Größe: Python 3.14 gets fixes.", [0, 1]], ["So does 3.13.", [1]]],
+        "queries": ["python releases security"],
+        "tokens": 32,
+        "model": "gemini-flash-latest-001",
+        "mistake": "400 INVALID_ARGUMENT",
     }
