@@ -31,6 +31,9 @@ PACK = """
     def echo(value):
         return value
 
+    def environment():
+        return dict(os.environ)
+
     def chatter():
         print("to stdout", flush=True)
         os.write(1, b"raw bytes\\n")
@@ -132,6 +135,15 @@ async def test_the_second_call_uses_the_same_process(pack: str) -> None:
 
         assert await host.run(pack, "pid", {}) == first
         assert first != os.getpid()
+
+
+async def test_a_process_has_no_keys_of_the_server(pack: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    async with IsolateHost() as host:
+        environ = await host.run(pack, "environment", {})
+
+    assert "sk-secret" not in environ.values()
+    assert environ["PATH"] == os.environ["PATH"]
 
 
 async def test_calls_at_the_same_time_have_processes_of_their_own(pack: str) -> None:

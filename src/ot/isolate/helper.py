@@ -16,6 +16,7 @@ from ot.isolate.frames import Frame, FrameBuffer, FrameError, write_frame
 from ot.isolate.line import VARIABLE as LINE_VARIABLE
 from ot.isolate.line import Line, open_line
 from ot.processes.guarded_process import GuardedProcess, start_guarded
+from ot.processes.plain_environment import plain_environment
 from ot_confinement.confine import Confine
 from ot_guardian.bounds import new_folder_name
 from ot_kernel import values
@@ -124,8 +125,14 @@ async def start_helper(
     if python is not None:
         command += dict.fromkeys((_PACKAGES, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
     if line is None:
-        return Helper(start_guarded(command, environ=os.environ, cwd=Path.cwd()), confine, folder)
+        return Helper(start_guarded(command, environ=_environment(), cwd=Path.cwd()), confine, folder)
     with await open_line(line) as connection:
-        environ = {**os.environ, LINE_VARIABLE: str(connection.fileno())}
+        environ = {**_environment(), LINE_VARIABLE: str(connection.fileno())}
         process = start_guarded(command, environ=environ, cwd=Path.cwd(), pass_fds=[connection.fileno()])
     return Helper(process, confine, folder, line)
+
+
+def _environment() -> dict[str, str]:
+    """What a helper gets of the server's environment: no keys, and what says how Python runs."""
+    ours = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
+    return plain_environment(os.environ) | ours
