@@ -1,0 +1,38 @@
+"""How long a service asks to be left alone, in every form that it may have."""
+
+from __future__ import annotations
+
+import pytest
+
+from ot_packs.net.waits import seconds_to_wait
+
+NOW = 1_800_000_000.0  # 15 January 2027, 08:00:00 GMT
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": " 0.5 "}, 0.5),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "Fri, 15 Jan 2027 08:00:30 GMT"}, 30.0),
+        ({"retry-after": "Fri, 15 Jan 2027 09:00:30 +0100"}, 30.0),
+        ({"retry-after": "Fri, 15 Jan 2027 07:00:00 GMT"}, 0.0),
+        ({"retry-after": str(NOW + 12)}, 12.0),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "Fri, 99 Jan 2027 08:00:30 GMT"}, None),
+        ({"x-ratelimit-remaining": "0, 14", "x-ratelimit-reset": "1, 900"}, 1.0),
+        ({"x-ratelimit-remaining": "0, 0", "x-ratelimit-reset": "1, 900"}, 900.0),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(NOW) + 60)}, 60.0),
+        ({"x-ratelimit-remaining": "5", "x-ratelimit-reset": "60"}, None),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "soon"}, None),
+        ({"x-ratelimit-reset": "60"}, None),
+    ],
+    ids=str,
+)
+def test_a_wait_is_read_from_whichever_header_tells_it(headers: dict[str, str], seconds: float | None) -> None:
+    assert seconds_to_wait(headers, lambda: NOW) == seconds
