@@ -86,13 +86,27 @@ def _read(file: Path) -> bytes:
 def _parse(content: bytes, file: Path) -> ast.Module:
     try:
         # Decoded first: given bytes, the parser lets pass in comments what an import of the file then refuses.
-        return ast.parse(decode_source(content), filename=str(file))
+        return _build_tree(decode_source(content), str(file))
     except SyntaxError as error:
         raise PackLoadError(file, f"not valid Python: {error.msg}", error.lineno) from error
     except ValueError as error:
         raise PackLoadError(file, f"not valid Python: {error}") from error
     except (RecursionError, MemoryError) as error:
         raise PackLoadError(file, "nested too deeply to be read") from error
+
+
+def _build_tree(source: str, name: str) -> ast.Module:
+    """Parse a source; again where Python 3.11 has mistaken another parser for this one.
+
+    It counts the depth of a tree for all threads at once, so that a tree which somebody else builds meanwhile, in
+    another thread or in a finalizer, makes it raise SystemError for one that is well.
+    """
+    for _ in range(10):
+        try:
+            return ast.parse(source, filename=name)
+        except SystemError:
+            continue
+    return ast.parse(source, filename=name)
 
 
 @dataclass(frozen=True, slots=True)

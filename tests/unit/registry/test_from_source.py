@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import gc
 import logging
 from pathlib import Path
 from typing import Any
@@ -206,3 +208,27 @@ def test_a_file_that_cannot_be_understood_is_one_problem(
 
     assert reason in raised.value.reason
     assert line is None or raised.value.line == line
+
+
+class _Parses:
+    """Parses something when it is collected, as whoever shows a traceback does."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        ast.parse("1 + 1")
+
+
+def test_a_file_is_read_while_what_is_collected_parses_too(tmp_path: Path) -> None:
+    file = tmp_path / "many.py"
+    file.write_text("".join(f"def tool_{number}(*, a: dict[str, list[int]] = {{}}): ...\n" for number in range(200)))
+    thresholds = gc.get_threshold()
+    gc.set_threshold(50)
+    try:
+        for _ in range(20):
+            for _ in range(20):
+                _Parses()
+            assert len(read_pack(file).tools) == 200
+    finally:
+        gc.set_threshold(*thresholds)
