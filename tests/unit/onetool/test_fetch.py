@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,16 @@ from tests.wheels import serve_index
 from tests.worker_pool import host_of
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def own_log() -> Iterator[None]:
+    """Take away the log that a command begins: it writes to what the test has captured."""
+    root = logging.getLogger()
+    handlers = list(root.handlers)
+    yield
+    for handler in set(root.handlers) - set(handlers):
+        root.removeHandler(handler)
 
 
 @pytest.fixture
