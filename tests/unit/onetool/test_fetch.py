@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Iterator
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from onetool.cli import main
 from onetool.cli.fetch import fetch, show
+from tests.e2e.raw_server import environment_of
 from tests.library_shop import NAMES, LibraryShop
+from tests.preloaded import run_preloaded
 from tests.wheels import serve_index
 from tests.worker_pool import host_of
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(autouse=True)
-def own_log() -> Iterator[None]:
-    """Take away the log that a command begins: it writes to what the test has captured."""
-    root = logging.getLogger()
-    handlers = list(root.handlers)
-    yield
-    for handler in set(root.handlers) - set(handlers):
-        root.removeHandler(handler)
 
 
 @pytest.fixture
@@ -67,16 +57,13 @@ async def test_a_failure_is_told_in_uvs_words_and_by_the_status(
     assert "sha256:0000" in said.err
 
 
-def test_the_command_lists_packs_and_refuses_unknown_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
+def test_the_command_lists_packs_and_refuses_unknown_ones(tmp_path: Path) -> None:
+    def onetool(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return run_preloaded(*arguments, cwd=tmp_path, env=environment_of(tmp_path))
 
-    assert main(["fetch"]) == 0
-    assert main(["fetch", "chart"]) == 0
-    assert main(["fetch", "chat", "chart"]) == 2
-
-    said = capsys.readouterr()
-    assert "chart: ready, installed with OneTool (vl-convert-python" in said.out
-    assert "onetool: no pack 'chat' needs libraries. Those that do: chart" in said.err
+    for ready in (onetool("fetch"), onetool("fetch", "chart")):
+        assert ready.returncode == 0, ready.stderr
+        assert "chart: ready, installed with OneTool" in ready.stdout
+    unknown = onetool("fetch", "chat", "chart")
+    assert unknown.returncode == 2
+    assert "onetool: no pack 'chat' needs libraries. Those that do: chart" in unknown.stderr
