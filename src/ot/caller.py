@@ -10,6 +10,9 @@ from enum import StrEnum
 from ot.client_memory import ClientMemory
 from ot.front import Front
 
+LOCAL = "local"
+"""The principal on a person's own machine."""
+
 
 class Choice(StrEnum):
     """The ways in which a person can agree to a call."""
@@ -62,6 +65,8 @@ class Caller:
     run_memory: ClientMemory | None = None  # of the run that this call is part of
     client: str = ""  # the name of the program in whose context the answer ends; none at a command line
     run: int = 0  # the number under which the run that this call is part of is recorded
+    run_id: str = ""  # the name by which that run can be resumed; none outside a run
+    principal: str = LOCAL  # whose runs and values these are; nothing that outlives a run is looked up without it
 
 
 NOBODY = Caller()

@@ -22,6 +22,7 @@ from ot.run.keeping import Keeping
 from ot.run.namespace import Namespace
 from ot.run.outcome import Failure, Outcome, Value, error_kind
 from ot.run.reporting import render_answer
+from ot.run.run_id import new_run_id
 from ot.run.run_in_progress import RunInProgress
 from ot.run.snippets import Snippets
 from ot.stats.recorder import RunRecord
@@ -73,7 +74,9 @@ class Runner:
         record = RunRecord(self._executor.recorder, command, caller.client)
         settings, notes = self._settings, Notes()
         number = record.number or next(self._unrecorded)
-        caller = replace(self._executor.known(caller), run=number, notes=notes, run_memory=ClientMemory())
+        caller = replace(
+            self._executor.known(caller), run=number, run_id=new_run_id(), notes=notes, run_memory=ClientMemory()
+        )
         with LogSpan("run.command", size=len(command)) as span, record:
             try:
                 outcome = await self._execute(command, caller, settings)
