@@ -13,7 +13,7 @@ class Allowance(NamedTuple):
     """Everything that a process may touch; a folder stands for all that is in it. Sizes are bytes.
 
     `files` are single ones that it may read, by real paths: one that leads through a link is not opened. `programs`
-    are the only ones that it may execute; None is whatever it may read.
+    are the only ones that it may execute; None is whatever it may read. `closed` stay shut in folders that are open.
     """
 
     readable: tuple[str, ...]
@@ -26,3 +26,4 @@ class Allowance(NamedTuple):
     scratch: int = 0  # of its own folder, where that can be a file system of its own
     scratch_files: int = 0
     programs: tuple[str, ...] | None = None
+    closed: tuple[str, ...] = ()

@@ -19,7 +19,8 @@ class Confine(NamedTuple):
     paths of single files to read: one that leads through a link by now is not opened; `inodes` are theirs, because who
     may read a file may not read the one that replaces it. `hosts` are as `hosts.parse_host` reads them, `memory` is
     bytes of all its processes together. `folder` is the temporary folder, which must not exist yet; one is chosen if
-    it is empty. `programs` are the only files that it may execute; None is whatever it may read.
+    it is empty. `programs` are the only files that it may execute; None is whatever it may read. `closed` are paths
+    that stay shut although a folder of `readable` or `writable` holds them, unless they are named there themselves.
     """
 
     readable: tuple[str, ...] = ()
@@ -30,19 +31,22 @@ class Confine(NamedTuple):
     inodes: tuple[int, ...] = ()
     folder: str = ""
     programs: tuple[str, ...] | None = None
+    closed: tuple[str, ...] = ()
 
     def to_text(self) -> str:
         """Write it as one word of a command line."""
         parts = [self.folder, "" if self.memory is None else str(self.memory), "" if self.programs is None else "only"]
         inodes = tuple(map(str, self.inodes))
-        lists = (self.readable, self.writable, self.hosts, self.files, inodes, self.programs or ())
+        lists = (self.readable, self.writable, self.hosts, self.files, inodes, self.programs or (), self.closed)
         return _PART.join([*map(_write, parts), *("".join(_ITEM + _write(item) for item in items) for items in lists)])
 
 
 def confine_from(text: str) -> Confine:
     """Read what `to_text` wrote."""
     folder, memory, only, *lists = text.split(_PART)
-    readable, writable, hosts, files, inodes, programs = (tuple(map(_read, part.split(_ITEM)[1:])) for part in lists)
+    readable, writable, hosts, files, inodes, programs, closed = (
+        tuple(map(_read, part.split(_ITEM)[1:])) for part in lists
+    )
     return Confine(
         readable,
         writable,
@@ -52,6 +56,7 @@ def confine_from(text: str) -> Confine:
         tuple(map(int, inodes)),
         _read(folder),
         programs if only else None,
+        closed,
     )
 
 

@@ -10,6 +10,7 @@ import os
 import stat
 
 from ot_confinement.allowance import Allowance
+from ot_confinement.places import lies_within
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
@@ -55,7 +56,10 @@ class PathRules:
         readable = ((path, READ & self._kept) for path in allowance.readable)
         writable = ((path, self._kept) for path in allowance.writable)
         paths = [*readable, *writable, *((path, READ) for path in allowance.programs or ())]
-        self._rules = [self._rule(fd, rights) for path, rights in paths if (fd := _open_path(path)) is not None]
+        self._closed = tuple(os.path.realpath(path) for path in allowance.closed if os.path.exists(path))
+        self._around = [(path, rights) for path, rights in paths if self._holds_closed(path)]
+        whole = [pair for pair in paths if pair not in self._around]
+        self._rules = [self._rule(fd, rights) for path, rights in whole if (fd := _open_path(path)) is not None]
         self._rules += [_PathBeneath(READ_FILE, fd) for path in allowance.files if (fd := _open_real(path)) is not None]
 
     def _rule(self, fd: int, rights: int) -> _PathBeneath:
@@ -69,10 +73,42 @@ class PathRules:
         folder_fd = os.open(folder, os.O_PATH | os.O_CLOEXEC)
         try:
             for rule in (*self._rules, _PathBeneath(self._kept, folder_fd)):
-                self._call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)
+                self._add(ruleset, rule)
         finally:
             os.close(folder_fd)
+        for path, rights in self._around:
+            if (fd := _open_path(path)) is not None:
+                self._open_around(ruleset, fd, os.path.realpath(path), rights)
         return ruleset
+
+    def _holds_closed(self, path: str) -> bool:
+        place = os.path.realpath(path)
+        return any(closed != place and lies_within(closed, [place]) for closed in self._closed)
+
+    def _open_around(self, ruleset: int, folder: int, place: str, rights: int) -> None:
+        """Open what a folder holds by now but for what is closed; the folder itself is only listed, with all its names.
+
+        Rules only ever open, so there is none that would leave something out. Names that are made later stay shut, and
+        links lead where they lead: what they name is open only by itself.
+        """
+        try:
+            self._add(ruleset, _PathBeneath(READ_DIR & rights, folder))
+            for name in _names_in(folder):
+                path = f"{place}/{name}"
+                if path in self._closed or (fd := _open_below(folder, name)) is None:
+                    continue
+                if self._holds_closed(path):
+                    self._open_around(ruleset, fd, path, rights)
+                    continue
+                try:
+                    self._add(ruleset, self._rule(fd, rights))
+                finally:
+                    os.close(fd)
+        finally:
+            os.close(folder)
+
+    def _add(self, ruleset: int, rule: _PathBeneath) -> None:
+        self._call(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)
 
     def restrict(self, ruleset: int) -> None:
         """Give up every other file for good. Raises OSError."""
@@ -102,6 +138,27 @@ def _open_real(path: str) -> int | None:
     if stat.S_ISREG(os.fstat(file).st_mode):
         return file
     os.close(file)
+    return None
+
+
+def _names_in(folder: int) -> list[str]:
+    """The names in a folder of which a descriptor only marks the place."""
+    opened = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        return os.listdir(opened)
+    finally:
+        os.close(opened)
+
+
+def _open_below(folder: int, name: str) -> int | None:
+    """A descriptor for what has a name in a folder; None for a link, and for what is gone."""
+    try:
+        fd = os.open(name, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=folder)
+    except OSError:
+        return None
+    if not stat.S_ISLNK(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
     return None
 
 

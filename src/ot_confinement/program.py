@@ -77,7 +77,8 @@ def _take_namespaces(libc: ctypes.CDLL, confine: Confine, folder: str) -> bool:
             "namespaces, or leave out `hosts` and with it the network"
         ) from error
     try:
-        namespaces.make_read_only(libc, writable=(*leave_out_led(confine.writable, confine.writable), folder))
+        writable = (*leave_out_led(confine.writable, confine.writable), folder)
+        namespaces.make_read_only(libc, writable=writable, closed=confine.closed)
     except OSError:
         return False
     return True
@@ -137,4 +138,5 @@ def _allowance(confine: Confine) -> Allowance:
         network=bool(confine.hosts),
         files=confine.files,
         programs=confine.programs,
+        closed=confine.closed,
     )

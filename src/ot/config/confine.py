@@ -24,9 +24,10 @@ class ConfineSettings(Section):
     )
     memory: Bytes | None = setting(None, "memory that all its processes together may use")
 
-    def build(self, own: Iterable[str]) -> Confine:
-        """Return its bounds, as its guardian takes them; `own` are its own files."""
-        return Confine((*own, *map(_plain, self.read)), tuple(map(_plain, self.write)), self.hosts, self.memory)
+    def build(self, own: Iterable[str], *, closed: tuple[str, ...] = ()) -> Confine:
+        """Return its bounds, as its guardian takes them; `own` are its own files, `closed` what folders do not open."""
+        readable, writable = (*own, *map(_plain, self.read)), tuple(map(_plain, self.write))
+        return Confine(readable, writable, self.hosts, self.memory, closed=closed)
 
     def describe(self) -> str:
         """Say in one line what it may touch."""

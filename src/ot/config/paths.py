@@ -55,6 +55,12 @@ class PackFolders:
         return folder
 
 
+def closed_places(*, project: Path, home: Path) -> tuple[str, ...]:
+    """Return what a process that is given the project's folder does not get with it: configuration and secrets."""
+    secrets = (project / name for name in (SECRETS_FILE, Path(SECRETS_FILE).with_suffix(".yml")))
+    return tuple(str(place) for place in (home / FOLDER, project / FOLDER, *secrets))
+
+
 def tool_folders(project: Path, home: Path) -> tuple[Path, ...]:
     """Return the folders of extension files, nearest first; they need not exist."""
     return (project / FOLDER / TOOLS, home / FOLDER / TOOLS)

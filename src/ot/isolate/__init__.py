@@ -47,8 +47,8 @@ def isolated(
     The process is confined to what is declared here, and without that has neither other files than those it is made
     of, nor a network. The declaration is read from the source, so it consists of constants:
 
-    - `reads` and `writes`: paths, `"{project}"` for the project's folder, `"{state}"` for the pack's own in the state
-      folder (`current().state`);
+    - `reads` and `writes`: paths, `"{state}"` for the pack's own folder in the state folder (`current().state`),
+      `"{project}"` for the project's: not its `.onetool`, and where it has one, no new names beside it;
     - `reads`: also `"{name}"` for the file, or files, that an argument names. They must lie where packs may read; the
       tool gets their real paths;
     - `outputs`: `"{name}"` for a file that an argument names and the tool makes: at `current().output("name")`, from

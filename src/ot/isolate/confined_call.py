@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ot.config.paths import closed_places
 from ot.context import current_or_none
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles
@@ -48,12 +49,14 @@ def confine_call(
         if files is not None:
             files.locate(path, write=True)
     read = sorted({path for value in named.values() for path in _each(value)})
+    closed = closed_places(project=files.project, home=files.home) if touches.of_project and files else ()
     confine = Confine(
         readable=(*own, *(path for path in _places(touches.reads) if Path(path).exists())),
         writable=tuple(_places(touches.writes)),
         hosts=touches.hosts,
         files=tuple(read),
-        inodes=tuple(map(_inode, read)),
+        inodes=(*map(_inode, read), *([_names_changed(files.project)] if closed and files else ())),
+        closed=closed,
     )
     return ConfinedCall({**arguments, **named}, confine, outputs)
 
@@ -90,6 +93,11 @@ def _inode(path: str) -> int:
         return Path(path).stat().st_ino
     except OSError:
         return 0  # it is not there
+
+
+def _names_changed(folder: Path) -> int:
+    """Return when names in a folder last changed; beside what is closed, a process knows only those of its start."""
+    return folder.stat().st_mtime_ns
 
 
 def _each(value: object) -> Iterable[str]:

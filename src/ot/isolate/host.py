@@ -90,7 +90,8 @@ class IsolateHost:
         Raises ToolError, ToolFailedError or ServiceUnavailableError without the name of the tool, which the executor
         knows.
         """
-        files = allowed_files() if touches is not None and touches.of_arguments and current_or_none() else None
+        checked = touches is not None and (touches.of_arguments or touches.of_project)
+        files = allowed_files() if checked and current_or_none() else None
         python = await self._find_python(libraries) if libraries is not None and self._find_python else None
         bounds = None if touches is None else await _confine(touches, module, arguments, files, python)
         confine = None if bounds is None else bounds.confine

@@ -47,6 +47,10 @@ class Touches:
             place.startswith("{") and place not in (PROJECT, STATE) for place in self.reads
         )
 
+    @property
+    def of_project(self) -> bool:
+        return PROJECT in (*self.reads, *self.writes)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolDocs:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ot.config.confine import ConfineSettings
+from ot.config.paths import closed_places
 from ot.logs import write_log
 from ot.processes.own_files import files_of_python
 from ot.processes.plain_environment import plain_environment
@@ -58,7 +59,8 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
     words = [str(python), _main_of(sdk), str(file)]
     if settings is not None:
         files = (*files_of_python(python, writable=settings.write), *files_of_sdk(sdk), str(file.parent))
-        words.append(settings.build(files).to_text())
+        closed = closed_places(project=host.project, home=host.home)
+        words.append(settings.build(files, closed=closed).to_text())
     return Command(tuple(words), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs})
 
 
