@@ -1,4 +1,4 @@
-"""Clients of both providers for tests, on a real executor, and what a test wants to know of an answer."""
+"""Clients of all providers for tests, on a real executor, and what a test wants to know of an answer."""
 
 from __future__ import annotations
 
@@ -19,9 +19,16 @@ AT_ONCE = Backoff(retries=2, first=0.01, chance=lambda: 0.0)
 
 
 def settings_for(url: str, **changes: Any) -> AiSettings:
-    """Settings whose providers are both at one address."""
+    """Settings whose providers are all at one address."""
     return AiSettings.model_validate(
-        {"tools": ["demo.*"], "anthropic": {"base_url": url}, "ollama": {"host": url}, "timeout": 20, **changes}
+        {
+            "tools": ["demo.*"],
+            "anthropic": {"base_url": url},
+            "ollama": {"host": url},
+            "openai": {"base_url": f"{url}/v1"},
+            "timeout": 20,
+            **changes,
+        }
     )
 
 

@@ -23,7 +23,7 @@ def server(running_server: ScriptedServer) -> ScriptedServer:
     return running_server
 
 
-@pytest.fixture(params=["anthropic", "ollama"])
+@pytest.fixture(params=["anthropic", "ollama", "openai"])
 def provider(request: pytest.FixtureRequest) -> str:
     """Each of the providers."""
     name: str = request.param

@@ -51,7 +51,7 @@ class RawProvider:
         length = int(head.partition("content-length:")[2].partition("\r\n")[0])
         self.requests.append(json.loads(await reader.readexactly(length)))
         reply = self.replies.popleft()
-        headers = {"content-type": "application/octet-stream", **reply.headers}
+        headers = {"content-type": "text/event-stream", **reply.headers}
         lines = [f"HTTP/1.1 {reply.status} Because", "transfer-encoding: chunked"]
         writer.write("\r\n".join([*lines, *(f"{k}: {v}" for k, v in headers.items()), "", ""]).encode())
         for piece in reply.body:
@@ -77,7 +77,7 @@ async def raw_provider() -> AsyncIterator[RawProvider]:
     server.close()
 
 
-# What the two providers send, as bytes
+# What the providers send, as bytes
 
 
 def claude_event(kind: str, **fields: Any) -> bytes:
@@ -136,3 +136,49 @@ def llama_part(content: str = "", *, calls: Sequence[tuple[str, Any]] = (), **fi
 def llama_end(reason: str = "stop", *, sent: int = 10, written: int = 5) -> bytes:
     """The last line."""
     return llama_part(done=True, done_reason=reason, prompt_eval_count=sent, eval_count=written)
+
+
+def gpt_chunk(
+    content: str = "", *, calls: Sequence[dict[str, Any]] = (), stop: str | None = None, **more: Any
+) -> bytes:
+    """One event of OpenAI's stream."""
+    delta: dict[str, Any] = {"role": "assistant", "content": content}
+    if calls:
+        delta["tool_calls"] = list(calls)
+    chunk = {
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": stop}],
+        **more,
+    }
+    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
+
+
+def gpt_end(stop: str = "stop", *, sent: int = 10, cached: int = 0, written: int = 5) -> bytes:
+    """The end of a turn, and what it has used."""
+    usage = {"prompt_tokens": sent, "completion_tokens": written, "prompt_tokens_details": {"cached_tokens": cached}}
+    last = json.dumps({"object": "chat.completion.chunk", "choices": [], "usage": usage})
+    return gpt_chunk(stop=stop) + f"data: {last}\n\ndata: [DONE]\n\n".encode()
+
+
+# The same turn of each of them
+
+
+def begun(provider: str, text: str) -> list[bytes]:
+    """A turn that has no end."""
+    if provider == "anthropic":
+        return [claude_start(), claude_text(text)]
+    return [llama_part(text) if provider == "ollama" else gpt_chunk(text)]
+
+
+def spoken(provider: str, text: str) -> list[bytes]:
+    """A turn of these words."""
+    return [*begun(provider, text), end_of(provider)]
+
+
+def silent(provider: str) -> list[bytes]:
+    """A turn without words."""
+    return [claude_start(), claude_end()] if provider == "anthropic" else [end_of(provider)]
+
+
+def end_of(provider: str) -> bytes:
+    return {"anthropic": claude_end(), "ollama": llama_end(), "openai": gpt_end()}[provider]

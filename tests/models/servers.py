@@ -20,7 +20,7 @@ _REMEDY = "Run scripts/install-model-servers."
 
 
 class ScriptedServer:
-    """aimock: it speaks the APIs of Anthropic and Ollama, and says what it was told to say."""
+    """aimock: it speaks the APIs of Anthropic, Ollama and OpenAI, and says what it was told to say."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -70,7 +70,7 @@ def scripted_server(fixtures: Path) -> Iterator[ScriptedServer]:
 
 @contextmanager
 def small_model_server() -> Iterator[str]:
-    """SmolLM2-135M behind the APIs of Anthropic and Ollama; gives its address."""
+    """SmolLM2-135M behind the APIs of Anthropic, Ollama and OpenAI; gives its address."""
     if not _PYTHON.exists():
         report_missing("the small model", remedy=_REMEDY)
     program = FOLDER.parent / "programs/small_model_server.py"

@@ -1,4 +1,4 @@
-"""Both clients against a server that speaks both APIs over real HTTP: the same behaviour, whoever serves the model."""
+"""Every client against a server that speaks their APIs over real HTTP: the same behaviour, whoever serves the model."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ async def test_a_refused_request_is_not_repeated(provider: str, server: Scripted
 
 
 async def test_another_provider_goes_on_with_the_conversation(provider: str, server: ScriptedServer) -> None:
-    other = {"anthropic": "ollama", "ollama": "anthropic"}[provider]
+    other = {"anthropic": "ollama", "ollama": "openai", "openai": "anthropic"}[provider]
     nowhere = "http://127.0.0.1:9"
     server.answer({"userMessage": "first", **BEFORE}, {"toolCalls": [call("demo_upper", text="x")]})
     server.answer({"userMessage": "first", **AFTER}, {"content": "X it is"})

@@ -16,13 +16,17 @@ from tests.models.raw_provider import (
     BREAK,
     HANG,
     RawProvider,
+    begun,
     claude_call,
     claude_end,
     claude_event,
     claude_start,
     claude_text,
+    end_of,
     llama_end,
     llama_part,
+    silent,
+    spoken,
 )
 from tests.opened_executor import open_executor
 
@@ -152,26 +156,15 @@ async def test_a_stream_of_ollama_that_is_none_is_asked_for_again(raw: RawProvid
 
 async def test_characters_that_are_split_between_packets_arrive_whole(provider: str, raw: RawProvider) -> None:
     text = "ä€🎉\u2028\x85\u2029 ok"
-    stream = (
-        b"".join([claude_start(), claude_text(text), claude_end()])
-        if provider == "anthropic"
-        else llama_part(text) + llama_end()
-    )
-    raw.then(*(bytes([byte]) for byte in stream))
+    raw.then(*(bytes([byte]) for byte in b"".join(spoken(provider, text))))
 
     async with open_executor() as opened, open_client(provider, opened.executor, raw.url) as client:
         assert words(await collect(client, "go")) == text
 
 
 async def test_a_turn_without_words_is_an_answer_too(provider: str, raw: RawProvider) -> None:
-    silent = [claude_start(), claude_end()] if provider == "anthropic" else [llama_end()]
-    spoken = (
-        [claude_start(), claude_text("hm"), claude_end()]
-        if provider == "anthropic"
-        else [llama_part("hm"), llama_end()]
-    )
-    raw.then(*silent)
-    raw.then(*spoken)
+    raw.then(*silent(provider))
+    raw.then(*spoken(provider, "hm"))
 
     async with open_executor() as opened, open_client(provider, opened.executor, raw.url) as client:
         events = await collect(client, "go")
@@ -184,11 +177,7 @@ async def test_a_turn_without_words_is_an_answer_too(provider: str, raw: RawProv
 
 async def test_a_huge_answer_passes_through_and_memory_keeps_its_bounds(provider: str, raw: RawProvider) -> None:
     piece = "word " * 20_000
-    parts = [claude_text(piece, index=n) for n in range(30)]
-    if provider == "anthropic":
-        raw.then(claude_start(), *parts, claude_end())
-    else:
-        raw.then(*(llama_part(piece) for _ in range(30)), llama_end())
+    raw.then(*begun(provider, piece) * 30, end_of(provider))
 
     async with open_executor() as opened:
         memory = {"characters": 10_000}
@@ -252,8 +241,7 @@ async def test_why_an_answer_ended(raw: RawProvider, reason: str, expected: Any)
 
 async def test_a_provider_that_asks_for_patience_gets_it(provider: str, raw: RawProvider) -> None:
     raw.then(b"{}", status=429, retry_after_ms="30")
-    answer = [claude_start(), claude_text("x"), claude_end()] if provider == "anthropic" else [llama_end()]
-    raw.then(*answer)
+    raw.then(*spoken(provider, "x"))
     raw.then(b"{}", status=429, retry_after="86400")
 
     async with open_executor() as opened, open_client(provider, opened.executor, raw.url) as client:
@@ -316,14 +304,8 @@ async def test_tokens_and_costs_are_counted_with_those_of_the_cache(raw: RawProv
 
 @pytest.mark.parametrize("how", ["close", "cancel"])
 async def test_a_stopped_answer_ends_the_request(provider: str, how: str, raw: RawProvider) -> None:
-    half = [claude_start(), claude_text("so far")] if provider == "anthropic" else [llama_part("so far")]
-    whole = (
-        [claude_start(), claude_text("on"), claude_end()]
-        if provider == "anthropic"
-        else [llama_part("on"), llama_end()]
-    )
-    raw.then(*half, HANG)
-    raw.then(*whole)
+    raw.then(*begun(provider, "so far"), HANG)
+    raw.then(*spoken(provider, "on"))
 
     async with open_executor() as opened, open_client(provider, opened.executor, raw.url) as client:
         with anyio.fail_after(10):

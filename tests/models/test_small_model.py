@@ -11,7 +11,7 @@ from tests.models.clients import assert_sound, collect, only, open_client
 from tests.models.servers import small_model_server
 from tests.opened_executor import open_executor
 
-pytestmark = pytest.mark.xdist_group("small model")  # one server for both providers
+pytestmark = pytest.mark.xdist_group("small model")  # one server for all providers
 
 QUESTIONS = ["Say hello in capital letters.", "What is the weather in Paris?"]
 

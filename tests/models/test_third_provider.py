@@ -59,4 +59,4 @@ def test_it_stands_in_for_another_one(source: Path, tmp_path: Path) -> None:
 def test_it_is_among_those_that_can_be_chosen(source: Path, tmp_path: Path) -> None:
     answer = chat(source, tmp_path, "{provider: cockatoo}")
 
-    assert "must be 'anthropic' or 'ollama' or 'parrot'" in answer.stderr
+    assert "must be 'anthropic' or 'ollama' or 'openai' or 'parrot'" in answer.stderr

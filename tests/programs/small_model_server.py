@@ -1,4 +1,4 @@
-"""SmolLM2-135M behind the APIs of Anthropic and Ollama.
+"""SmolLM2-135M behind the APIs of Anthropic, Ollama and OpenAI.
 
 Run by the environment of tests/models. xllamacpp has a server of its own, which leaves tools out for this model: its
 chat template has no place for them. So the prompt is written here, and where tools are offered the model's turn is begun
@@ -27,7 +27,7 @@ parameters.warmup = False
 parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
 model = xllamacpp.Server(parameters)
 one_at_a_time = Lock()
-completions = {}  # the same conversation with the other provider is not thought through a second time
+completions = {}  # the same conversation with another provider is not thought through a second time
 
 
 def complete(turns, tools):
@@ -66,7 +66,7 @@ def from_anthropic(request):
                 yield "tool", " ".join(part.get("text", "") for part in block["content"])
 
 
-def from_ollama(request):
+def from_ollama_or_openai(request):
     for message in request["messages"]:
         if message["role"] != "system":
             calls = message.get("tool_calls") or [{"function": {"name": ""}}]
@@ -120,20 +120,37 @@ def to_ollama(text, call, usage):
     yield {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop", **counts}
 
 
+def to_openai(text, call, usage):
+    delta = {"role": "assistant", "content": text}
+    if call:
+        function = {"name": call[0], "arguments": call[1]}
+        delta["tool_calls"] = [{"index": 0, "id": "call_1", "type": "function", "function": function}]
+    yield {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if call else "stop"}]}
+    yield {"choices": [], "usage": usage}
+
+
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        forced = request.get("tool_choice") == {"type": "none"}
+        kind = "text/event-stream"
+        forced = request.get("tool_choice") in ({"type": "none"}, "none")
         if self.path.startswith("/v1/messages"):
             offered = [] if forced else request.get("tools", [])
             tools = [(tool["name"], tool["description"], tool["input_schema"]["properties"]) for tool in offered]
             events = to_anthropic(*complete(list(from_anthropic(request)), tools))
             lines = (f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n" for kind, fields in events)
         else:
-            offered = [tool["function"] for tool in request.get("tools") or []]
+            offered = [] if forced else [tool["function"] for tool in request.get("tools") or []]
             tools = [(tool["name"], tool["description"], tool["parameters"]["properties"]) for tool in offered]
-            lines = (f"{json.dumps(part)}\n" for part in to_ollama(*complete(list(from_ollama(request)), tools)))
+            answer = complete(list(from_ollama_or_openai(request)), tools)
+            if self.path == "/v1/chat/completions":
+                lines = (f"data: {part}\n\n" for part in [*map(json.dumps, to_openai(*answer)), "[DONE]"])
+            else:
+                kind = "application/x-ndjson"
+                lines = (f"{json.dumps(part)}\n" for part in to_ollama(*answer))
         self.send_response(200)
+        self.send_header("content-type", kind)
         self.send_header("connection", "close")
         self.end_headers()
         for line in lines:

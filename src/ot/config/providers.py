@@ -42,6 +42,7 @@ class Provider:
     library: str  # the module that the extra brings
     secret: str  # the name of its key
     needs_key: bool = True
+    page: str = ""  # where a person gets a key
 
     @property
     def package(self) -> str:

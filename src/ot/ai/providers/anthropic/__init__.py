@@ -20,4 +20,5 @@ PROVIDER = Provider(
     client="AnthropicClient",
     library="anthropic",
     secret="ANTHROPIC_API_KEY",
+    page="https://platform.claude.com/settings/keys",
 )

@@ -28,4 +28,5 @@ PROVIDER = Provider(
     library="ollama",
     secret="OLLAMA_API_KEY",
     needs_key=False,
+    page="https://ollama.com/settings/keys",
 )

@@ -1,0 +1,141 @@
+"""Translation between our form and OpenAI's: the messages and tools of a request, and the chunks of its stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from mcp_core.json_types import Json, JsonObject
+from ot.ai.conversation.messages import AssistantMessage, Message, Text, ToolCall, ToolMessage, UserMessage
+from ot.ai.models.model import Piece, Request, Spent, Stopped
+from ot.ai.providers.arguments import CUT_OFF, read_arguments
+
+PROVIDER = "openai"
+_STOPS: dict[str, Literal["length", "refused"]] = {"length": "length", "content_filter": "refused"}
+
+
+def render_request(request: Request, model: str, *, limit_name: str) -> JsonObject:
+    """Return the body of a request; `limit_name` is what the server calls the limit of tokens."""
+    rendered: JsonObject = {
+        "model": model,
+        "messages": list(_render_messages(request)),
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        limit_name: request.max_tokens,
+    }
+    if request.tools:
+        rendered["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": one.name, "description": one.description, "parameters": dict(one.parameters)},
+            }
+            for one in request.tools
+        ]
+        if not request.may_call:
+            rendered["tool_choice"] = "none"
+    return rendered
+
+
+def _render_messages(request: Request) -> Iterator[JsonObject]:
+    if request.system:
+        yield {"role": "system", "content": request.system}
+    for message in request.messages:
+        yield from _render(message)
+
+
+def _render(message: Message) -> Iterator[JsonObject]:
+    match message:
+        case UserMessage():
+            yield {"role": "user", "content": message.text}
+        case AssistantMessage():
+            turn: JsonObject = {"role": "assistant", "content": message.text}
+            if message.calls:
+                turn["tool_calls"] = [_render_call(call) for call in message.calls]
+            yield turn
+        case ToolMessage():
+            for result in message.results:
+                words = result.text if result.ok else f"Error: {result.text}"
+                yield {"role": "tool", "tool_call_id": result.call.id, "content": words}
+
+
+def _render_call(call: ToolCall) -> JsonObject:
+    arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call as far as it has been written."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class TurnReader:
+    """Reads the chunks of one stream, of which nothing is trusted to have the type it should."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, _Call] = {}
+        self._stop = ""
+        self._declined = False
+
+    def read(self, chunk: Json) -> Iterator[Piece]:
+        """Yield the pieces in a chunk."""
+        choices = _list(_part(chunk, "choices"))
+        delta = _part(choices[0], "delta") if choices else None
+        for text in (_text(delta, "content"), _text(delta, "refusal")):
+            if text:
+                yield Text(text)
+        self._declined |= bool(_text(delta, "refusal"))
+        for number, call in enumerate(_list(_part(delta, "tool_calls"))):
+            self._extend(number, call)
+        self._stop = (_text(choices[0], "finish_reason") if choices else "") or self._stop
+        usage = _part(chunk, "usage")
+        if isinstance(usage, dict):
+            yield _count(usage)
+
+    def end(self) -> Iterator[Piece]:
+        """Yield the calls and the end of the turn, now that the stream is over; nothing if it was not complete."""
+        if not self._stop:
+            return
+        for call in self._calls.values():
+            arguments, problem = read_arguments(call.arguments if call.arguments.strip() else "{}")
+            if problem and self._stop == "length":
+                problem = CUT_OFF
+            yield ToolCall(call.id, call.name, arguments, problem)
+        yield Stopped("refused" if self._declined else _STOPS.get(self._stop, "done"))
+
+    def _extend(self, number: int, part: Json) -> None:
+        index = _part(part, "index")
+        call = self._calls.setdefault(index if type(index) is int else number, _Call())
+        function = _part(part, "function")
+        call.id = call.id or _text(part, "id")
+        call.name = call.name or _text(function, "name")
+        call.arguments += _text(function, "arguments")
+
+
+def _count(usage: JsonObject) -> Spent:
+    sent = _number(usage, "prompt_tokens")
+    cached = min(_number(_part(usage, "prompt_tokens_details"), "cached_tokens"), sent)
+    return Spent(sent - cached, _number(usage, "completion_tokens"), cache_read_tokens=cached)
+
+
+def _part(value: Json, name: str) -> Json:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Json, name: str) -> str:
+    text = _part(value, name)
+    return text if isinstance(text, str) else ""
+
+
+def _number(value: Json, name: str) -> int:
+    number = _part(value, name)
+    return number if type(number) is int and number >= 0 else 0
