@@ -56,5 +56,12 @@ def _grounding() -> dict[str, Json]:
     }
 
 
+def too_much(delay: str) -> Reply:
+    """The refusal of a request that was one too many, with how long to wait."""
+    violation: Json = {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": "PerMinute"}]}
+    wait: Json = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
+    return _error(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota.", [violation, wait])
+
+
 def _error(status: int, code: str, message: str, details: list[Json] | None = None) -> Reply:
     return Reply(status, {"error": {"code": status, "message": message, "status": code, "details": details or []}})

@@ -248,8 +248,9 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"pays, at {error.page}."
     ),
     errors.RateLimitedError: lambda error: (
-        f"{error.tool}: {error.service} takes no further call for {error.wait:.3g} s, which is longer than this "
-        f"one may last ({error.reason}). Make fewer calls at once, try again later, or name the rate of your plan in "
+        f"{error.tool}: {error.service} takes no further call for "
+        f"{error.wait:{',.0f' if error.wait >= 100 else '.3g'}} s, which is longer than this one may last "
+        f"({error.reason}). Make fewer calls at once, try again later, or name the rate of your plan in "
         f"{error.rate_key}."
     ),
     errors.ServiceRefusedError: lambda error: (

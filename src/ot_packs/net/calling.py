@@ -9,55 +9,31 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TypeVar
 
-import anyio
 import httpx2
 
-from mcp_core.backoff import wait_after
 from mcp_core.json_types import Json
 from ot.context import CallContext, current
 from ot.errors import (
     CallError,
     KeyRefusedError,
     MissingSecretError,
-    RateLimitedError,
     ServiceAnswerError,
     ServiceUnavailableError,
 )
 from ot.logs import write_log
-from ot.paces import Pace, Paces, QueueTooLongError, Turn
+from ot.paces import Pace, Paces
 from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
 from ot_packs.net.guarded import AGENT, trusted_roots
 from ot_packs.net.refusals import is_passing, nonsense, read_json, reason_of, refusal
+from ot_packs.net.repeating import PassingError, Repetition, TooMuchError
 from ot_packs.net.service import Service, ServiceOptions, read_service_options
 from ot_packs.net.waits import seconds_to_wait
 
 Read = TypeVar("Read")
 Params = Mapping[str, str | int | float | bool | None]
 
-_MOST_REPETITIONS = 3
-_FIRST_PAUSE = 0.5  # seconds
-_LONGEST_PAUSE = 10.0
 _LARGEST_ANSWER = 20_000_000  # bytes
 _CONNECT = 10.0  # seconds
-
-
-class _TooMuchError(Exception):
-    """The service says that this was one request too many; `asked` is how long it wants to be left alone."""
-
-    def __init__(self, reason: str, asked: float | None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.asked = asked
-
-
-class _PassingError(Exception):
-    """A failure that may be over soon. With `begun` the service may have acted on the request all the same."""
-
-    def __init__(self, error: CallError, *, begun: bool = True, asked: float | None = None) -> None:
-        super().__init__(str(error))
-        self.error = error
-        self.begun = begun
-        self.asked = asked
 
 
 class ServiceClient:
@@ -69,8 +45,7 @@ class ServiceClient:
         self._service = service
         self._options = options
         self._http = http
-        self._pace = pace
-        self._context = context
+        self._repetition = Repetition(service.name, pace, options.rate, context, rate_key=f"packs.{service.pack}.rate")
 
     async def get(self, path: str, params: Params | None = None) -> Json:
         """Ask for a value; raises CallError."""
@@ -95,7 +70,7 @@ class ServiceClient:
         """Ask the service, once and at once, to end what a cancelled call began; a failure is logged."""
         try:
             await self._attempt("DELETE", f"{self._options.base_url}/{path}", None, _read_text)
-        except (CallError, _TooMuchError, _PassingError) as error:
+        except (CallError, TooMuchError, PassingError) as error:
             write_log(logging.WARNING, "service.end", service=self._service.name, path=path, detail=str(error)[:300])
 
     async def _call(
@@ -111,27 +86,7 @@ class ServiceClient:
         """Make a request, as often as it takes and within the time of the call."""
         url = _written(f"{self._options.base_url}/{path}", params or {})
         content = json.dumps(body).encode() if body is not None else None
-        failures = 0
-        while True:
-            turn = await self._take_turn()
-            try:
-                value = await self._attempt(method, url, content, read)
-            except _TooMuchError as error:
-                wait = self._pace.put_off(turn, error.asked)
-                if wait > self._context.remaining():
-                    raise self._too_many(error.reason, wait) from error
-                continue
-            except _PassingError as error:
-                failure = error
-            else:
-                self._pace.go_on()
-                return value
-            failures += 1
-            wait = _pause_after(failures) if failure.asked is None else failure.asked
-            last = failures > _MOST_REPETITIONS or (failure.begun and not repeatable)
-            if last or wait > self._context.remaining():
-                raise failure.error
-            await anyio.sleep(wait)
+        return await self._repetition.repeat(lambda: self._attempt(method, url, content, read), repeatable=repeatable)
 
     async def _attempt(self, method: str, url: str, content: bytes | None, read: Callable[[Answer], Read]) -> Read:
         """Make a request once, and read its answer."""
@@ -142,27 +97,17 @@ class ServiceClient:
             raise nonsense(self._service, f"more than {_LARGEST_ANSWER:,} bytes") from error
         except ServiceUnavailableError as error:
             arrived = not isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
-            raise _PassingError(error, begun=arrived) from error
+            raise PassingError(error, begun=arrived) from error
         if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise _TooMuchError(reason_of(answer), seconds_to_wait(answer.headers))
+            raise TooMuchError(reason_of(answer), seconds_to_wait(answer.headers, answer.body))
         if answer.status // 100 == 2:
             try:
                 return read(answer)
             except ServiceAnswerError as error:
-                raise _PassingError(error) from error
+                raise PassingError(error) from error
         if is_passing(answer):
-            raise _PassingError(refusal(self._service, answer), asked=seconds_to_wait(answer.headers))
+            raise PassingError(refusal(self._service, answer), asked=seconds_to_wait(answer.headers, answer.body))
         raise refusal(self._service, answer)
-
-    async def _take_turn(self) -> Turn:
-        try:
-            return await self._pace.take_turn(self._options.interval, within=self._context.remaining())
-        except QueueTooLongError as error:
-            reason = f"calls with the same key wait, at {self._options.rate:g} a second"
-            raise self._too_many(reason, error.wait) from error
-
-    def _too_many(self, reason: str, wait: float) -> RateLimitedError:
-        return RateLimitedError(self._service.name, reason, wait, f"packs.{self._service.pack}.rate")
 
     def _read_json(self, answer: Answer) -> Json:
         return read_json(self._service, answer)
@@ -201,10 +146,6 @@ def _written(url: str, params: Params) -> str:
     """Return an address with its parameters; those that are None are left out."""
     given = {name: value for name, value in params.items() if value is not None}
     return str(httpx2.URL(url, params=given)) if given else url
-
-
-def _pause_after(failures: int) -> float:
-    return wait_after(failures, first=_FIRST_PAUSE, longest=_LONGEST_PAUSE, spread=0.5)
 
 
 def _read_text(answer: Answer) -> str:

@@ -36,11 +36,6 @@ class ServiceOptions:
     base_url: str
     rate: float
 
-    @property
-    def interval(self) -> float:
-        """Seconds from the beginning of a request to that of the next."""
-        return 1 / self.rate
-
 
 def read_service_options(service: Service, config: Mapping[str, Json]) -> ServiceOptions:
     """Read `packs.NAME`; raises ToolError with the key that is wrong."""

@@ -1,23 +1,41 @@
-"""How long a service asks its callers to wait, in whichever header it says so."""
+"""How long a service asks its callers to wait, wherever it says so."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
+from ot_packs.net.values import items_of, text_of
+
 _EPOCH = 1e9  # a larger number is a time, and not a number of seconds
 _LONGEST = 10 * 365 * 86_400.0
 
 
-def seconds_to_wait(headers: Mapping[str, str], clock: Callable[[], float] = time.time) -> float | None:
-    """Return the seconds that `Retry-After` or the counters of a rate ask for; None if they say nothing."""
+def seconds_to_wait(
+    headers: Mapping[str, str], body: bytes = b"", clock: Callable[[], float] = time.time
+) -> float | None:
+    """Return the seconds that `Retry-After`, counters of a rate, or the body ask for; None if they say nothing."""
     asked = headers.get("retry-after", "").strip()
     if asked:
         seconds = _seconds(asked, clock)
         return seconds if seconds is not None else _seconds_until(asked, clock)
-    return _until_reset(headers, clock)
+    until_reset = _until_reset(headers, clock)
+    return until_reset if until_reset is not None else _in_details(body, clock)
+
+
+def _in_details(body: bytes, clock: Callable[[], float]) -> float | None:
+    """Read the `retryDelay` among the details of an error, where services of Google say it: "34.5s"."""
+    if b"retryDelay" not in body:
+        return None
+    try:
+        details = items_of(json.loads(body), "error", "details")
+    except (ValueError, RecursionError):
+        return None
+    asked = [_seconds(text_of(detail, "retryDelay").removesuffix("s"), clock) for detail in details]
+    return max((seconds for seconds in asked if seconds is not None), default=None)
 
 
 def _until_reset(headers: Mapping[str, str], clock: Callable[[], float]) -> float | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ot_packs.lock_formats import READERS
 from tests.services.context7 import PlayedContext7
 from tests.services.played import Caller, open_caller, play
 
@@ -106,6 +107,28 @@ async def test_a_wrong_key_is_named(tmp_path: Path, context7: PlayedContext7) ->
         ("requirements.txt", "# pins\nPydantic[email]==2.10.1 \\\n    --hash=sha256:00\nother>=1\n"),
         ("poetry.lock", '[[package]]\nname = "pydantic"\nversion = "2.10.1"\n'),
         ("pylock.toml", '[[packages]]\nname = "pydantic"\nversion = "2.10.1"\n'),
+        ("yarn.lock", '# yarn lockfile v1\n\n\n"pydantic@^2.0", pydantic@2:\n  version "2.10.1"\n'),
+        ("yarn.lock", '__metadata:\n  version: 8\n\n"pydantic@npm:^2.0":\n  version: 2.10.1\n  checksum: 00\n'),
+        ("pnpm-lock.yaml", "lockfileVersion: 5.4\n\npackages:\n\n  /pydantic/2.10.1_react@18.0.0:\n    dev: false\n"),
+        (
+            "pnpm-lock.yaml",
+            "lockfileVersion: '6.0'\n\npackages:\n\n  /pydantic@2.10.1(react@18.0.0):\n    dev: false\n",
+        ),
+        (
+            "pnpm-lock.yaml",
+            (
+                "lockfileVersion: '9.0'\nimporters:\n  .:\n    dependencies:\n      pydantic:\n        specifier: ^2.0\n"
+                "        version: 2.10.1(react@18.0.0)\npackages:\n  pydantic@1.0.0:\n    engines: {node: '>=6'}\n"
+            ),
+        ),
+        (
+            "go.mod",
+            "module x\ngo 1.22\nreplace example.org/pydantic v9.0.0 => ../x\nrequire example.org/pydantic/v2 v2.10.1\n",
+        ),
+        (
+            "go.mod",
+            "module x\nexclude (\n\texample.org/pydantic v9.0.0\n)\nrequire (\n\texample.org/pydantic v2.10.1 // indirect\n)",
+        ),
     ],
 )
 async def test_every_kind_of_lock_file_is_read(caller: Caller, tmp_path: Path, file: str, text: str) -> None:
@@ -116,7 +139,7 @@ async def test_every_kind_of_lock_file_is_read(caller: Caller, tmp_path: Path, f
 
 @pytest.mark.parametrize("text", ["[[", "[" * 100_000, '{"packages": 7}', "\x00\xff", "[[package]]\nname = 7"])
 async def test_a_lock_file_that_makes_no_sense_counts_as_empty(caller: Caller, tmp_path: Path, text: str) -> None:
-    for file in ("uv.lock", "package-lock.json", "Pipfile.lock", "requirements.txt"):
+    for file in READERS:
         (tmp_path / "project" / file).write_text(text)
 
     assert await caller.run('context7.search(query="pydantic")["libraries"][0]["locked"] == ""') == "True"

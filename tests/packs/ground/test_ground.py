@@ -9,7 +9,7 @@ import pytest
 
 from mcp_core.json_types import Json
 from ot_packs.net.values import items_of
-from tests.services.gemini import ANSWER, PlayedGemini
+from tests.services.gemini import ANSWER, PlayedGemini, too_much
 from tests.services.played import Caller, Reply, open_caller, play
 
 
@@ -81,6 +81,15 @@ async def test_a_wrong_key_is_named(tmp_path: Path, gemini: PlayedGemini) -> Non
 
     assert "Gemini refuses the key in the secret GEMINI_API_KEY" in message
     assert "https://aistudio.google.com/apikey" in message
+
+
+async def test_the_pause_that_the_body_of_a_refusal_asks_for_is_kept(caller: Caller, gemini: PlayedGemini) -> None:
+    gemini.faults = [too_much("0.2s")]
+    assert await caller.run('ground.search(query="x")["complete"]') == "True"
+    assert len(gemini.requests) == 2
+
+    gemini.faults = [too_much("3600s")]
+    assert "no further call for 3,600 s" in await caller.mistake('ground.search(query="x")')
 
 
 @pytest.mark.parametrize(

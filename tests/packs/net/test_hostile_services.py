@@ -78,7 +78,7 @@ async def test_a_wait_that_is_longer_than_the_call_ends_it_at_once(caller: Calle
     brave.faults = [Reply(429, {"error": {"detail": "Monthly quota used up"}}, {"retry-after": "86400"})]
     message = await caller.mistake(SEARCH)
 
-    assert "Brave Search takes no further call for 8.64e+04 s" in message
+    assert "Brave Search takes no further call for 86,400 s" in message
     assert "Monthly quota used up" in message
     assert "packs.brave.rate" in message
 

@@ -35,4 +35,21 @@ NOW = 1_800_000_000.0  # 15 January 2027, 08:00:00 GMT
     ids=str,
 )
 def test_a_wait_is_read_from_whichever_header_tells_it(headers: dict[str, str], seconds: float | None) -> None:
-    assert seconds_to_wait(headers, lambda: NOW) == seconds
+    assert seconds_to_wait(headers, clock=lambda: NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("body", "seconds"),
+    [
+        (b'{"error": {"details": [{"@type": "x"}, {"retryDelay": "34.5s"}]}}', 34.5),
+        (b'{"error": {"details": [{"retryDelay": "0s"}]}}', 0.0),
+        (b'{"error": {"details": [{"retryDelay": "-1s"}, {"retryDelay": 7}, {"retryDelay": {}}]}}', 7.0),
+        (b'{"error": {"details": {"retryDelay": "1s"}}}', None),
+        (b'{"error": "retryDelay"', None),
+        (b"", None),
+    ],
+    ids=str,
+)
+def test_a_wait_is_read_from_the_details_of_an_error(body: bytes, seconds: float | None) -> None:
+    assert seconds_to_wait({}, body) == seconds
+    assert seconds_to_wait({"retry-after": "2"}, body) == 2.0

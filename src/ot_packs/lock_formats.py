@@ -1,0 +1,130 @@
+"""Lock files of several package managers, each read into the versions that it names."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from mcp_core.json_types import Json
+from ot_packs.net.values import items_of, part_of, text_of
+
+_PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*===?\s*([^\s;#\\]+)", re.MULTILINE)
+_MODULE = re.compile(r"^(?:require)?\s*([\w.~/-]+\.[\w.~/-]+)\s+v(\d[\w.+-]*)", re.MULTILINE | re.ASCII)
+_MAJOR = re.compile(r"(?:/v\d+|\.v\d+)$")
+_PNPM_KEY = re.compile(r"/?((?:@[^/@]+/)?[^/@]+)[@/](\d[^(_]*)")  # also /name/version_peer, as old files have it
+_KINDS = ("dependencies", "devDependencies", "optionalDependencies")
+
+
+class Locked(NamedTuple):
+    """A package as a lock file has it."""
+
+    name: str
+    version: str
+    source: str = ""  # the registry, or the file in it, that it came from
+    ranges: tuple[str, ...] = ()  # what was asked for, if the file says so
+
+
+def _from_toml(text: str) -> Iterator[Locked]:
+    tables: dict[str, Json] = tomllib.loads(text)
+    for package in (*items_of(tables, "package"), *items_of(tables, "packages")):
+        source = (
+            text_of(package, "source", "registry") or text_of(package, "source", "url") or text_of(package, "index")
+        )
+        yield Locked(text_of(package, "name"), text_of(package, "version"), source)
+
+
+def _from_package_lock(text: str) -> Iterator[Locked]:
+    packages = part_of(json.loads(text), "packages")
+    for place, facts in packages.items() if isinstance(packages, dict) else ():
+        if place.startswith("node_modules/") and place.count("node_modules/") == 1:
+            name = text_of(facts, "name") or place.removeprefix("node_modules/")
+            yield Locked(name, text_of(facts, "version"), text_of(facts, "resolved"))
+
+
+def _from_pipfile_lock(text: str) -> Iterator[Locked]:
+    packages = part_of(json.loads(text), "default")
+    for name, facts in packages.items() if isinstance(packages, dict) else ():
+        yield Locked(name, text_of(facts, "version").removeprefix("=="))
+
+
+def _from_requirements(text: str) -> Iterator[Locked]:
+    for pin in _PIN.finditer(text):
+        yield Locked(pin[1], pin[2])
+
+
+def _from_yarn(text: str) -> Iterator[Locked]:
+    """Read both forms: the one of Yarn 1, and the one that later versions write, which is YAML."""
+    wanted: list[tuple[str, str]] = []
+    version = source = ""
+    for line in (*text.splitlines(), "end:"):
+        if line[:1] not in (" ", "#", ""):
+            for name in dict.fromkeys(name for name, _ in wanted) if version else ():
+                yield Locked(name, version, source, tuple(asked for other, asked in wanted if other == name))
+            wanted = [_descriptor(each) for each in line.rstrip(":").replace('"', "").split(", ") if "@" in each]
+            version = source = ""
+        elif (found := re.fullmatch(r"  (version|resolved):? \"?([^\"]+)\"?", line)) is not None:
+            version, source = (found[2], source) if found[1] == "version" else (version, found[2])
+
+
+def _descriptor(text: str) -> tuple[str, str]:
+    """Split `name@range`; of `alias@npm:name@range`, the package that is meant."""
+    name, _, asked = text[:1] + text[1:].partition("@")[0], "", text[1:].partition("@")[2]
+    asked = asked.removeprefix("npm:")
+    return _descriptor(asked) if "@" in asked[1:] else (name, asked)
+
+
+def _from_pnpm(text: str) -> Iterator[Locked]:
+    """Read what the project itself asks for first, and then everything else."""
+    asked: dict[str, str] = {}
+    others: list[Locked] = []
+    for path, value in _indented(text):
+        own = path[2:] if path[:2] == ("importers", ".") and len(path) > 2 else path
+        if own[0] == "specifiers" and len(own) == 2:
+            asked[own[1]] = value
+        if own[0] in _KINDS and len(own) == 3 and own[2] == "specifier":
+            asked[own[1]] = value
+        elif own[0] in _KINDS and (len(own) == 2 or own[2:] == ("version",)) and value[:1].isdigit():
+            yield Locked(own[1], re.split(r"[(_]", value)[0], "", (asked.get(own[1], ""),))
+        elif path[0] == "packages" and len(path) == 2 and (found := _PNPM_KEY.match(path[1])) is not None:
+            others.append(Locked(found[1], found[2]))
+    yield from others
+
+
+def _indented(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the keys of a machine-written YAML file with those around them, and the values beside them."""
+    around: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        found = re.fullmatch(r"( *)('[^']+'|\"[^\"]+\"|[^\s'\"#{-][^\s:]*(?::[^\s:]+)*):(?: (.*))?", line)
+        if found is None:
+            continue
+        while around and around[-1][0] >= len(found[1]):
+            around.pop()
+        around.append((len(found[1]), found[2].strip("'\"")))
+        yield tuple(key for _, key in around), (found[3] or "").strip("'\"")
+
+
+def _from_go(text: str) -> Iterator[Locked]:
+    """Read the modules of a go.mod, which names exact versions; also by the last part of their paths."""
+    for module in _MODULE.finditer(re.sub(r"(?ms)^(?:replace|exclude|retract)\s*\(.*?^\)", "", text)):
+        yield Locked(module[1], module[2])
+        yield Locked(_MAJOR.sub("", module[1]).rpartition("/")[2], module[2])
+
+
+READERS: dict[str, Callable[[str], Iterator[Locked]]] = {
+    "uv.lock": _from_toml,
+    "poetry.lock": _from_toml,
+    "pdm.lock": _from_toml,
+    "pylock.toml": _from_toml,
+    "Pipfile.lock": _from_pipfile_lock,
+    "requirements.txt": _from_requirements,
+    "requirements-dev.txt": _from_requirements,
+    "package-lock.json": _from_package_lock,
+    "yarn.lock": _from_yarn,
+    "pnpm-lock.yaml": _from_pnpm,
+    "Cargo.lock": _from_toml,
+    "go.mod": _from_go,
+}
+"""By the name of the file; each raises ValueError or RecursionError for a text that makes no sense."""
