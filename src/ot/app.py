@@ -63,6 +63,7 @@ BUILT_IN_PACKS = "ot_tools"
 QUESTIONS_FOLDER = "questions"
 DEFINITIONS_FILE = "definitions.json"
 AFTER_START = 0.2  # seconds
+SOON = 0.02  # seconds until lines are written for which no answer waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +254,8 @@ def build_audit_log(loaded: LoadedConfig) -> AuditLog | None:
     if not loaded.config.audit.enabled:
         return None
     folder = state_folder(loaded.home) / AUDIT_FOLDER
-    return AuditLog(folder, loaded.config.audit, project=loaded.project, redactor=loaded.redactor)
+    later = partial(asyncio.get_running_loop().call_later, SOON)
+    return AuditLog(folder, loaded.config.audit, project=loaded.project, redactor=loaded.redactor, later=later)
 
 
 def build_statistics(

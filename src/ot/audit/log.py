@@ -1,9 +1,10 @@
 """The writer of the audit log: one chain for each engine, appended to by plain writes that outlive a `kill -9`.
 
 A call with effect is one line before it begins and one after it has ended, so that one which was in flight when its
-process died is seen to have begun. Nothing is made or opened before the first line. A call is never kept from being
-made because it cannot be logged: that is reported in the log of the server once, and in `problem`; the next line that
-can be written says how many are missing before it.
+process died is seen to have begun. The second is written a moment later, with those of other calls, so that the code
+which goes on with the answer does not wait for it. Nothing is made or opened before the first line. A call is never
+kept from being made because it cannot be logged: that is reported in the log of the server once, and in `problem`; the
+next line that can be written says how many are missing before it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from json.encoder import encode_basestring_ascii
@@ -51,7 +52,9 @@ class AuditLog:
         redactor: Redactor,
         largest_file: int = LARGEST_FILE,
         clock: Callable[[], float] = time.monotonic,
+        later: Callable[[Callable[[], None]], object] | None = None,
     ) -> None:
+        """`later` calls a function in a moment; without it every line is written at once."""
         self.folder = folder
         self.problem = ""  # why lines are being lost, if so
         self.lost = 0  # lines
@@ -61,6 +64,11 @@ class AuditLog:
         self._largest = largest_file
         self._clock = clock
         self._next_look = 0.0
+        self._later = later
+        self._flushing = False  # in a moment
+        self._ended: list[
+            tuple[float, int, str, float]
+        ] = []  # when which calls have ended and how, still to be written
         self._word = lru_cache(_MOST_WORDED)(self._word_begin)  # most calls begin as others did
         self._chain = ""
         self._part = 0
@@ -80,27 +88,39 @@ class AuditLog:
         """Say that a call begins; return the number of the line, 0 if it could not be written."""
         what = self._word(self._redactor.known, tool, effect, caller.client, caller.memory.connection, allowed_by)
         fields = f'"event":"{chain.BEGIN}",{what},"run":{caller.run},"depth":{depth},{given}'
-        return self._append(fields, hasty=True)
+        return self._append([_stamp(time.time(), fields)], hasty=True)
 
     def end(self, begun: int, outcome: str, seconds: float) -> None:
         """Say how the call ended that began in this line."""
-        how = encode_basestring_ascii(outcome[:_LONGEST_TEXT])
-        self._append(f'"event":"{chain.END}","call":{begun},"outcome":{how},"ms":{seconds * 1000:.3f}')
+        self._ended.append((time.time(), begun, outcome, seconds))
+        if self._later is None:
+            self.flush()
+        elif not self._flushing:
+            self._flushing = True
+            self._later(self.flush)
+
+    def flush(self) -> None:
+        """Write what is still to be written."""
+        self._flushing = False
+        if self._ended:
+            self._append([_word_end(*ended) for ended in self._ended])
+            self._ended.clear()
 
     def asked(self, begun: int, answer: str) -> None:
         """Say what was answered to the tool's own question, in the call that began in this line."""
-        self._append(chain.word({"event": chain.ASKED, "call": begun, "answer": self._clean(answer)}))
+        self._append_now(chain.word({"event": chain.ASKED, "call": begun, "answer": self._clean(answer)}))
 
     def refused(self, tool: str, caller: Caller, *, depth: int, refused_by: str, given: str) -> None:
         """Say that a call was not let begin."""
         what = self._describe(tool, caller.client, caller.memory.connection) | {"refused_by": self._clean(refused_by)}
         fields = chain.word({"event": chain.REFUSED, **what, "run": caller.run, "depth": depth})
-        self._append(f"{fields},{given}")
+        self._append_now(f"{fields},{given}")
 
     def close(self) -> None:
         """Write the last line and let go of the file; nothing happens where there is none."""
+        self.flush()
         if self._descriptor is not None:
-            self._append(chain.word({"event": chain.CLOSE}))
+            self._append_now(chain.word({"event": chain.CLOSE}))
         self._let_go()
 
     # -- lines
@@ -120,37 +140,44 @@ class AuditLog:
     def _clean(self, text: str) -> str:
         return self._redactor.text(text)[:_LONGEST_TEXT]
 
-    def _append(self, fields: str, *, hasty: bool = False) -> int:
-        """Write a line; a hasty one, for which a call waits, looks after the file once a second only."""
+    def _append_now(self, fields: str) -> None:
+        self.flush()
+        self._append([_stamp(time.time(), fields)])
+
+    def _append(self, lines: Sequence[str], *, hasty: bool = False) -> int:
+        """Write lines; a hasty one, for which a call waits, looks after the file once a second only."""
         try:
             full = self._descriptor is None or self._size >= self._largest
             if full or not hasty or self._clock() >= self._next_look:
                 self._make_room()
-            self._write(fields)
+            self._write(lines)
         except OSError as error:
-            self._lose(error.strerror or str(error))
+            self._lose(error.strerror or str(error), len(lines))
             return 0
         self.problem = ""
         return self._number
 
-    def _lose(self, reason: str) -> None:
+    def _lose(self, reason: str, count: int) -> None:
         if self.problem != reason:
             write_log(logging.WARNING, "audit.write", folder=str(self.folder), error=reason)
         self.problem = reason
-        self.lost += 1
-        self._unsaid += 1
+        self.lost += count
+        self._unsaid += count
 
-    def _write(self, fields: str) -> None:
+    def _write(self, lines: Sequence[str]) -> None:
         assert self._descriptor is not None
-        number = self._number + 1
+        number, previous, sealed = self._number, self._previous, b""
         gap = f'"lost":{self._unsaid},' if self._unsaid else ""
-        numbered = f'"n":{number},"time":{time.time():.3f},{fields},{gap}"prev":"{self._previous}"'
-        line, digest = chain.seal(numbered)
-        if os.write(self._descriptor, line) != len(line):
+        for fields in lines:
+            number += 1
+            line, previous = chain.seal(f'"n":{number},{fields},{gap}"prev":"{previous}"')
+            sealed += line
+            gap = ""
+        if os.write(self._descriptor, sealed) != len(sealed):
             os.ftruncate(self._descriptor, self._size)  # half a line would look like a changed one
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._number, self._previous, self._unsaid = number, digest, 0
-        self._size += len(line)
+        self._number, self._previous, self._unsaid = number, previous, 0
+        self._size += len(sealed)
 
     # -- files
 
@@ -186,7 +213,7 @@ class AuditLog:
         self._file, self._inode = str(file), os.fstat(descriptor).st_ino
         self._part += 1
         try:
-            self._write(chain.word(self._head(reason)))
+            self._write([_stamp(time.time(), chain.word(self._head(reason)))])
         except OSError:
             self._let_go()
             self._part -= 1
@@ -208,3 +235,12 @@ class AuditLog:
         if self._descriptor is not None:
             os.close(self._descriptor)
         self._descriptor = None
+
+
+def _stamp(when: float, fields: str) -> str:
+    return f'"time":{when:.3f},{fields}'
+
+
+def _word_end(when: float, begun: int, outcome: str, seconds: float) -> str:
+    how = encode_basestring_ascii(outcome[:_LONGEST_TEXT])
+    return _stamp(when, f'"event":"{chain.END}","call":{begun},"outcome":{how},"ms":{seconds * 1000:.3f}')

@@ -26,11 +26,14 @@ def build_log(
     max_size: int = 100 * 1024**2,
     largest_file: int = LARGEST_FILE,
     clock: Callable[[], float] = lambda: 0.0,
+    later: Callable[[Callable[[], None]], object] | None = None,
 ) -> AuditLog:
     """A log whose project is its folder; its bounds may be smaller than a person can make them. For it, no time passes."""
     bounds = AuditSettings.model_construct(keep_days=keep_days, max_size=max_size)
     redactor = Redactor(secrets)
-    return AuditLog(folder, bounds, project=folder, redactor=redactor, largest_file=largest_file, clock=clock)
+    return AuditLog(
+        folder, bounds, project=folder, redactor=redactor, largest_file=largest_file, clock=clock, later=later
+    )
 
 
 def begin(log: AuditLog, tool: str = "mail.send", *, caller: Caller | None = None, allowed_by: str = "") -> int:
