@@ -44,6 +44,7 @@ from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_loader import ToolLoader
 from ot.registry.tool_threads import ToolThreads
+from ot.results.kept_values import KeptValues
 from ot.results.reader import ResultReader
 from ot.results.store import RESULTS_FOLDER, ResultStore
 from ot.run.keeping import Keeping
@@ -51,6 +52,7 @@ from ot.run.namespace import Namespace
 from ot.run.runner import Runner
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
+from ot.store.kept_names import EmbeddedKeptNames
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
 from ot.workers.host import WorkerHost
@@ -152,7 +154,7 @@ async def open_app(
         reader = ResultReader(
             results, config.results, apart=partial(isolates.run, touches=Touches(reads=(str(results_folder),)))
         )
-        executor.lend(reader)
+        executor.lend(reader, KeptValues(results, reader, EmbeddedKeptNames(state_folder(loaded.home))))
         namespace = Namespace(registry, config.aliases, config.projects, modest=loaded.untrusted.aliases)
         note_untrusted(registry, loaded)
         runner = Runner(

@@ -26,7 +26,7 @@ def set_apart(encoded: Encoded, *, limit: int, write_file: Callable[[Iterable[by
 
     Where the file cannot be written (it is larger than a run's file may be, there is no room) the head crosses alone.
     """
-    if _fits(encoded, min(limit * _MARGIN, MAX_RESULT)):
+    if fits(encoded, min(limit * _MARGIN, MAX_RESULT)):
         return None
     head, total = _Head().take(encoded), _count(encoded)
     try:
@@ -36,7 +36,7 @@ def set_apart(encoded: Encoded, *, limit: int, write_file: Callable[[Iterable[by
     return {"op": "large", "name": name, "kind": kind_of(encoded), "head": head, "total": total}
 
 
-def _fits(encoded: Encoded, size: int) -> bool:
+def fits(encoded: Encoded, size: int) -> bool:
     """True if a value is small; looks at no more of it than it takes to tell. Numbers that are too long never cross."""
     left, waiting = size, [encoded]
     while waiting and left >= 0:

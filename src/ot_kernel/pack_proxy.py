@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
+from ot_kernel.keep import KEEP, find_value, put_aside
 from ot_kernel.parallel import parallel
 from ot_kernel.stored_form import read_form
 from ot_kernel.values import UnsupportedValueError, Value, decode, encode
@@ -56,7 +57,19 @@ class Tools:
             done = len(message["args"])
             which = done + 1 if done < len(args) else list(kwargs)[len(message["kwargs"])]
             raise UnsupportedValueError(error.reason, f"argument {which} of {name}(){error.where}") from None
-        return self._value(message)
+        return self._value(message) if name != KEEP else self._keep(message, find_value(args, kwargs))
+
+    def _keep(self, message: Message, value: Value) -> Value:
+        try:
+            file = put_aside(message, value, self._channel.write_file)
+        except OSError as error:
+            reason = f"the value was not kept: it cannot be written ({error.strerror}); a run's file holds up to 64 MB"
+            raise build_error("ValueError", reason) from None
+        try:
+            return self._value(message)
+        finally:
+            if file is not None:
+                self._channel.remove_file(file)
 
     def attribute(self, pack: str, name: str) -> Value:
         """Look up `pack.name`: None for a tool, otherwise a value; raises AttributeError."""

@@ -6,6 +6,7 @@ file. Both sides treat what arrives as hostile.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import struct
@@ -68,7 +69,7 @@ class Channel:
         self._bells: list[LockType] = []
         self._next_id = 0
         self._incoming = b""
-        self._spilled = 0
+        self._file_numbers = itertools.count(1)
 
     def send(self, message: Message) -> None:
         """Send one message; one that is too large for a frame goes through a file."""
@@ -80,11 +81,21 @@ class Channel:
 
     def write_file(self, pieces: Iterable[bytes]) -> str:
         """Write a file into the scratch folder for the server to take, and return its name. Raises OSError."""
-        self._spilled += 1
-        name = f"{SPILL_PREFIX}{self._spilled}"
-        with open(os.path.join(self._scratch, name), "xb") as file:
-            file.writelines(pieces)
+        name = f"{SPILL_PREFIX}{next(self._file_numbers)}"
+        try:
+            with open(os.path.join(self._scratch, name), "xb") as file:
+                file.writelines(pieces)
+        except BaseException:
+            self.remove_file(name)
+            raise
         return name
+
+    def remove_file(self, name: str) -> None:
+        """Remove a file that was written for the server, if it is still there."""
+        try:
+            os.unlink(os.path.join(self._scratch, name))
+        except OSError:
+            pass  # the code may have removed it, or taken its own rights away
 
     def read_file(self, name: str) -> bytes:
         """Read and remove a file that the server has put into the scratch folder."""

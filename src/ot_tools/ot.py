@@ -33,6 +33,7 @@ from ot.introspect import (
 from ot.notify import append_message, find_topic
 from ot.proxy import Servers, fill_prompt, list_prompts, list_resources, read_resource
 from ot.registry.marks import in_kernel
+from ot.results.kept_values import KeptValues
 from ot.results.page import Query
 from ot.results.reader import ResultReader
 from ot.run.snippets import Snippets
@@ -308,6 +309,42 @@ async def load(*, handle: str) -> Any:
         sum(row["amount"] for row in ot.load(handle="k7w2m9x4qd"))
     """
     return await current().part(ResultReader).load(handle)
+
+
+@idempotent
+async def keep(*, name: str, value: Any) -> dict[str, Any]:
+    """Keep a value under a name for later runs, in place of what had that name before.
+
+    It is kept for this project, for as long as a stored result. Values of any size can be kept, up to 64 MB as text.
+
+    Args:
+        name: The name: letters, digits, "_", "-" and ".".
+        value: The value: text, numbers, lists, dicts, dates and so on.
+
+    Returns:
+        name, handle (for ot.result), type, size in bytes, lines, and expires_in, in seconds.
+
+    Example:
+        ot.keep(name="rows", value=[{"id": 1}, {"id": 2}])
+    """
+    return await current().part(KeptValues).keep(current(), name, value)
+
+
+@reads
+async def kept(*, name: str = "") -> Any:
+    """Return a value that an earlier run kept, or list the values that are kept.
+
+    Args:
+        name: The name that ot.keep gave it; without a name, all kept values of this project are listed.
+
+    Returns:
+        The value; or name, handle, type, size, lines and expires_in of each.
+
+    Example:
+        ot.kept(name="rows")
+    """
+    values = current().part(KeptValues)
+    return await values.find(current(), name) if name else await values.describe_all(current())
 
 
 @reads

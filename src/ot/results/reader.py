@@ -16,7 +16,7 @@ from ot.errors import ArgumentValueError, ExpiredResultError, ToolError, ToolFai
 from ot.logs import LogSpan
 from ot.results.page import Query
 from ot.results.store import ResultStore
-from ot.results.stored_file import StoredFile
+from ot.results.stored_file import Facts, StoredFile
 from ot.results.stored_value import StoredValue
 from ot.values import Arguments, ToolValue
 
@@ -60,19 +60,26 @@ class ResultReader:
         """The value that is stored, still in its file."""
         return StoredValue(await self._find(handle))
 
+    async def facts(self, handle: str) -> Facts:
+        """Describe what is stored, which tells something of it too. Raises as `query` does."""
+        return (await self._look_up(handle))[1]
+
     async def _find(self, handle: str) -> Path:
+        return (await self._look_up(handle))[0]
+
+    async def _look_up(self, handle: str) -> tuple[Path, Facts]:
         """Find the file; whoever reads it has read what its writer had read before."""
-        file, read_before = await anyio.to_thread.run_sync(self._find_now, handle)
+        file, facts, read_before = await anyio.to_thread.run_sync(self._look_up_now, handle)
         context = current_or_none()
         if context is not None:
             context.caller.memory.note(read_before)
-        return file
+        return file, facts
 
-    def _find_now(self, handle: str) -> tuple[Path, frozenset[str]]:
+    def _look_up_now(self, handle: str) -> tuple[Path, Facts, frozenset[str]]:
         file = self._store.find_now(handle)
         try:
             with StoredFile(file) as stored:
-                return file, stored.read_before()
+                return file, stored.facts, stored.read_before()
         except FileNotFoundError:
             raise ExpiredResultError(handle) from None  # in this very moment
         except (OSError, ValueError) as error:

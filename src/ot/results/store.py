@@ -34,6 +34,7 @@ RESULT, GONE, UNFINISHED = ".result", ".gone", ".tmp"
 MOST_GONE = 1000  # handles that are remembered after their results have gone
 STALE = 600.0  # seconds after which an unfinished file belongs to nobody
 SWEEP_INTERVAL = 60.0  # seconds
+LAST_READERS = 60.0  # seconds that a result which was let go is still there
 LARGEST = 256 * 1024 * 1024  # bytes of one result, whatever the store may hold
 _LETTERS, _SIGNS = "abcdefghjkmnpqrstuvwxyz", "abcdefghjkmnpqrstuvwxyz23456789"
 _HANDLE = re.compile(rf"[{_LETTERS}][{_SIGNS}]{{9}}")
@@ -95,6 +96,14 @@ class ResultStore:
             self._expire(file)
             raise ExpiredResultError(handle)
         return file
+
+    def let_go_now(self, handle: str) -> None:
+        """Let a result expire as soon as whoever is about to read it has done so; an unknown handle is ignored."""
+        if _HANDLE.fullmatch(handle):
+            file, end = self._folder / f"{handle}{RESULT}", self._clock() + LAST_READERS
+            with suppress(OSError):
+                if file.stat(follow_symlinks=False).st_mtime > end:
+                    os.utime(file, (end, end), follow_symlinks=False)
 
     # -- keeping
 
@@ -176,14 +185,15 @@ class ResultStore:
         if now < self._next_sweep and self._total_size() <= self._settings.max_size:
             return
         self._next_sweep = now + SWEEP_INTERVAL
-        left: list[tuple[float, int, Path]] = []
+        left: list[tuple[bool, float, int, Path]] = []
         for file, found in self._files(RESULT):
             if found.st_mtime <= now:
                 self._expire(file)
             else:
-                left.append((found.st_ctime, found.st_size, file))
-        total = sum(size for _, size, _ in left)
-        for _, size, file in sorted(left):
+                let_go = found.st_mtime <= now + LAST_READERS  # or nearly expired: either goes first
+                left.append((not let_go, found.st_ctime, found.st_size, file))
+        total = sum(size for _, _, size, _ in left)
+        for _, _, size, file in sorted(left):
             if total <= self._settings.max_size:
                 break
             if file.stem != keep:

@@ -29,13 +29,16 @@ from ot.kernel import limits
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
 from ot.kernel.messages import read_large, weigh
 from ot.owned_tasks import OwnedTasks
+from ot.results.kept_values import KEEP
 from ot.results.stored_value import StoredValue
+from ot.results.written_value import WrittenValue
 from ot.run.backlog import Backlog
 from ot.run.clock import RunClock
 from ot.run.namespace import Namespace
 from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
 from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Reference, judge, refuse_long_names
 from ot_kernel.project_path import ProjectPath
+from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import UnsupportedValueError, decode, encode
 from ot_kernel.wire import Message, WireError, pack
 
@@ -287,6 +290,8 @@ class RunInProgress:
 
     def _on_call(self, message: Message, payload: bytes, weight: int) -> None:
         call = _Call(message["id"], str(message["tool"]), message["args"], message["kwargs"], payload, weight)
+        if "written" in message:
+            call.keywords["value"] = self._written_value(call.tool, message["written"])
         try:
             refuse_long_names([call.tool, *call.keywords])
         except CallError as error:
@@ -296,6 +301,13 @@ class RunInProgress:
         if self._ending is not None or not self._tasks.start(self._call, call):
             self._backlog.remove(weight)
             self._send_error(call.number, ToolStoppedError(call.tool))
+
+    def _written_value(self, tool: str, written: dict[str, object]) -> WrittenValue:
+        """Stand for a large value that the kernel has written to a file; only `ot.keep` takes one."""
+        if tool != KEEP:
+            raise ValueError(f"{tool} takes no files")
+        opened = partial(self._kernel.open_file, written["file"])
+        return WrittenValue(opened, TEXT if written["kind"] == TEXT else VALUE, str(written["what"]))
 
     async def _call(self, call: _Call) -> None:
         try:

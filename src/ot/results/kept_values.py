@@ -1,0 +1,130 @@
+"""KeptValues: what `ot.keep` leaves for later runs and `ot.kept` gives back: stored results under names.
+
+A name belongs to a principal and a project. What it stands for is a stored result like any other, so it expires like
+one, never crosses the server decoded, and carries the marks of what its writer had read.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+import anyio.to_thread
+
+from mcp_core.json_types import JsonObject
+from mcp_core.nearest_names import nearest
+from ot.context import CallContext
+from ot.errors import (
+    ArgumentValueError,
+    ExpiredResultError,
+    ResultNotKeptError,
+    RunRefusedError,
+    ToolError,
+    UnknownResultError,
+)
+from ot.results.reader import ResultReader
+from ot.results.store import ResultStore, Stored
+from ot.results.stored_value import StoredValue
+from ot.results.written_value import WrittenValue
+from ot.store.kept_names import KeptEntry, KeptNames, Owner
+from ot.values import ToolValue
+from ot_kernel.values import UnsupportedValueError
+
+KEEP = "ot.keep"
+LONGEST_NAME = 64
+_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{LONGEST_NAME - 1}}}")
+_MOST_SHOWN = 20
+
+
+class KeptValues:
+    """Keeps values under names, and finds them again."""
+
+    def __init__(
+        self, results: ResultStore, reader: ResultReader, names: KeptNames, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._results = results
+        self._reader = reader
+        self._names = names
+        self._clock = clock
+
+    async def keep(self, context: CallContext, name: str, value: ToolValue) -> JsonObject:
+        """Keep a value under a name, in place of what had it; that one stays if this one cannot be kept.
+
+        Raises ArgumentValueError or ToolError.
+        """
+        _check(name)
+        try:
+            stored = await self._store(value, context)
+            entry = KeptEntry(stored.handle, stored.facts.expires)
+            await anyio.to_thread.run_sync(self._name_now, _owner_of(context), name, entry)
+        except (ResultNotKeptError, RunRefusedError) as error:
+            raise ToolError(f"{name!r} was not kept: {error.reason}") from OSError(error.reason)
+        except UnsupportedValueError as error:
+            raise ToolError(f"{name!r} was not kept: {error}") from error
+        return {"name": name, "handle": stored.handle, **self._describe(stored)}
+
+    async def find(self, context: CallContext, name: str) -> StoredValue:
+        """Return what is kept under a name, still in its file. Raises ArgumentValueError or ToolError."""
+        _check(name)
+        owner = _owner_of(context)
+        entry = await anyio.to_thread.run_sync(self._names.get, owner, name)
+        if entry is None:
+            known = await anyio.to_thread.run_sync(self._names.entries, owner)
+            raise ToolError(
+                f"there is no kept value {name!r} in this project{_word_names(name, known)}"
+            ) from KeyError()
+        try:
+            return await self._reader.load(entry.handle)
+        except (ExpiredResultError, UnknownResultError):
+            reason = f"the kept value {name!r} has expired and is gone (results.keep_for, results.max_size)"
+            raise ToolError(f"{reason}; make it and keep it again") from KeyError()
+
+    async def describe_all(self, context: CallContext) -> list[JsonObject]:
+        """Describe every kept value that is there, by name."""
+        found: list[JsonObject] = []
+        entries = await anyio.to_thread.run_sync(self._names.entries, _owner_of(context))
+        for name, entry in entries.items():
+            try:
+                stored = Stored(entry.handle, await self._reader.facts(entry.handle))
+            except (ExpiredResultError, UnknownResultError):
+                continue
+            found.append({"name": name, "handle": entry.handle, **self._describe(stored)})
+        return found
+
+    async def _store(self, value: ToolValue, context: CallContext) -> Stored:
+        read = context.caller.memory.read
+        if isinstance(value, WrittenValue):
+            return await self._results.keep_file(value.opened, value.kind, what=value.what, read_before=read)
+        return await self._results.keep_value(value, read_before=read)
+
+    def _name_now(self, owner: Owner, name: str, entry: KeptEntry) -> None:
+        try:
+            before = self._names.put(owner, name, entry, now=self._clock())
+        except OSError as error:
+            self._results.let_go_now(entry.handle)
+            raise ResultNotKeptError(error.strerror or str(error)) from error
+        if before is not None:
+            self._results.let_go_now(before.handle)
+
+    def _describe(self, stored: Stored) -> JsonObject:
+        facts = stored.facts
+        left = max(0, round(facts.expires - self._clock()))
+        return {"type": facts.what, "size": facts.size, "lines": facts.lines, "expires_in": left}
+
+
+def _owner_of(context: CallContext) -> Owner:
+    return Owner(context.caller.principal, context.project)
+
+
+def _check(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ArgumentValueError(
+            f"{name[: LONGEST_NAME + 1]!r} cannot name a kept value: a name has up to {LONGEST_NAME} letters, digits, "
+            '"_", "-" and ".", and does not begin with one of the last two'
+        )
+
+
+def _word_names(wanted: str, names: dict[str, KeptEntry]) -> str:
+    known = nearest(wanted, names)
+    return f"; kept are {', '.join(known[:_MOST_SHOWN])}" if known else "; ot.keep(name=..., value=...) keeps one"

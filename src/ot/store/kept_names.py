@@ -1,0 +1,113 @@
+"""Names of kept values: which stored result each name stands for, for one principal in one project."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from mcp_core.atomic_write import write_private
+from mcp_core.file_lock import lock
+
+KEPT_FOLDER = "kept"
+MOST_NAMES = 1000  # of one owner
+_ENDING = ".json"
+_LOCK = "lock"
+_PATIENCE = 10.0  # seconds for another process that writes here
+_REMEMBERED = 86400.0  # seconds for which a name is known after its value has gone
+
+
+class Owner(NamedTuple):
+    """Whose values they are; nothing is looked up without it."""
+
+    principal: str
+    project: Path
+
+
+class KeptEntry(NamedTuple):
+    """The stored result behind a name, and when it goes."""
+
+    handle: str
+    expires: float
+
+
+class KeptNames(Protocol):
+    """The names of all owners. Every method blocks, and raises OSError where the store cannot be used."""
+
+    def put(self, owner: Owner, name: str, entry: KeptEntry, *, now: float) -> KeptEntry | None: ...
+    def get(self, owner: Owner, name: str) -> KeptEntry | None: ...
+    def entries(self, owner: Owner) -> dict[str, KeptEntry]: ...
+
+
+class EmbeddedKeptNames:
+    """A small file for each name, in a folder for each owner below the state folder; all servers of a person share it.
+
+    A name is part of a path here: whoever calls has checked that it is made of letters, digits, `_`, `-` and `.`, and
+    does not begin with a dot.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self._folder = state / KEPT_FOLDER
+
+    def put(self, owner: Owner, name: str, entry: KeptEntry, *, now: float) -> KeptEntry | None:
+        """Let a name stand for a result from now on, and return what it stood for before."""
+        folder = self._folder_of(owner)
+        with _locked(folder):
+            known = self.entries(owner)
+            for gone, each in list(known.items()):
+                if each.expires < now - _REMEMBERED:
+                    _remove(_file_in(folder, gone))
+                    del known[gone]
+            if name not in known and len(known) >= MOST_NAMES:
+                raise OSError(errno.EDQUOT, f"there are {MOST_NAMES:,} kept values already")
+            write_private(_file_in(folder, name), json.dumps(entry._asdict()))
+            return known.get(name)
+
+    def get(self, owner: Owner, name: str) -> KeptEntry | None:
+        """Return what a name stands for; None if nobody has given it."""
+        return _read(_file_in(self._folder_of(owner), name))
+
+    def entries(self, owner: Owner) -> dict[str, KeptEntry]:
+        """Return every name with what it stands for, in their order."""
+        found: dict[str, KeptEntry] = {}
+        for file in sorted(self._folder_of(owner).glob(f"[!.]*{_ENDING}")):
+            entry = _read(file)
+            if entry is not None:
+                found[file.name.removesuffix(_ENDING)] = entry
+        return found
+
+    def _folder_of(self, owner: Owner) -> Path:
+        place = f"{owner.principal}\0{os.path.realpath(owner.project)}"
+        return self._folder / hashlib.sha256(os.fsencode(place)).hexdigest()[:32]
+
+
+def _file_in(folder: Path, name: str) -> Path:
+    return folder / f"{name}{_ENDING}"
+
+
+def _read(file: Path) -> KeptEntry | None:
+    """Read what a name stands for; a file that makes no sense stands for nothing."""
+    try:
+        facts = json.loads(file.read_bytes())
+        return KeptEntry(str(facts["handle"]), float(facts["expires"]))
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def _remove(file: Path) -> None:
+    with suppress(FileNotFoundError):
+        file.unlink()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (folder / _LOCK).open("ab") as held:
+        if not lock(held.fileno(), patience=_PATIENCE):
+            raise OSError(errno.EAGAIN, "another program keeps it locked")
+        yield
