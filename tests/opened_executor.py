@@ -17,6 +17,7 @@ from ot.config.secrets import Secrets
 from ot.execution.tool_executor import ToolExecutor
 from ot.files.allowed_files import AllowedFiles
 from ot.isolate import IsolateHost
+from ot.processes.standby import Standby
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_loader import ToolLoader
@@ -49,7 +50,7 @@ async def open_executor(
     """An executor over the packs of one folder, which is the project too unless that is given."""
     registry = ToolRegistry()
     threads = ToolThreads(grace=grace)
-    async with IsolateHost() as isolate:
+    async with IsolateHost() as isolate, Standby() as standby:
         ToolLoader(registry, isolate=isolate, threads=threads).load_folder(folder)
         executor = ToolExecutor(
             registry,
@@ -58,7 +59,8 @@ async def open_executor(
             project=project or folder,
             **options,
         )
-        executor.lend(AllowedFiles([executor.project], project=executor.project, home=executor.project / "home"))
+        files = AllowedFiles([executor.project], project=executor.project, home=executor.project / "home")
+        executor.lend(files, standby)
         yield Opened(executor, registry, isolate, threads)
     threads.close()
 

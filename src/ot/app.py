@@ -34,6 +34,7 @@ from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.live_config import LiveConfig, LiveParts, note_untrusted, reads_of, run_settings
 from ot.paces import Paces
+from ot.processes.standby import Standby
 from ot.proxy import BuildConnection, ProxyHost, Servers, open_servers
 from ot.registry.built_in import BuiltInPacks
 from ot.registry.definition_cache import DefinitionCache
@@ -113,6 +114,7 @@ async def open_app(
         host = worker_host(loaded, environ)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
         isolates = await stack.enter_async_context(IsolateHost(find_python=workers.environments.python_of))
+        standby = await stack.enter_async_context(Standby())
         threads = ToolThreads()
         stack.callback(threads.close)
         folders = [*find_built_in_packs(), *packs]
@@ -136,15 +138,14 @@ async def open_app(
             questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
             audit=audit,
         )
-        executor.lend(isolates, workers.environments, PackFolders(state_folder(loaded.home)), Paces())
+        executor.lend(isolates, standby, workers.environments, PackFolders(state_folder(loaded.home)), Paces())
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
         extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)
         servers = await stack.enter_async_context(
             open_servers(config.servers, registry=registry, places=places, host=proxy_host(loaded, environ))
         )
-        executor.lend(servers)
-        executor.lend(build_allowed_files(loaded))
+        executor.lend(servers, build_allowed_files(loaded))
         executor.lend(stack.enter_context(closing(FolderWatches())))
         executor.lend(isolates, extensions)
         executor.lend(build_statistics(loaded, recorder, registry, own_definition))

@@ -1,4 +1,7 @@
-"""`python .../ot_guardian/__main__.py kept|shared STDIN CONFINE COMMAND...`: start a program below a guardian."""
+"""`python .../ot_guardian/__main__.py kept|shared STDIN CONFINE COMMAND...`: start a program below a guardian.
+
+`python .../ot_guardian/__main__.py standby CONTROL`: wait, and do that whenever the server asks for it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,11 @@ import sys
 # Last on the path: the folder may hold other packages, and none of them may hide the standard library.
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from ot_guardian.guardian import main
+if sys.argv[1] == "standby":
+    from ot_guardian.standby import stand_by
 
-main(sys.argv[1:])
+    stand_by(int(sys.argv[2]))
+else:
+    from ot_guardian.guardian import main
+
+    main(sys.argv[1:])

@@ -30,6 +30,8 @@ else:
 
 GRACE = 2.0  # seconds
 _SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
+_MAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
+STANDBY = "standby"
 _LEDGER_SHARED = "shared"
 _LEDGER_KEPT = "kept"
 
@@ -43,13 +45,17 @@ def guarded(
     any kind. The program inherits nothing of the guardian's, unless it is to write into the ledger too, and what is
     set for Python in its environment does not reach the guardian.
     """
-    main_file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")
     options = [
         _LEDGER_SHARED if share_ledger else _LEDGER_KEPT,
         str(stdin),
         confine.to_text() if confine is not None else "",
     ]
-    return [sys.executable, "-I", "-S", main_file, *options, *command]
+    return [sys.executable, "-I", "-S", _MAIN, *options, *command]
+
+
+def standby_words(control: int) -> list[str]:
+    """The command that starts a standby for programs, which takes orders on an inherited socket."""
+    return [sys.executable, "-I", "-S", "-X", "utf8", _MAIN, STANDBY, str(control)]
 
 
 def main(words: list[str]) -> None:
@@ -60,7 +66,7 @@ def main(words: list[str]) -> None:
         os.dup2(int(stdin), 0)
         os.close(int(stdin))
     os.read(guarded_now, 1)
-    _become(command)
+    become(command)
 
 
 def divide(ledger: Ledger, *, grace: float = GRACE, confine: str = "") -> int:
@@ -92,10 +98,12 @@ def _set_bounds(confine: str, ledger: Ledger) -> Bounds:
         return Bounds(confine_from(confine))
     except OSError as error:
         ledger.explain(f"cannot be confined: its temporary folder cannot be made: {error}")
+        ledger.end(REFUSED << 8)
         os._exit(REFUSED)
 
 
-def _become(command: list[str]) -> None:
+def become(command: list[str]) -> None:
+    """Execute a program in the place of this one; never returns."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and other programs would inherit that
     try:
         os.execvp(command[0], command)
@@ -124,7 +132,7 @@ class _Guard:
         self._end_all()
         if self._bounds is not None:
             self._bounds.clear()
-        os._exit(_exit_code(self._status))
+        os._exit(exit_code(self._status))
 
     def _wait(self, signals: int) -> None:
         poll = select.poll()
@@ -193,7 +201,8 @@ def _signals_as_descriptor() -> int:
     return read
 
 
-def _exit_code(status: int | None) -> int:
+def exit_code(status: int | None) -> int:
+    """Return the exit code for a status of waitpid: above 128 for a signal, 0 if there is none."""
     if status is None:
         return 0
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)

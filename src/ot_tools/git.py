@@ -7,16 +7,18 @@ from typing import Literal, TypedDict
 
 import anyio.to_thread
 
+from ot.context import current
 from ot.effects import idempotent, reads
 from ot.errors import ToolError
 from ot.files.allowed_files import allowed_files
+from ot.processes.standby import Standby
 from ot_packs.git.changes import commit_staged, stage, switch_to, use_stash
 from ot_packs.git.comparison import FORMAT, Comparison, Kept, read_comparison
 from ot_packs.git.hardened import DIFF_OPTIONS
 from ot_packs.git.history import BRANCH_FORMAT, LOG_OPTIONS, BlamedLine, read_blame, read_branches, read_commits
 from ot_packs.git.listed_files import literal, pathspecs
-from ot_packs.git.program import open_git
-from ot_packs.git.repository import Subject, find_subject
+from ot_packs.git.program import Git, open_git
+from ot_packs.git.repository import Repository, Subject, find_subject
 from ot_packs.git.status import State, read_state
 from ot_packs.git.words import checked, commit_word, plain, revision_word
 
@@ -132,7 +134,7 @@ async def status(*, path: str = ".", limit: int = 200) -> Status:
         git.status()["changes"]
     """
     subject = await _find(path)
-    git = await open_git(subject.repository, files=True)
+    git = await _open(subject.repository, files=True)
     return _status_of(await read_state(git, literal(subject.name), limit=checked(limit)), subject)
 
 
@@ -170,7 +172,7 @@ async def log(
     filters = {"--grep": query, "--author": author, "--since": since, "--until": until}
     words = [f"{option}={plain(text, option[2:])}" for option, text in filters.items() if text]
     counted = (f"--max-count={checked(limit) + 1}", f"--skip={max(offset, 0)}")
-    git = await open_git(subject.repository, files=False)
+    git = await _open(subject.repository, files=False)
     begin = ("--end-of-options", revision_word(revision), "--", *literal(subject.name))
     output = await git.read("log", *LOG_OPTIONS, "--fixed-strings", "--regexp-ignore-case", *counted, *words, *begin)
     commits = [_commit_of(fields) for fields in read_commits(output)]
@@ -200,7 +202,7 @@ async def diff(
     if head and (staged or not base):
         raise ToolError("head= needs base=, and has nothing to do with what is staged")
     subject = await _find(path)
-    git = await open_git(subject.repository, files=not head)
+    git = await _open(subject.repository, files=not head)
     options = (*DIFF_OPTIONS, *FORMAT, f"--unified={checked(context)}", *(["--cached"] if staged else []))
     ends = [commit_word(end) for end in (base, head) if end]
     kept = Kept()
@@ -224,7 +226,7 @@ async def show(*, revision: str = "HEAD", path: str = ".", limit: int = 2000) ->
         git.show(revision="HEAD")["commit"]["subject"]
     """
     subject = await _find(path)
-    git = await open_git(subject.repository, files=False)
+    git = await _open(subject.repository, files=False)
     words = ("--end-of-options", commit_word(revision))
     head = await git.read("log", "-1", *LOG_OPTIONS, *words, "--")
     options = (*DIFF_OPTIONS, *FORMAT, "--format=", "--diff-merges=first-parent", "--no-show-signature")
@@ -254,7 +256,7 @@ async def blame(
         [(b["line"], b["author"]) for b in git.blame(path="README.md", limit=3)["lines"]]
     """
     subject = await _find(path)
-    git = await open_git(subject.repository, files=not revision)
+    git = await _open(subject.repository, files=not revision)
     at = []
     if revision:  # this command takes no mark for the end of its options
         at = [(await git.read("rev-parse", "--verify", "--end-of-options", commit_word(revision))).decode().strip()]
@@ -280,7 +282,7 @@ async def branches(*, path: str = ".", remote: bool = False, limit: int = 100) -
     Example:
         [b["name"] for b in git.branches()["branches"]]
     """
-    git = await open_git((await _find(path)).repository, files=False)
+    git = await _open((await _find(path)).repository, files=False)
     kinds = ("refs/heads", "refs/remotes") if remote else ("refs/heads",)
     output = await git.read("for-each-ref", "--sort=-committerdate", f"--format={BRANCH_FORMAT}", *kinds)
     found = [_branch_of(fields) for fields in read_branches(output) if not fields[-1]]
@@ -305,7 +307,7 @@ async def add(*, paths: list[str]) -> Status:
     subjects = [await _find(path) for path in paths]
     if len({subject.repository for subject in subjects}) > 1:
         raise ToolError("paths= names files of several repositories")
-    git = await open_git(subjects[0].repository, files=True)
+    git = await _open(subjects[0].repository, files=True)
     names = [subject.name for subject in subjects]
     await stage(git, names)
     return _status_of(await read_state(git, literal(*names), limit=_MOST), subjects[0])
@@ -326,7 +328,7 @@ async def commit(*, message: str, path: str = ".") -> Commit:
     Example:
         git.commit(message="Add notes")
     """
-    git = await open_git((await _find(path)).repository, files=True)
+    git = await _open((await _find(path)).repository, files=True)
     await commit_staged(git, message)
     return _commit_of(next(read_commits(await git.read("log", "-1", *LOG_OPTIONS, "--"))))
 
@@ -346,7 +348,7 @@ async def switch(*, branch: str, create: bool = False, path: str = ".") -> Statu
         git.switch(branch="topic", create=True)["branch"]
     """
     subject = await _find(path)
-    git = await open_git(subject.repository, files=True)
+    git = await _open(subject.repository, files=True)
     await switch_to(git, plain(branch, "branch"), create=create)
     return _status_of(await read_state(git, [], limit=_MOST), subject)
 
@@ -370,9 +372,13 @@ async def stash(
         git.stash(action="push", message="half done")["stashes"]
     """
     subject = await _find(path)
-    git = await open_git(subject.repository, files=True)
+    git = await _open(subject.repository, files=True)
     await use_stash(git, action, message=plain(message, "message"), number=number)
     return _status_of(await read_state(git, [], limit=_MOST), subject)
+
+
+async def _open(repository: Repository, *, files: bool) -> Git:
+    return await open_git(repository, files=files, standby=current().part(Standby))
 
 
 async def _find(path: str) -> Subject:

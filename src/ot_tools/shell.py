@@ -19,6 +19,7 @@ from ot.execution.shown_arguments import visible
 from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.processes.plain_environment import plain_environment
 from ot.processes.run_program import Finished, run_program
+from ot.processes.standby import Standby
 from ot_packs.shell.allowed_programs import AllowedPrograms, read_rules
 from ot_packs.shell.captured import Captured
 
@@ -112,5 +113,6 @@ async def _run(
             cwd=Path(f"/proc/self/fd/{folder}"),  # by its descriptor: the name may lead elsewhere by now
             on_output=take,
             on_stderr=err.take,
+            standby=current().part(Standby),
         )
     return None

@@ -14,8 +14,12 @@ import struct
 import subprocess
 import termios
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import anyio
 
@@ -33,43 +37,74 @@ def ignore(_: bytes) -> None:
     """Do nothing: the default handler."""
 
 
+@dataclass(frozen=True, slots=True)
+class Guardian:
+    """A guardian that was started; `exit_code` waits for its end, and tells how the program has ended."""
+
+    pid: int
+    pidfd: int
+    exit_code: Callable[[], int]
+
+
+class Pipes:
+    """The pipes of a process that is to be started, and its ledger; as a context, both are closed if it is not."""
+
+    def __init__(self) -> None:
+        with ExitStack() as made:
+            self.ledger = Ledger(os.memfd_create("onetool-ledger"))
+            made.callback(os.close, self.ledger.descriptor)
+            pipes = []
+            for _ in range(3):
+                pipes.append(os.pipe())
+                made.callback(_close_all, pipes[-1])
+            (stdin, to_stdin), (from_stdout, stdout), (from_stderr, stderr) = pipes
+            self.ours = (to_stdin, from_stdout, from_stderr)
+            self.theirs = (stdin, stdout, stderr)
+            made.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        _close_all(self.theirs)
+        if error is not None:
+            _close_all((*self.ours, self.ledger.descriptor))
+
+
 class GuardedProcess:
     """Started by `start_guarded`. Handlers run on the event loop; `on_end` comes last, after all output."""
 
-    def __init__(self, process: subprocess.Popen[bytes], ledger: Ledger) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self.ledger = ledger
+    def __init__(self, guardian: Guardian, pipes: Pipes) -> None:
+        self.ledger = pipes.ledger
         self.on_output: Callable[[bytes], None] = ignore
         self.on_stderr: Callable[[bytes], None] = ignore
         self.on_end: Callable[[], None] = lambda: None
         self.on_room: Callable[[], None] = lambda: None  # nothing waits to be written any more
         self.ended = asyncio.Event()
-        self._process = process
+        self._guardian = guardian
         self._loop = asyncio.get_running_loop()
-        self._pidfd = os.pidfd_open(process.pid)
-        self._input = process.stdin.fileno()
-        self._output = process.stdout.fileno()
-        self._stderr = process.stderr.fileno()
+        self._input, self._output, self._stderr = pipes.ours
         self._outgoing: deque[memoryview] = deque()
         self._input_open = True
         self._output_ended = False
         self._given = 0  # bytes, all that was to be written
         self._unread = 0  # bytes of it that nobody had read when its stdin was closed
         self._tail = b""
+        self.exit_code = 0  # of the program, once it has ended
         for descriptor in (self._input, self._output, self._stderr):
             os.set_blocking(descriptor, False)
         for descriptor in (self._input, self._output):
             _enlarge(descriptor)
         self._loop.add_reader(self._output, self._read_output)
         self._loop.add_reader(self._stderr, self._read_stderr)
-        self._loop.add_reader(self._pidfd, self._on_exit)
+        self._loop.add_reader(guardian.pidfd, self._on_exit)
 
     @property
     def pid(self) -> int:
         """The process id of the guardian."""
-        return self._process.pid
+        return self._guardian.pid
 
     @property
     def tail(self) -> str:
@@ -79,11 +114,6 @@ class GuardedProcess:
     def forget_tail(self) -> None:
         """Begin the tail again: what was written so far is about something else."""
         self._tail = b""
-
-    @property
-    def exit_code(self) -> int:
-        """The program's exit code, once it has ended."""
-        return self._process.returncode
 
     # -- pipes
 
@@ -156,9 +186,7 @@ class GuardedProcess:
             self._input_open = False
             self._loop.remove_writer(self._input)
             self._outgoing.clear()
-            assert self._process.stdin is not None
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
+            os.close(self._input)
 
     def _read_output(self) -> None:
         data = _read(self._output)
@@ -196,19 +224,17 @@ class GuardedProcess:
     def _signal(self, number: signal.Signals) -> None:
         if not self.ended.is_set():
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, number)
+                signal.pidfd_send_signal(self._guardian.pidfd, number)
 
     def _on_exit(self) -> None:
-        self._loop.remove_reader(self._pidfd)
-        self._process.wait()
+        self._loop.remove_reader(self._guardian.pidfd)
+        self.exit_code = self._guardian.exit_code()
         self._read_rest()
         self.close_input()
         for descriptor in (self._output, self._stderr):
             self._loop.remove_reader(descriptor)
-        for stream in (self._process.stdout, self._process.stderr):
-            assert stream is not None
-            stream.close()
-        os.close(self._pidfd)
+            os.close(descriptor)
+        os.close(self._guardian.pidfd)
         self.ended.set()
         self.on_end()
         os.close(self.ledger.descriptor)
@@ -230,23 +256,24 @@ def start_guarded(
     command: Sequence[str], *, environ: Mapping[str, str], cwd: Path, pass_fds: Sequence[int] = ()
 ) -> GuardedProcess:
     """Start a command whose first process is a guardian; raises OSError."""
-    ledger = Ledger(os.memfd_create("onetool-ledger"))
-    try:
+    with Pipes() as pipes:
+        stdin, stdout, stderr = pipes.theirs
         process = subprocess.Popen(
             command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            pass_fds=[ledger.descriptor, *pass_fds],
-            env={**environ, VARIABLE: str(ledger.descriptor)},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=[pipes.ledger.descriptor, *pass_fds],
+            env={**environ, VARIABLE: str(pipes.ledger.descriptor)},
             cwd=cwd,
             start_new_session=True,  # a Ctrl-C in the terminal is for the server, which ends us in order
         )
-    except BaseException:
-        os.close(ledger.descriptor)
-        raise
-    return GuardedProcess(process, ledger)
+        return GuardedProcess(Guardian(process.pid, os.pidfd_open(process.pid), process.wait), pipes)
+
+
+def _close_all(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def _read(descriptor: int) -> bytes | None:

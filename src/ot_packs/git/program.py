@@ -15,6 +15,7 @@ import anyio.lowlevel
 from ot.errors import ToolError
 from ot.processes.own_files import executables_of, files_of_command
 from ot.processes.run_program import Finished, Take, run_program
+from ot.processes.standby import Standby
 from ot_confinement.confine import Confine
 from ot_packs.git.hardened import (
     CANARY,
@@ -34,11 +35,15 @@ _MEMORY = 2 * 1024**3  # bytes: a repository can be small and unpack to anything
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """One repository, with the settings that hold for it beyond those of every git, and the names of its own."""
+    """One repository, with the settings that hold for it beyond those of every git, and the names of its own.
+
+    With a standby, git is started sooner.
+    """
 
     repository: Repository
     settings: Mapping[str, str]
     listed: frozenset[str] = frozenset()
+    standby: Standby | None = None
 
     async def read(self, *words: str, stdin: bytes = b"", on_output: Take | None = None) -> bytes:
         """Run a command that changes nothing, and return its output; raises ToolError if it fails."""
@@ -74,19 +79,21 @@ class Git:
             cwd=self.repository.top,
             on_output=on_output,
             confine=confine_git(program, self.repository, writable),
+            standby=self.standby,
         )
 
 
-async def open_git(repository: Repository, *, files: bool) -> Git:
+async def open_git(repository: Repository, *, files: bool, standby: Standby | None = None) -> Git:
     """Return git for a repository; with `files` for commands that read or write files of the working tree.
 
     Those may be stored through content filters, which any file can ask for by name: the names have to be known.
     """
     if not files:
-        return Git(repository, {})
-    output = await Git(repository, {CANARY: "there"}).read("config", "--list", "--name-only", "--includes", "-z")
+        return Git(repository, {}, standby=standby)
+    asking = Git(repository, {CANARY: "there"}, standby=standby)
+    output = await asking.read("config", "--list", "--name-only", "--includes", "-z")
     listed = frozenset(os.fsdecode(output).split("\0"))
-    return Git(repository, without_drivers(listed), listed)
+    return Git(repository, without_drivers(listed), listed, standby)
 
 
 async def add_identity(git: Git) -> Git:
@@ -100,6 +107,7 @@ async def add_identity(git: Git) -> Git:
         [str(program), "--no-pager", "config", "--global", "--includes", "--list", "-z"],
         environ=_personal_environment(os.environ) | _places(git.repository),
         cwd=git.repository.top,
+        standby=git.standby,
     )
     pairs = (entry.partition("\n") for entry in os.fsdecode(found.output).split("\0"))
     personal = {name: value for name, _, value in pairs if _IDENTITY.fullmatch(name) and name not in git.listed}

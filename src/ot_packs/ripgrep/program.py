@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ot.config.paths import FOLDER
+from ot.context import current
 from ot.errors import PathRefusedError, ToolError
 from ot.files.allowed_files import SECRET_NAMES, AllowedFiles
 from ot.processes.own_files import executables_of
 from ot.processes.run_program import Finished, Take, run_program
+from ot.processes.standby import Standby
 from ot_confinement.confine import Confine
 from ot_packs.said import said
 
@@ -57,6 +59,7 @@ async def run_ripgrep(program: Path, searched: Searched, words: Sequence[str], o
         cwd=searched.folder,
         on_output=on_output,
         confine=Confine((str(program), *searched.roots), memory=_MEMORY, programs=executables_of(program)),
+        standby=current().part(Standby),
     )
     if not done.stopped:
         _require_success(done)

@@ -1,0 +1,219 @@
+"""A standby, seen from the server: a process that forks guardians in milliseconds (`ot_guardian.standby`).
+
+It is started when the first one is wanted, and ends when nobody has wanted one for a while.
+"""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import os
+import socket
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import anyio
+
+from ot.processes.guarded_process import GuardedProcess, Guardian, Pipes
+from ot_guardian import Ledger
+from ot_guardian.guardian import exit_code, standby_words
+from ot_guardian.standby import ANSWER, write_order
+
+IDLE_TIMEOUT = 60.0  # seconds
+_FORK_LIMIT = 5.0  # seconds that a fork may take; it takes two milliseconds
+_END_LIMIT = 5.0  # seconds that it may take to end, when all guardians have
+_UNTOLD = 137  # the exit code of a program whose guardian was killed
+
+Words = Callable[[int], Sequence[str]]
+"""The command of a standby, given the descriptor of its control socket."""
+
+
+class CannotForkError(OSError):
+    """The standby has ended, or has more than one thread: what is to be started needs a guardian of its own."""
+
+
+class _Process:
+    """One process; the event loop hears of its end."""
+
+    def __init__(self, words: Words, environ: Mapping[str, str]) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                self._process = subprocess.Popen(
+                    words(theirs.fileno()),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno()],
+                    env=environ,
+                    start_new_session=True,
+                )
+        except BaseException:
+            self._control.close()
+            raise
+        self._control.setblocking(False)
+        self.ended = anyio.Event()
+        self.loaded: frozenset[str] | None = None  # modules; None while it starts
+        self._pidfd = os.pidfd_open(self._process.pid)
+        asyncio.get_running_loop().add_reader(self._pidfd, self._on_end)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def usable(self) -> bool:
+        return not self.ended.is_set() and self._control.fileno() >= 0
+
+    async def ask(self, order: bytes, descriptors: Iterable[int] = ()) -> tuple[int, list[int]]:
+        """Give an order and return the answer, a number and descriptors; raises OSError."""
+        with os.fdopen(os.memfd_create("onetool-order"), "wb") as file:
+            file.write(order)
+            file.flush()
+            socket.send_fds(self._control, [b"\0"], [file.fileno(), *descriptors])
+        await anyio.wait_readable(self._control)
+        space = socket.CMSG_SPACE(array.array("i").itemsize)
+        answer, ancillary, _, _ = self._control.recvmsg(ANSWER.size, space, socket.MSG_CMSG_CLOEXEC)
+        if len(answer) != ANSWER.size:
+            raise ConnectionError("the standby has ended")
+        handed = array.array("i")
+        for _, _, content in ancillary:
+            handed.frombytes(content)
+        return ANSWER.unpack(answer)[0], list(handed)
+
+    def close(self) -> None:
+        """Give it no more orders: it ends with its last guardian."""
+        self._control.close()
+
+    def kill(self) -> None:
+        """End it now; guardians that it has forked live on, as long as they have something to guard."""
+        if not self.ended.is_set():
+            self._process.kill()
+
+    def _on_end(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._pidfd)
+        self._process.wait()
+        os.close(self._pidfd)
+        self.ended.set()
+
+
+class Standby:
+    """`async with Standby() as standby: process = await standby.start(...)`; by default one for programs."""
+
+    def __init__(
+        self,
+        words: Words = standby_words,
+        *,
+        environ: Mapping[str, str] | None = None,
+        idle_timeout: float = IDLE_TIMEOUT,
+    ) -> None:
+        self._words = words
+        self._environ = {} if environ is None else environ
+        self._idle_timeout = idle_timeout  # seconds
+        self._turn = anyio.Lock()
+        self._process: _Process | None = None
+        self._left: set[_Process] = set()  # closed, or killed, and perhaps not gone yet
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id; None while it has none."""
+        return self._process.pid if self._process is not None and self._process.usable else None
+
+    async def start(
+        self,
+        words: Iterable[str],
+        *,
+        environ: Mapping[str, str],
+        cwd: Path,
+        pass_fds: Sequence[int] = (),
+        loaded: AbstractSet[str] = frozenset(),
+    ) -> GuardedProcess:
+        """Start a process below a guardian, with these modules loaded. Raises OSError, CannotForkError among them."""
+        folder = os.open(cwd, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            with Pipes() as pipes:
+                given = (*pipes.theirs, pipes.ledger.descriptor, folder, *pass_fds)
+                async with self._turn:
+                    pid, pidfd = await self._fork(write_order(environ, words), given, loaded)
+                return GuardedProcess(Guardian(pid, pidfd, partial(_exit_code, pipes.ledger)), pipes)
+        finally:
+            os.close(folder)
+
+    async def close(self) -> None:
+        """End it; it has ended when this returns, cancelled or not."""
+        self._leave()
+        with anyio.CancelScope(shield=True):
+            for process in self._left:
+                with anyio.move_on_after(_END_LIMIT):
+                    await process.ended.wait()
+                process.kill()
+                await process.ended.wait()
+
+    async def _fork(self, order: bytes, given: Sequence[int], wanted: AbstractSet[str]) -> tuple[int, int]:
+        """Return the guardian, with a descriptor of it. Once begun, a fork is waited for: it must not be lost."""
+        process = await self._prepare(wanted)
+        pid = 0
+        handed: list[int] = []
+        with anyio.CancelScope(shield=True), anyio.move_on_after(_FORK_LIMIT), suppress(OSError):
+            pid, handed = await process.ask(order, given)
+        if len(handed) != 1:
+            self._leave(kill=True)
+            raise CannotForkError(f"the standby {process.pid} did not fork")
+        self._wait_for_more()
+        return pid, handed[0]
+
+    async def _prepare(self, wanted: AbstractSet[str]) -> _Process:
+        """Return the process, once it waits for orders and has loaded these modules."""
+        if self._process is not None and self._process.loaded is not None and self._process.usable:
+            process, missing = self._process, wanted - self._process.loaded
+            if not missing:
+                return process
+        else:
+            self._leave()
+            process, missing = _Process(self._words, self._environ), wanted
+            self._process = process
+        try:
+            await process.ask(write_order({}, sorted(missing)))
+        except BaseException as error:
+            self._leave(kill=True)  # it may hang in one of them
+            if isinstance(error, OSError):
+                raise CannotForkError(f"the standby {process.pid} has ended") from error
+            raise
+        process.loaded = (process.loaded or frozenset()) | missing
+        return process
+
+    def _wait_for_more(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self._idle_timeout, self._leave)
+
+    def _leave(self, *, kill: bool = False) -> None:
+        """Give the process no more orders."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._process is not None:
+            self._left = {each for each in (*self._left, self._process) if not each.ended.is_set()}
+            self._process.close()
+            if kill:
+                self._process.kill()
+            self._process = None
+
+
+def _exit_code(ledger: Ledger) -> int:
+    status = ledger.status()
+    return _UNTOLD if status is None else exit_code(status)
