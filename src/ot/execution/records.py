@@ -11,7 +11,16 @@ from ot.audit.chain import OK
 from ot.audit.log import AuditLog
 from ot.caller import Caller
 from ot.context import CallContext
-from ot.errors import CallError, ConsentError, FlowDeniedError, ToolDeniedError, ToolFailedError, UntrustedPackError
+from ot.errors import (
+    CallError,
+    ConsentError,
+    FlowDeniedError,
+    OneToolError,
+    ToolDeniedError,
+    ToolFailedError,
+    UntrustedPackError,
+    UntrustedSnippetError,
+)
 from ot.execution.call import Call
 from ot.execution.wording import word_error
 from ot.large_values import LARGE_MESSAGE, aside, is_large
@@ -109,7 +118,7 @@ async def audit_refusal(
         audit.refused(name, caller, depth=depth, refused_by=refused_by, given=given)
 
 
-def audit_early_refusal(audit: AuditLog | None, name: str, caller: Caller, error: CallError) -> None:
+def audit_early_refusal(audit: AuditLog | None, name: str, caller: Caller, error: OneToolError) -> None:
     """Write into the audit log that code was refused something before it could call it, and so without arguments."""
     refused_by = _word_refusal(error)
     if audit is not None and refused_by:
@@ -148,7 +157,7 @@ def _failure(error: BaseException | None) -> str:
     return "" if error is None else type(error).__name__
 
 
-def _word_refusal(error: CallError) -> str:
+def _word_refusal(error: OneToolError) -> str:
     match error:
         case ToolDeniedError():
             return f"policy.deny names {error.rule}"
@@ -156,6 +165,6 @@ def _word_refusal(error: CallError) -> str:
             return f"policy.flows: {error.read} was called before"
         case ConsentError():
             return f"{error.reason} ({error.rule})"
-        case UntrustedPackError():
+        case UntrustedPackError() | UntrustedSnippetError():
             return f"nobody has trusted it in {error.project}"
     return ""

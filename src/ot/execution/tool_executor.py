@@ -23,7 +23,7 @@ from ot.caller import NOBODY, Caller, Notes
 from ot.client_memory import ClientMemory
 from ot.config.models import Config
 from ot.config.secrets import Secrets
-from ot.errors import CallError, OneToolError, ResultNotKeptError
+from ot.errors import CallError, OneToolError, ResultNotKeptError, UntrustedSnippetError
 from ot.execution.call import Call, Delivery
 from ot.execution.invocation import invoke, refuse_endless
 from ot.execution.outgoing import Outgoing
@@ -131,6 +131,10 @@ class ToolExecutor:
             absence = self.registry.absence(name.partition(".")[0])
             if absence is not None:
                 audit_early_refusal(self.audit, name, self.known(caller), absence)
+
+    def note_refused_snippet(self, error: UntrustedSnippetError, caller: Caller) -> None:
+        """Note that a command named a snippet that nobody has trusted."""
+        audit_early_refusal(self.audit, f"${error.name}", self.known(caller), error)
 
     def redact(self, error: OneToolError) -> None:
         """Take the secrets out of an error that leaves beside a call."""

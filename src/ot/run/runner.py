@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from ot.caller import NOBODY, Caller, Notes
 from ot.client_memory import ClientMemory
-from ot.errors import OneToolError
+from ot.errors import OneToolError, UntrustedSnippetError
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
 from ot.logs import LogSpan
@@ -24,7 +24,7 @@ from ot.run.outcome import Failure, Outcome, Value, error_kind
 from ot.run.reporting import render_answer
 from ot.run.run_id import new_run_id
 from ot.run.run_in_progress import RunInProgress
-from ot.run.snippets import Snippets
+from ot.run.snippets import Expanded, Snippets
 from ot.stats.recorder import RunRecord
 
 LONG_COMMAND = 50_000  # characters
@@ -89,7 +89,7 @@ class Runner:
         return answer
 
     async def _execute(self, command: str, caller: Caller, settings: RunSettings) -> Outcome:
-        expanded = settings.snippets.expand(await _read(command))
+        expanded = self._expand(await _read(command), caller, settings)
         await self._catch_up(expanded.code)
         async with self._supply.take() as kernel:
             run = RunInProgress(
@@ -104,6 +104,13 @@ class Runner:
             request = self._namespace.request(expanded.code, expanded.values, limit=settings.inline_limit)
             outcome, read = await run.complete(request), caller.memory.read
             return await self._keeping.keep(outcome, kernel, limit=settings.inline_limit, read_before=read)
+
+    def _expand(self, text: str, caller: Caller, settings: RunSettings) -> Expanded:
+        try:
+            return settings.snippets.expand(text)
+        except UntrustedSnippetError as error:
+            self._executor.note_refused_snippet(error, caller)
+            raise
 
     async def _answer(self, outcome: Outcome, caller: Caller, limit: int) -> Answer:
         """Word an outcome; a value that turns out to be too long for an answer is kept first."""

@@ -220,16 +220,17 @@ async def test_positional_arguments_of_a_refused_call_count(tmp_path: Path) -> N
 
 async def test_what_nobody_has_trusted_is_logged_as_refused(tmp_path: Path) -> None:
     home, project = give_demo(tmp_path / "home"), tmp_path / "project"
-    async with open_engine(project, home=home) as app:
+    async with open_engine(project, home=home, config="snippets: {mine: {body: '1'}}") as app:
         write_extension(project, "letters", "def f(*, to: str = '') -> str: ...\n")
+        next((home / ".onetool" / "state" / "trust").glob("*/record.json")).unlink()
         await app.runner.run("ot.reload()")
         with pytest.raises(CallError):
             await app.executor.call("letters.f", {"to": "ann"}, caller=Caller(client="editor"))
-        for code in ("letters.f()\nletters.f()", "getattr(letters, 'g')()"):
+        for code in ("letters.f()\nletters.f()", "getattr(letters, 'g')()", "$mine"):
             assert (await app.runner.run(code)).is_error
 
     lines = [entry for entry in calls_in(home / ".onetool" / "state" / "audit") if entry["event"] == "refused"]
-    assert [entry["tool"] for entry in lines] == ["letters.f", "letters.f", "letters.g"]
+    assert [entry["tool"] for entry in lines] == ["letters.f", "letters.f", "letters.g", "$mine"]
     assert {entry["refused_by"] for entry in lines} == {f"nobody has trusted it in {project}"}
     assert (lines[0]["client"], lines[0]["arguments"]) == ("editor", {"to": 5})
 
