@@ -14,6 +14,7 @@ class Allowance(NamedTuple):
 
     `files` are single ones that it may read, by real paths: one that leads through a link is not opened. `programs`
     are the only ones that it may execute; None is whatever it may read. `closed` stay shut in folders that are open.
+    `written` are single ones that it may write, by real paths like `files`.
     """
 
     readable: tuple[str, ...]
@@ -27,3 +28,4 @@ class Allowance(NamedTuple):
     scratch_files: int = 0
     programs: tuple[str, ...] | None = None
     closed: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()

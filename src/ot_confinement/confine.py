@@ -21,6 +21,8 @@ class Confine(NamedTuple):
     bytes of all its processes together. `folder` is the temporary folder, which must not exist yet; one is chosen if
     it is empty. `programs` are the only files that it may execute; None is whatever it may read. `closed` are paths
     that stay shut although a folder of `readable` or `writable` holds them, unless they are named there themselves.
+    `written` are single files to write, by real paths like `files`; `mounted` are such files too, but it finds each in
+    its temporary folder by its name, so that what it makes beside one is made there.
     """
 
     readable: tuple[str, ...] = ()
@@ -32,19 +34,24 @@ class Confine(NamedTuple):
     folder: str = ""
     programs: tuple[str, ...] | None = None
     closed: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    mounted: tuple[str, ...] = ()
 
     def to_text(self) -> str:
         """Write it as one word of a command line."""
         parts = [self.folder, "" if self.memory is None else str(self.memory), "" if self.programs is None else "only"]
         inodes = tuple(map(str, self.inodes))
-        lists = (self.readable, self.writable, self.hosts, self.files, inodes, self.programs or (), self.closed)
+        lists = (
+            *(self.readable, self.writable, self.hosts, self.files, inodes),
+            *(self.programs or (), self.closed, self.written, self.mounted),
+        )
         return _PART.join([*map(_write, parts), *("".join(_ITEM + _write(item) for item in items) for items in lists)])
 
 
 def confine_from(text: str) -> Confine:
     """Read what `to_text` wrote."""
     folder, memory, only, *lists = text.split(_PART)
-    readable, writable, hosts, files, inodes, programs, closed = (
+    readable, writable, hosts, files, inodes, programs, closed, written, mounted = (
         tuple(map(_read, part.split(_ITEM)[1:])) for part in lists
     )
     return Confine(
@@ -57,6 +64,8 @@ def confine_from(text: str) -> Confine:
         _read(folder),
         programs if only else None,
         closed,
+        written,
+        mounted,
     )
 
 

@@ -21,6 +21,7 @@ _TRUNCATE, _IOCTL_DEV, _REFER = 1 << 14, 1 << 15, 1 << 13
 _ALL_FS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
 _ALL_FS_LATEST = (1 << 16) - 1  # since version 5
 _FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL_DEV
+_WRITTEN_FILE = READ_FILE | WRITE_FILE | _TRUNCATE
 READ = READ_FILE | READ_DIR | EXECUTE
 GUARDS_TRUNCATION = 3  # the version since which truncating a file is a right of its own
 _NET_TCP = 0b11  # bind and connect, since version 4
@@ -60,7 +61,9 @@ class PathRules:
         self._around = [(path, rights) for path, rights in paths if self._holds_closed(path)]
         whole = [pair for pair in paths if pair not in self._around]
         self._rules = [self._rule(fd, rights) for path, rights in whole if (fd := _open_path(path)) is not None]
-        self._rules += [_PathBeneath(READ_FILE, fd) for path in allowance.files if (fd := _open_real(path)) is not None]
+        single = [(path, READ_FILE) for path in allowance.files]
+        single += [(path, _WRITTEN_FILE & self._all) for path in allowance.written]
+        self._rules += [_PathBeneath(rights, fd) for path, rights in single if (fd := open_real(path)) is not None]
 
     def _rule(self, fd: int, rights: int) -> _PathBeneath:
         if not stat.S_ISDIR(os.fstat(fd).st_mode):
@@ -121,7 +124,7 @@ class PathRules:
         return result
 
 
-def _open_real(path: str) -> int | None:
+def open_real(path: str) -> int | None:
     """A descriptor for a regular file at exactly this path: no link is followed, whoever has put it there meanwhile."""
     *folders, name = path.split("/")[1:]
     here = os.open("/", os.O_PATH | os.O_CLOEXEC)

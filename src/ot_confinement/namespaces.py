@@ -99,20 +99,29 @@ def unmount(libc: ctypes.CDLL, folder: str) -> None:
     _check(libc.umount2(os.fsencode(folder), _MNT_DETACH))
 
 
+def make_private(libc: ctypes.CDLL) -> None:
+    """Let nobody else see what is mounted in this namespace. Raises OSError."""
+    _check(libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
+
+
+def bind(libc: ctypes.CDLL, source: str, target: str) -> None:
+    """Show a file or a folder in another place as well, to this namespace alone. Raises OSError."""
+    _check(libc.mount(os.fsencode(source), os.fsencode(target), None, ctypes.c_ulong(_MS_BIND | _MS_REC), None))
+
+
 def make_read_only(libc: ctypes.CDLL, *, writable: tuple[str, ...], closed: tuple[str, ...] = ()) -> None:
-    """Make every mount read-only but these places, as far as they were not; in a mount namespace. Raises OSError.
+    """Make every mount read-only but these places, as far as they were not; in a private namespace. Raises OSError.
 
     What is closed in one of them is read-only nevertheless.
 
     Landlock says nothing about modes, owners, times and attributes of files: this holds those too.
     """
-    _check(libc.mount(None, b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None))
-    kept = [os.fsencode(path) for path in sorted(writable) if os.path.exists(path) and not _is_read_only(path)]
-    for path in (*kept, *(os.fsencode(path) for path in closed if os.path.exists(path))):
-        _check(libc.mount(path, path, None, ctypes.c_ulong(_MS_BIND | _MS_REC), None))
+    kept = [path for path in sorted(writable) if os.path.exists(path) and not _is_read_only(path)]
+    for path in (*kept, *(path for path in closed if os.path.exists(path))):
+        bind(libc, path, path)
     _set_attributes(libc, b"/", _AT_RECURSIVE, _MountAttributes(set=_RDONLY))
     for path in kept:
-        _set_attributes(libc, path, 0, _MountAttributes(clear=_RDONLY))
+        _set_attributes(libc, os.fsencode(path), 0, _MountAttributes(clear=_RDONLY))
     try:
         os.chdir(os.getcwd())  # one of these places may lie above it by now
     except OSError:

@@ -71,17 +71,41 @@ def _take_namespaces(libc: ctypes.CDLL, confine: Confine, folder: str) -> bool:
             namespaces.bring_loopback_up()
     except OSError as error:
         if not confine.hosts:
+            _require_no_mounts(confine, error)
             return False
         raise RefusedError(
             f"`hosts` needs a network namespace, and this system refuses one ({error.strerror}): allow user "
             "namespaces, or leave out `hosts` and with it the network"
         ) from error
     try:
-        writable = (*leave_out_led(confine.writable, confine.writable), folder)
-        namespaces.make_read_only(libc, writable=writable, closed=confine.closed)
-    except OSError:
+        namespaces.make_private(libc)
+        writable = (*leave_out_led(confine.writable, confine.writable), *confine.written, folder)
+        mounted = _mount_files(libc, confine.mounted, folder)
+        namespaces.make_read_only(libc, writable=(*writable, *mounted), closed=confine.closed)
+    except OSError as error:
+        _require_no_mounts(confine, error)
         return False
     return True
+
+
+def _require_no_mounts(confine: Confine, error: OSError) -> None:
+    if confine.mounted:
+        raise RefusedError(f"it needs mounts of its own, and this system refuses them ({error.strerror})") from error
+
+
+def _mount_files(libc: ctypes.CDLL, files: tuple[str, ...], folder: str) -> list[str]:
+    """Let files be found in a folder by their names, and return their paths there."""
+    places = []
+    for file in files:
+        opened = landlock.open_real(file)
+        if opened is None:
+            raise RefusedError(f"{file} is not a plain file")
+        place = f"{folder}/{os.path.basename(file)}"
+        os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        namespaces.bind(libc, f"/proc/self/fd/{opened}", place)
+        os.close(opened)
+        places.append(place)
+    return places
 
 
 def _open_way_out(confine: Confine, channel: socket.socket | None) -> str | None:
@@ -139,4 +163,5 @@ def _allowance(confine: Confine) -> Allowance:
         files=confine.files,
         programs=confine.programs,
         closed=confine.closed,
+        written=confine.written,
     )

@@ -181,3 +181,50 @@ async def test_a_tool_of_the_project_reaches_neither_its_configuration_nor_secre
     assert set(written["changes"]) <= refused
     assert [file.read_text() for file in secrets] == ["secret"] * 3
     assert {file.stat().st_mode & 0o777 for file in secrets} == {0o600}
+
+
+BESIDE = """
+    import os
+    from pathlib import Path
+
+    def _try(what, *arguments):
+        try:
+            return what(*arguments)
+        except OSError as error:
+            return type(error).__name__
+
+    def attempt(file, mounted):
+        own, real = Path(os.environ["TMPDIR"]), Path(file)
+        place = own / real.name if mounted else real
+        others = [real.parent / name for name in (".onetool/onetool.yaml", "other.db", "new.db", "link.db")]
+        tries = [_try(each.write_text, "evil") for each in others]
+        tries += [_try(each.read_text) for each in others]
+        tries += [_try(os.unlink, real), _try(os.rename, real, real.parent / "moved"), _try(os.unlink, others[1])]
+        with place.open("r+") as opened:
+            opened.write("bread")
+        return {"beside": _try((own / "x.db.wal").write_text, "log"), "tries": sorted(set(map(str, tries)))}
+"""
+
+
+@pytest.mark.parametrize("mounted", [False, True])
+async def test_a_file_to_write_opens_nothing_beside_it(tmp_path: Path, *, mounted: bool) -> None:
+    pack = str(write_pack(tmp_path, BESIDE))
+    folder = tmp_path / "project"
+    (folder / ".onetool").mkdir(parents=True)
+    for name in (".onetool/onetool.yaml", "other.db", "x.db"):
+        (folder / name).write_text("secret")
+    (folder / "link.db").symlink_to("other.db")
+    file = str(folder / "x.db")
+    touches = Touches(mounted=(file,)) if mounted else Touches(written=(file,))
+
+    async with IsolateHost() as host:
+        done = await host.run(pack, "attempt", {"file": file, "mounted": mounted}, touches=touches)
+        (folder / "x.db").unlink()
+        (folder / "x.db").symlink_to("other.db")
+        with pytest.raises(ToolFailedError):
+            await host.run(pack, "attempt", {"file": file, "mounted": mounted}, touches=touches)
+
+    assert done["beside"] == 3
+    assert set(done["tries"]) <= {"PermissionError", "OSError", "FileNotFoundError"}
+    assert (folder / "other.db").read_text() == (folder / ".onetool" / "onetool.yaml").read_text() == "secret"
+    assert sorted(path.name for path in folder.iterdir()) == [".onetool", "link.db", "other.db", "x.db"]

@@ -162,7 +162,7 @@ async def test_a_link_that_takes_the_place_of_a_file_opens_nothing(
     opened: Opened, project: Path, tmp_path: Path
 ) -> None:
     """The server has looked at a path; whatever leads elsewhere by the time it is opened for the helper stays shut."""
-    from ot_confinement.landlock import _open_real
+    from ot_confinement.landlock import open_real
 
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "notes.txt").write_text("theirs")
@@ -170,8 +170,8 @@ async def test_a_link_that_takes_the_place_of_a_file_opens_nothing(
     (project / "link.txt").symlink_to(tmp_path / "elsewhere" / "notes.txt")
 
     for path in ("folder/notes.txt", "link.txt", "absent", ""):
-        assert _open_real(str(project / path)) is None
-    descriptor = _open_real(str(project / "notes.txt"))
+        assert open_real(str(project / path)) is None
+    descriptor = open_real(str(project / "notes.txt"))
     assert descriptor is not None
     os.close(descriptor)
 

@@ -55,8 +55,13 @@ def confine_call(
         writable=tuple(_places(touches.writes)),
         hosts=touches.hosts,
         files=tuple(read),
-        inodes=(*map(_inode, read), *([_names_changed(files.project)] if closed and files else ())),
+        inodes=(
+            *map(_inode, (*read, *touches.written, *touches.mounted)),
+            *([_names_changed(files.project)] if closed and files else ()),
+        ),
         closed=closed,
+        written=touches.written,
+        mounted=touches.mounted,
     )
     return ConfinedCall({**arguments, **named}, confine, outputs)
 

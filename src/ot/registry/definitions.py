@@ -35,6 +35,8 @@ class Touches:
     writes: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()  # real paths, as `Confine` has them; not for declarations
+    mounted: tuple[str, ...] = ()
 
     @property
     def needs_state(self) -> bool:

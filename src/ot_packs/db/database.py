@@ -25,6 +25,7 @@ from ot.isolate.line import Line, LineLostError
 from ot.registry.definitions import Touches
 from ot.values import Rows, ToolValue
 from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, find_connection
+from ot_packs.db.written_file import READ_BY_DUCKDB, WrittenFile
 
 PACK = "db"
 HELPER = "ot_packs.db.helper"
@@ -33,7 +34,6 @@ _MOST_BYTES = 64 * 1024 * 1024
 _STOPPING = 5.0  # seconds
 _CHECKING = 10.0  # seconds
 _BESIDE = ("-wal", "-shm", "-journal", ".wal")  # files that SQLite and DuckDB keep beside a database
-_ALSO_READ = ("/proc/self/cgroup",)  # DuckDB counts its processors by it, and crashes where it may not
 _DATA = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
 _NEW = {".duckdb": "duckdb", ".ddb": "duckdb", ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
 _SUPPORTED = "SQLite and DuckDB databases, and CSV, TSV, Parquet and JSON files"
@@ -79,16 +79,37 @@ class Database:
             "seconds": min(current().remaining(), 1e6),
             "server": self.server.to_json() if self.server is not None else None,
         }
-        host = current().part(IsolateHost)
-        return await host.run(
-            HELPER,
-            function,
-            {"target": target, "files": list(self.files), **arguments},
-            touches=self._touches(),
-            libraries=current().registry.pack(PACK).libraries,
-            line=self._line(),
-            in_context=False,
+        if not (self.write and self.files):
+            return await self._call(function, {"target": target, **arguments}, self._touches())
+        file = await self._written_file()
+        try:
+            touches = await to_thread.run_sync(file.prepare)
+            return await self._call(function, {"target": target, **arguments}, touches)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(file.settle)
+
+    async def _call(self, function: str, arguments: Mapping[str, ToolValue], touches: Touches) -> ToolValue:
+        return (
+            await current()
+            .part(IsolateHost)
+            .run(
+                HELPER,
+                function,
+                {"files": list(self.files), **arguments},
+                touches=touches,
+                libraries=current().registry.pack(PACK).libraries,
+                line=self._line(),
+                in_context=False,
+            )
         )
+
+    async def _written_file(self) -> WrittenFile:
+        blank = b""
+        if self.engine == "duckdb" and not await anyio.Path(self.files[0]).exists():
+            blank = await self._call("blank", {}, Touches(reads=READ_BY_DUCKDB))
+        opener = os.open if self.outside else allowed_files().open
+        return WrittenFile(self.files[0], self.engine, opener, blank=blank)
 
     async def _stop(self, token: str) -> None:
         if self.server is not None:
@@ -99,9 +120,7 @@ class Database:
                     pass  # the server is told by the end of the connection
 
     def _touches(self) -> Touches:
-        also = _ALSO_READ if self.engine == "duckdb" else ()
-        if self.write and self.files:  # journals are made and removed beside the file
-            return Touches(reads=also, writes=(str(Path(self.files[0]).parent),))
+        also = READ_BY_DUCKDB if self.engine == "duckdb" else ()
         return Touches(reads=(*also, *(self.files if self.outside else ("{files}",))))
 
     def _line(self) -> Line | None:

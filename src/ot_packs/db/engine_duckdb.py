@@ -39,7 +39,8 @@ _ROWS_AT_ONCE = 200
 def open_duckdb(file: str, *, data: Sequence[str] = (), write: bool = False) -> Iterator[DuckdbSession]:
     """Open a database file; or with `file` MEMORY the files `data`, each as a table by its name."""
     try:
-        connection = duckdb.connect(file, read_only=file != MEMORY and not write, config=_SETTINGS)
+        place = _written_place(file) if write else file
+        connection = duckdb.connect(place, read_only=file != MEMORY and not write, config=_SETTINGS)
     except duckdb.Error as error:
         raise ToolError(_worded(error)) from None
     try:
@@ -55,6 +56,22 @@ def open_duckdb(file: str, *, data: Sequence[str] = (), write: bool = False) -> 
         raise ToolError(_worded(error)) from None
     finally:
         connection.close()
+
+
+def _written_place(file: str) -> str:
+    """Return where a file is written: in the folder of this process if it is there, with its log beside it."""
+    mounted = Path(os.environ["TMPDIR"], Path(file).name)
+    return str(mounted) if mounted.exists() else file
+
+
+def blank_database() -> bytes:
+    """Return the file of a database without tables, which DuckDB does not make of an empty one."""
+    file = Path(os.environ["TMPDIR"], "blank.duckdb")
+    duckdb.connect(file, config=_SETTINGS).close()
+    try:
+        return file.read_bytes()
+    finally:
+        file.unlink()
 
 
 def is_database(file: str) -> bool:
@@ -99,7 +116,7 @@ class DuckdbSession:
         text, values = _bound(statement, params)
         self._connection.begin()
         rows = self._fetch(text, values, limits)
-        self._connection.commit()
+        self._commit()
         if rows.columns == ["Count"]:
             return Rows(changed=int(str(rows.rows[0][0])))
         return rows
@@ -155,8 +172,13 @@ class DuckdbSession:
             values = [value for row in chunk for value in row]
             self._connection.execute(f"INSERT INTO {target} ({names}) VALUES {lines}", values)
             count += len(chunk)
-        self._connection.commit()
+        self._commit()
         return count
+
+    def _commit(self) -> None:
+        """Put what was changed into the file now: there is no log, and closing would not say what went wrong."""
+        self._connection.commit()
+        self._connection.execute("FORCE CHECKPOINT")
 
     def _fetch(self, text: str, values: list[object], limits: Limits) -> Rows:
         cursor = self._connection.execute(text, values)

@@ -34,7 +34,7 @@ _BUSY = 5000  # milliseconds to wait for a writer
 
 @contextmanager
 def open_sqlite(file: str, *, write: bool = False) -> Iterator[SqliteSession]:
-    """Open a database file; to write, one that does not exist is made."""
+    """Open a database file; to write, it and the files that SQLite keeps beside it are there already."""
     connection = sqlite3.connect(_address(file, write=write), uri=True, isolation_level=None)
     try:
         connection.text_factory = _text
@@ -43,6 +43,8 @@ def open_sqlite(file: str, *, write: bool = False) -> Iterator[SqliteSession]:
         connection.execute("PRAGMA cell_size_check = ON")
         if not write:
             connection.execute("PRAGMA query_only = ON")
+        elif connection.execute("PRAGMA journal_mode").fetchone() == ("delete",):
+            connection.execute("PRAGMA journal_mode = TRUNCATE")  # this process can remove nothing
         connection.set_authorizer(_authorize_writing if write else _authorize_reading)
         yield SqliteSession(connection)
     except sqlite3.Error as error:
@@ -195,7 +197,7 @@ def storable(value: object) -> object:
 
 
 def _address(file: str, *, write: bool) -> str:
-    mode = "rwc" if write else "ro"
+    mode = "rw" if write else "ro"
     address = f"file:{url_quote(file)}?mode={mode}"
     return f"{address}&immutable=1" if not write and _at_rest(file) else address
 

@@ -92,6 +92,13 @@ def load(target: Target, files: list[str], table: str, rows: Sequence[Mapping[st
     return {"table": new.full_name, "rows": count, "created": found is None}
 
 
+def blank(files: list[str]) -> bytes:
+    """Return what a new database of DuckDB begins with; SQLite's is empty."""
+    from ot_packs.db.engine_duckdb import blank_database
+
+    return blank_database()
+
+
 def stop(target: Target, files: list[str], token: str) -> None:
     """Cancel the statement of another connection, which was begun under a token."""
     with open_target(target, files) as session:

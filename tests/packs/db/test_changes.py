@@ -139,3 +139,42 @@ for path in ("new.sqlite", "new.duckdb"):
     )
 
     assert text == "- {a: 1, b: null}\n- {a: 1, b: null}"
+
+
+async def test_a_change_leaves_nothing_beside_the_file(changing: tuple[App, Path]) -> None:
+    """What SQLite keeps there is private like the file, and a database that a load has failed to fill is not kept."""
+    app, folder = changing
+    with closing(sqlite3.connect(folder / "log.db")) as log:
+        log.execute("PRAGMA journal_mode = WAL")
+        log.execute("CREATE TABLE t (a)")
+    (folder / "log.db").chmod(0o600)
+
+    await run(
+        app,
+        Person(),
+        """
+db.load(path="log.db", table="t", rows=[{"a": 1}])
+assert db.query(path="log.db", sql="SELECT a FROM t")["rows"] == [{"a": 1}]
+for path in ("shop.db", "shop.duckdb", "failed.db", "failed.duckdb"):
+    try:
+        db.load(path=path, table="left", rows=[{"a": 1, "A": 2}])
+    except Exception as error:
+        assert "duplicate" in str(error).lower() or "already exists" in str(error).lower(), error
+    else:
+        raise AssertionError(path)
+""",
+    )
+
+    beside = {file.name for file in folder.iterdir() if file.name.startswith(("shop.", "failed.", "log.db"))}
+    assert beside == {"shop.db", "shop.duckdb", "log.db", "log.db-wal", "log.db-shm"}
+    assert {(folder / f"log.db{end}").stat().st_mode & 0o777 for end in ("", "-wal", "-shm")} == {0o600}
+
+
+async def test_a_log_that_duckdb_has_not_put_into_its_file_is_not_passed_over(changing: tuple[App, Path]) -> None:
+    app, folder = changing
+    (folder / "shop.duckdb.wal").touch()
+
+    answer = await app.runner.run('db.load(path="shop.duckdb", table="t", rows=[{"a": 1}])', caller=Person().caller)
+
+    (folder / "shop.duckdb.wal").unlink()
+    assert "shop.duckdb.wal holds changes" in answer.text
