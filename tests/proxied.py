@@ -21,6 +21,7 @@ from ot.proxy.servers import PROBE, Servers, open_servers
 from ot.proxy.status import ServerStatus
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
+from ot.shapes.shapes import Shapes
 
 PROGRAMS = Path(__file__).parent / "programs" / "servers"
 
@@ -59,6 +60,7 @@ async def open_proxied(
     environ: Mapping[str, str] = os.environ,
     patience: float = PROBE,
     audit: AuditLog | None = None,
+    shapes: Shapes | None = None,
     **config: Any,
 ) -> AsyncIterator[Proxied]:
     """An executor over servers whose project is one folder."""
@@ -73,6 +75,8 @@ async def open_proxied(
     )
     places = PackPlaces(registry, settings.packs)
     async with open_servers(settings.servers, registry=registry, places=places, host=host, patience=patience) as opened:
-        executor = ToolExecutor(registry, config=settings, secrets=Secrets(), project=folder, audit=audit)
+        executor = ToolExecutor(
+            registry, config=settings, secrets=Secrets(), project=folder, audit=audit, shapes=shapes
+        )
         executor.lend(opened)
         yield Proxied(opened, registry, executor)

@@ -51,6 +51,7 @@ from ot.results.store import RESULTS_FOLDER, ResultStore
 from ot.run.keeping import Keeping
 from ot.run.namespace import Namespace
 from ot.run.runner import Runner
+from ot.shapes.shapes import SHAPES_FOLDER, open_shapes
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
 from ot.store.kept_names import EmbeddedKeptNames
@@ -127,6 +128,7 @@ async def open_app(
         audit = build_audit_log(loaded)
         if audit is not None:
             stack.callback(audit.close)
+        shapes = await stack.enter_async_context(open_shapes(state_folder(loaded.home) / SHAPES_FOLDER))
         executor = ToolExecutor(
             registry,
             config=config,
@@ -137,8 +139,9 @@ async def open_app(
             results=results,
             questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
             audit=audit,
+            shapes=shapes,
         )
-        executor.lend(isolates, standby, workers.environments, PackFolders(state_folder(loaded.home)), Paces())
+        executor.lend(isolates, standby, workers.environments, PackFolders(state_folder(loaded.home)), Paces(), shapes)
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
         extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)
@@ -147,16 +150,14 @@ async def open_app(
         )
         executor.lend(servers, build_allowed_files(loaded))
         executor.lend(stack.enter_context(closing(FolderWatches())))
-        executor.lend(isolates, extensions)
-        executor.lend(build_statistics(loaded, recorder, registry, own_definition))
-        executor.lend(Finder(registry))
+        executor.lend(extensions, Finder(registry), build_statistics(loaded, recorder, registry, own_definition))
         build_health = partial(Health, executor, supply, workers, servers, threads, settings=config.execution)
         executor.lend(build_health(loaded))
         reader = ResultReader(
             results, config.results, apart=partial(isolates.run, touches=Touches(reads=(str(results_folder),)))
         )
         executor.lend(reader, KeptValues(results, reader, EmbeddedKeptNames(state_folder(loaded.home))))
-        namespace = Namespace(registry, config.aliases, config.projects, modest=loaded.untrusted.aliases)
+        namespace = Namespace(registry, config.aliases, config.projects, shapes=shapes, modest=loaded.untrusted.aliases)
         note_untrusted(registry, loaded)
         runner = Runner(
             registry,

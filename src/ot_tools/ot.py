@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import version as installed_version
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from ot.introspect import (
     Health,
     Help,
     Reload,
+    SignatureOf,
     concerns_help,
     concerns_packs,
     concerns_tools,
@@ -37,6 +39,7 @@ from ot.results.kept_values import KeptValues
 from ot.results.page import Query
 from ot.results.reader import ResultReader
 from ot.run.snippets import Snippets
+from ot.shapes.shapes import Shapes
 from ot.stats.statistics import Statistics
 
 pack = "ot"
@@ -72,7 +75,7 @@ async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
     context = current()
     await wait_for_servers(context, concerns_tools(pattern, context.registry))
     note_switched_off(context, pattern)
-    return list_tools(context.registry.definitions(), pattern, info)
+    return list_tools(context.registry.definitions(), pattern, info, signature_of=_signatures())
 
 
 @reads
@@ -149,8 +152,14 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
     settings, queries = context.settings, [query] if isinstance(query, str) else query
     await wait_for_servers(context, concerns_help(queries, context.registry, settings.aliases, settings.snippets))
     catalogue = await context.part(Finder).catalogue(settings)
-    answers = Help(context.registry, settings, catalogue, _expand_with(settings.snippets))
+    answers = Help(context.registry, settings, catalogue, _expand_with(settings.snippets), _signatures())
     return await answers.answer(queries, info)
+
+
+def _signatures() -> SignatureOf:
+    """Return how tools are shown to whoever calls."""
+    context = current()
+    return partial(context.part(Shapes).signature, principal=context.caller.principal)
 
 
 def _expand_with(settings: Mapping[str, SnippetSettings]) -> Expand:

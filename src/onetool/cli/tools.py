@@ -11,8 +11,10 @@ from onetool.cli import FAILED, OK
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
+from ot.config.paths import state_folder
 from ot.effects import Effect
 from ot.registry.definitions import ToolDefinition
+from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 
 _SUGGESTED = 5
 
@@ -22,7 +24,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    definitions = read_registry(load(options)).definitions()
+    loaded = load(options)
+    definitions = read_registry(loaded).definitions()
+    shapes = Shapes(state_folder(loaded.home) / SHAPES_FOLDER)
     found = find_matching(definitions, options.pattern)
     if not found:
         names = nearest(options.pattern, [definition.name for definition in definitions])[:_SUGGESTED]
@@ -30,7 +34,7 @@ def main(options: Namespace) -> int:
         return FAILED
     for definition in found:
         effect = f" [{definition.effect}]" if definition.effect is not Effect.UNKNOWN else ""
-        say(f"{definition.signature}\n    {definition.docs.summary or definition.description}{effect}")
+        say(f"{shapes.signature(definition)}\n    {definition.docs.summary or definition.description}{effect}")
     return OK
 
 

@@ -6,6 +6,7 @@ arguments    `validation`   bound to names, and checked against the schema
 flows, ask   `policy`       what the client has read, and a person, where the configuration wants that
 call         `invocation`   the function in its context, within its time
 redaction    `outgoing`     values and errors leave without secrets
+shape        `ot.shapes`    the types of what came back, where the tool leaves them open
 record       `records`      one line of the log, one note for the statistics; calls with effect in the audit log
 
 Each step is a part of its own; `pack_door` is what a tool may use while it is called.
@@ -38,6 +39,7 @@ from ot.redaction import Redactor
 from ot.registry.registry import ToolRegistry
 from ot.results.preview import word_stored
 from ot.results.store import ResultStore
+from ot.shapes.shapes import Shapes
 from ot.stats.recorder import Recorder
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import UnsupportedValueError
@@ -67,6 +69,7 @@ class ToolExecutor:
         results: ResultStore | None = None,
         questions: Path | None = None,
         audit: AuditLog | None = None,
+        shapes: Shapes | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.registry = registry
@@ -75,6 +78,7 @@ class ToolExecutor:
         self.redactor = redactor or Redactor(secrets.known_values())
         self.recorder = recorder
         self.audit = audit
+        self.shapes = shapes
         self._results = results
         self._clock = clock
         self._nobody = ClientMemory()
@@ -184,6 +188,8 @@ class ToolExecutor:
                 raise
             if delivery is not None:
                 delivery.send(packed)
+            if self.shapes is not None and (source := call.tool.definition.learns) is not None:
+                self.shapes.note(source, call.caller.principal, value)
             record.end(value, packed)
             return value
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ot.introspect.finder import Finder
     from ot.introspect.health import Health
     from ot.introspect.help import Help
-    from ot.introspect.listings import list_aliases, list_packs, list_snippets, list_tools
+    from ot.introspect.listings import SignatureOf, list_aliases, list_packs, list_snippets, list_tools
     from ot.introspect.not_listed import (
         concerns_help,
         concerns_packs,

@@ -9,10 +9,10 @@ import anyio.lowlevel
 
 from ot.config.models import Config
 from ot.execution.wording import word_error
-from ot.introspect.catalogue import Catalogue
+from ot.introspect.catalogue import Catalogue, Found
 from ot.introspect.help_matches import describe_matches
 from ot.introspect.help_text import describe_alias, describe_pack, describe_snippet_help, describe_tool, shorten
-from ot.introspect.listings import Info
+from ot.introspect.listings import Info, SignatureOf
 from ot.introspect.plain_python import find_plain_python
 from ot.introspect.snippet_text import Expand
 from ot.registry.registry import ToolRegistry
@@ -31,6 +31,7 @@ class Help:
     config: Config
     catalogue: Catalogue
     expand: Expand
+    signature_of: SignatureOf
 
     async def answer(self, queries: Sequence[str], info: Info) -> str:
         """Answer each query; without any, give an overview."""
@@ -55,28 +56,36 @@ class Help:
         heading = " ".join(shorten(query, 80).split())
         plain = find_plain_python(query)
         if plain is not None and not exact:
-            others = describe_matches(found, "list", registry=self.registry, config=self.config, room=room // 2)
+            others = self._matches(found, "list", room // 2)
             return _cut("\n\n".join(filter(None, (f"# {heading}", str(plain), others))), room, "Ask for fewer at once")
         if not found and not exact:
             return (
                 f"# {heading}\n\nNo matches found for {heading!r}. Use other words, "
                 "or browse what there is with ot.tools() or ot.packs()."
             )
-        text = describe_matches(found, info, registry=self.registry, config=self.config, room=room - len(heading) - 2)
+        text = self._matches(found, info, room - len(heading) - 2)
         return _cut(f"# {heading}\n\n{text}", room, 'Less of each: info="list"')
+
+    def _matches(self, found: Found, info: Info, room: int) -> str:
+        return describe_matches(
+            found, info, registry=self.registry, config=self.config, signature_of=self.signature_of, room=room
+        )
 
     def _exact(self, query: str, info: Info, room: int) -> list[str]:
         """Describe whatever has exactly this name."""
         config, registry = self.config, self.registry
         found: list[str] = []
         if "." in query and registry.has(query):
-            found.append(describe_tool(registry.get(query), info, docs_url=config.docs_url))
-        packs = (pack for pack in registry.packs() if pack.name == query)
-        found += [describe_pack(pack, info, config=config, room=room - room // 4) for pack in packs]
+            tool = registry.get(query)
+            found.append(describe_tool(tool, info, docs_url=config.docs_url, signature=self.signature_of(tool)))
+        for pack in registry.packs():
+            if pack.name == query:
+                most = room - room // 4
+                found.append(describe_pack(pack, info, config=config, signature_of=self.signature_of, room=most))
         if query.startswith("$") and query[1:] in config.snippets:
             found.append(describe_snippet_help(query[1:], info, config=config, expand=self.expand))
         if query in config.aliases:
-            found.append(describe_alias(query, info, config=config, registry=registry))
+            found.append(describe_alias(query, info, config=config, registry=registry, signature_of=self.signature_of))
         if (absence := registry.absence(query.partition(".")[0])) is not None:
             found.append(f"# {query}\n\n{word_error(absence)}")
         return found

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ot.config.models import Config
 from ot.introspect.catalogue import Found
 from ot.introspect.help_text import describe_tool, fit, shorten
-from ot.introspect.listings import Info
+from ot.introspect.listings import Info, SignatureOf
 from ot.registry.ranking.index import MOST_NEAR, Hit
 from ot.registry.registry import ToolRegistry
 
@@ -20,7 +20,9 @@ _FEWEST = 400  # characters for tools, whatever else was found
 Entry = Callable[[str], str]
 
 
-def describe_matches(found: Found, info: Info, *, registry: ToolRegistry, config: Config, room: int) -> str:
+def describe_matches(
+    found: Found, info: Info, *, registry: ToolRegistry, config: Config, signature_of: SignatureOf, room: int
+) -> str:
     """Describe tools, packs, snippets and aliases; tools get the room that the others leave."""
 
     def pack(name: str) -> str:
@@ -38,22 +40,24 @@ def describe_matches(found: Found, info: Info, *, registry: ToolRegistry, config
         _group("Aliases", found.aliases, info, alias, "All of them: ot.aliases()"),
     ]
     left = max(room - sum(map(len, others)), _FEWEST)
-    tools = _tools(found.tools, info, registry, config.docs_url, left)
+    tools = _tools(found.tools, info, registry, config.docs_url, signature_of, left)
     return "\n\n".join(part for part in (tools, *others) if part)
 
 
-def _tools(hits: Sequence[Hit], info: Info, registry: ToolRegistry, docs_url: str, room: int) -> str:
+def _tools(
+    hits: Sequence[Hit], info: Info, registry: ToolRegistry, docs_url: str, signature_of: SignatureOf, room: int
+) -> str:
     if not hits:
         return ""
     entries = []
     for number, hit in enumerate(hits[: _MOST_TOOLS[info]]):
         tool = registry.get(hit.key)
         if info == "full":
-            entries.append(f"{describe_tool(tool, info, docs_url=docs_url)}\n")
+            entries.append(f"{describe_tool(tool, info, docs_url=docs_url, signature=signature_of(tool))}\n")
         elif info == "list":
             entries.append(tool.name)
         else:
-            signature = f"\n  {shorten(tool.signature, 2 * _LINE)}" if number < _SIGNATURES else ""
+            signature = f"\n  {shorten(signature_of(tool), 2 * _LINE)}" if number < _SIGNATURES else ""
             entries.append(f"- {tool.name}: {_one_line(tool.description)}{signature}")
     narrow = 'Ask more exactly, or list names: ot.tools(pattern="...", info="list")'
     count = f"{MOST_NEAR} or more" if len(hits) >= MOST_NEAR else str(len(hits))

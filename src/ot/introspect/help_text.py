@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from ot.config.models import Config
 from ot.errors import CallError
-from ot.introspect.listings import Info
+from ot.introspect.listings import Info, SignatureOf
 from ot.introspect.signatures import read_signature
 from ot.introspect.snippet_text import Expand, describe_snippet, example_invocation
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
@@ -24,14 +24,14 @@ _DOCUMENTED_AS = {
 }
 
 
-def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str) -> str:
+def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str, signature: str) -> str:
     """Describe a tool so that it can be called; in full, with its source and everything its author wrote."""
     if info == "list":
         return tool.name
     parts = [f"# {tool.name}", tool.description]
     if info == "full":
         parts.append(tool.docs.body)
-    parts += [f"Signature: {tool.signature}", _arguments(tool), _returns(tool)]
+    parts += [f"Signature: {signature}", _arguments(tool), _returns(tool)]
     if tool.docs.example:
         parts.append(f"Example:\n{tool.docs.example}")
     if info == "full":
@@ -39,10 +39,10 @@ def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str) -> str:
     return _join([*parts, _docs(tool, docs_url)])
 
 
-def describe_pack(pack: PackDefinition, info: Info, *, config: Config, room: int) -> str:
+def describe_pack(pack: PackDefinition, info: Info, *, config: Config, signature_of: SignatureOf, room: int) -> str:
     """Describe a pack and its tools: as many with descriptions as there is room for, the rest by name."""
     tools = [tool for _, tool in sorted(pack.tools.items())]
-    lines = [_line(tool, info) for tool in tools]
+    lines = [_line(tool, info, signature_of) for tool in tools]
     listed = fit(lines, room, of=len(tools), narrow=f'All names: ot.tools(pattern="{pack.name}.", info="list")')
     if info == "list":
         return listed
@@ -67,7 +67,7 @@ def describe_snippet_help(name: str, info: Info, *, config: Config, expand: Expa
     return _join([f"# ${name}", describe_snippet(name, snippet, expand), usage])
 
 
-def describe_alias(name: str, info: Info, *, config: Config, registry: ToolRegistry) -> str:
+def describe_alias(name: str, info: Info, *, config: Config, registry: ToolRegistry, signature_of: SignatureOf) -> str:
     """Describe an alias by the tool it stands for."""
     target = config.aliases[name]
     if info == "list":
@@ -77,7 +77,7 @@ def describe_alias(name: str, info: Info, *, config: Config, registry: ToolRegis
     except CallError:
         about = f"There is no tool {target} here."
     else:
-        about = f"{tool.description}\nSignature: {tool.signature}"
+        about = f"{tool.description}\nSignature: {signature_of(tool)}"
     usage = f"Usage: call {name}(...) with the arguments of {target}(...)."
     return _join([f"# {name}", f"Alias: {name} -> {target}", about, usage])
 
@@ -100,10 +100,10 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def _line(tool: ToolDefinition, info: Info) -> str:
+def _line(tool: ToolDefinition, info: Info, signature_of: SignatureOf) -> str:
     if info == "list":
         return tool.name
-    return f"- {tool.signature if info == 'full' else tool.name}: {tool.description}"
+    return f"- {signature_of(tool) if info == 'full' else tool.name}: {tool.description}"
 
 
 def _arguments(tool: ToolDefinition) -> str:

@@ -5,7 +5,7 @@ A listing is always whole; only its text, as the answer of a run, is cut where i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from mcp_core.json_types import Json, JsonObject
@@ -16,7 +16,13 @@ from ot.registry.definitions import PackDefinition, ToolDefinition
 Info = Literal["list", "min", "full"]
 
 
-def list_tools(definitions: Iterable[ToolDefinition], pattern: str, info: Info) -> list[Json]:
+SignatureOf = Callable[[ToolDefinition], str]
+"""Gives the signature of a tool as it is shown: with what it was seen to return, where it does not say so itself."""
+
+
+def list_tools(
+    definitions: Iterable[ToolDefinition], pattern: str, info: Info, *, signature_of: SignatureOf
+) -> list[Json]:
     """List the tools whose name contains the pattern."""
     found = [tool for tool in definitions if contains(tool.name, pattern)]
     match info:
@@ -24,7 +30,7 @@ def list_tools(definitions: Iterable[ToolDefinition], pattern: str, info: Info) 
             return [tool.name for tool in found]
         case "min":
             return [{"name": tool.name, "description": tool.description} for tool in found]
-    return [_describe_tool(tool) for tool in found]
+    return [_describe_tool(tool, signature_of(tool)) for tool in found]
 
 
 def list_packs(
@@ -71,10 +77,10 @@ def contains(text: str, pattern: str) -> bool:
     return pattern.casefold() in text.casefold()
 
 
-def _describe_tool(tool: ToolDefinition) -> JsonObject:
+def _describe_tool(tool: ToolDefinition, signature: str) -> JsonObject:
     docs = tool.docs
     text = f"{tool.description}\n\n{docs.body}" if docs.body else tool.description
-    described = {"name": tool.name, "signature": tool.signature, "description": text}
+    described = {"name": tool.name, "signature": signature, "description": text}
     described |= {"source": tool.source, "effect": str(tool.effect)}
     parts = {
         "args": [f"{name}: {text}" for name, text in docs.arguments.items()],

@@ -13,9 +13,11 @@ from ot.errors import PackLoadError
 from ot.large_values import aside, aside_if_large
 from ot.proxy.calls.arguments import plain_arguments
 from ot.proxy.calls.content import ResultForm, read_result, result_form
+from ot.proxy.definitions.pins import definitions_of
 from ot.proxy.server import ProxiedServer
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.from_schema import define_pack
+from ot.registry.open_results import digest_of, learn_results
 from ot.registry.registry import ToolFunction
 
 _LARGE = 1024 * 1024  # characters of an answer that is read on a thread, so that others are answered meanwhile
@@ -30,7 +32,7 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
     `wanted` is the name that it would have had: what policy says of that one holds too.
     """
     problems: list[PackLoadError] = []
-    server.offer()  # connects it, if nothing is known of it
+    offer = server.offer()  # connects it, if nothing is known of it
     tools = [tool for tool in server.memory.shown("tools") if passes(tool["name"], server.settings.tools)]
     pack = define_pack(
         server.name,
@@ -44,6 +46,13 @@ def build_pack(server: ProxiedServer, placed: PackDefinition, wanted: str) -> Bu
     if placed.name != wanted:
         moved = {short: replace(tool, moved_from=f"{wanted}.{short}") for short, tool in pack.tools.items()}
         pack = replace(pack, tools=moved)
+
+    def version_of(tool: ToolDefinition) -> str:
+        """Return a digest of what may change a tool's values: its definition, its program, the way they are read."""
+        definition = definitions_of("tools", [by_name[tool.original or tool.tool]])
+        return digest_of(definition, offer.version, server.settings.json_text)
+
+    pack = learn_results(pack, server.memory.place, version_of)
     functions = {short: _function(server, tool, by_name) for short, tool in pack.tools.items()}
     return pack, functions, problems
 

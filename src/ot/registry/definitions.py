@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
 from ot.effects import Effect
@@ -65,6 +66,14 @@ class ToolDocs:
     body: str = ""
 
 
+class LearntFrom(NamedTuple):
+    """The source of a tool's values, under which their shape is kept; another version begins afresh."""
+
+    place: str  # a digest of where its server or file is
+    tool: str  # its own name there
+    version: str  # a digest of all that may change what it returns
+
+
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
     """One tool: enough to show it to a model, to check a call, and to know how it ends."""
@@ -86,6 +95,8 @@ class ToolDefinition:
     declared: Effect = Effect.UNKNOWN  # by its pack's file, or by its server: of that one it is a hint
     known_to_read: bool = False  # the person says so
     touches: Touches = Touches()  # an isolated tool
+    open_result: str | None = None  # the result in its signature, where that leaves open what comes back
+    learns: LearntFrom | None = None  # where the shape of its values is kept
 
     @property
     def pack(self) -> str:

@@ -16,6 +16,7 @@ from ot.errors import PackLoadError
 from ot.registry.definitions import PROXY, Cancellation, PackDefinition, ToolDefinition, ToolDocs
 from ot.registry.docstrings import parse_docstring
 from ot.registry.identifiers import assign_identifiers
+from ot.registry.open_results import leaves_open
 from ot.registry.schema_parameters import Parameter, Parameters, read_parameters
 from ot.registry.schema_text import ANY, annotation_of, default_text, fields_of
 from ot.registry.wrapped_results import result_schema
@@ -94,6 +95,7 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
         original="" if own_name == name.partition(".")[2] else own_name,
         spellings=parameters.spellings,
         declared=_hinted_effect(tool.get("annotations")),
+        open_result=_open_result(returned),
     )
 
 
@@ -112,8 +114,20 @@ def _signature(name: str, parameters: Parameters, returned: object) -> str:
     if others not in (None, False) or len(shown) < len(parameters.listed):
         names = [*(parameter.shown for parameter in shown), "\0others"]
         texts.append(f"**{assign_identifiers(names, fallback='others')[names[-1]]}: {annotation_of(others, root)}")
-    result = "" if returned is None else annotation_of(returned, returned)
-    return f"{name}({', '.join(texts)})" + (f" -> {result}" if result and result != ANY else "")
+    result = _result_text(returned)
+    return f"{name}({', '.join(texts)})" + (f" -> {result}" if result else "")
+
+
+def _result_text(returned: object) -> str:
+    """The annotation of what comes back; empty where nothing is said of it."""
+    result = ANY if returned is None else annotation_of(returned, returned)
+    return "" if result == ANY else result
+
+
+def _open_result(returned: object) -> str | None:
+    """The same where it leaves open what comes back. Plain text does too: it may be JSON."""
+    text = _result_text(returned)
+    return text if text == "str" or leaves_open(returned, returned) else None
 
 
 def _parameter_text(parameter: Parameter, root: object) -> str:

@@ -25,6 +25,7 @@ from ot.registry.definitions import (
     Touches,
 )
 from ot.registry.docstrings import parse_docstring
+from ot.registry.open_results import leaves_open
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -175,7 +176,15 @@ class _PackReader:
             variadic=next((p.node.arg for p in parameters if p.kind == "*"), None),
             declared=self._effect(node),
             touches=self._touches(node, [parameter.node.arg for parameter in parameters]),
+            open_result=self._open_result(node.returns),
         )
+
+    def _open_result(self, returns: ast.expr | None) -> str | None:
+        """The declared result of a worker's tool, where it leaves open what comes back."""
+        if self._cancellation is not Cancellation.WORKER:
+            return None
+        result = AnnotationReader(self._module).schema(returns)
+        return (ast.unparse(returns) if returns else "") if leaves_open(result, result) else None
 
     def _touches(self, node: FunctionNode, parameters: list[str]) -> Touches:
         """The declaration in `@isolated(reads=...)`; one that cannot be read is a mistake, and not an empty one."""

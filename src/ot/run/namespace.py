@@ -9,6 +9,7 @@ from ot.config.models import ProjectSettings
 from ot.errors import UnknownProjectError
 from ot.registry.definitions import ToolDefinition
 from ot.registry.registry import ToolRegistry
+from ot.shapes.shapes import Shapes
 from ot_kernel.project_path import ProjectPath
 
 PROJECTS = "proj"
@@ -23,9 +24,11 @@ class Namespace:
         aliases: Mapping[str, str],
         projects: Mapping[str, ProjectSettings],
         *,
+        shapes: Shapes,
         modest: Collection[str] = (),
     ) -> None:
         self.registry = registry
+        self._shapes = shapes
         self.apply(aliases, projects, modest=modest)
 
     def apply(
@@ -61,24 +64,25 @@ class Namespace:
             raise UnknownProjectError(name, functions=functions, projects=list(self._projects))
         return ProjectPath(name, project.path, project.attrs)
 
-    def describe(self, name: str) -> dict[str, str | list[str]]:
-        """Document a pack, or one of its tools, for `help()`, `dir()` and `inspect`."""
+    def describe(self, name: str, principal: str) -> dict[str, str | list[str]]:
+        """Document a pack, or one of its tools, for `help()`, `dir()` and `inspect` of somebody's code."""
         pack_name, _, tool = name.partition(".")
         if tool:
             definition = self.registry.get(name)
-            return {"doc": _document(definition), "signature": definition.signature}
+            shown = self._shapes.signature(definition, principal)
+            return {"doc": _document(definition, shown), "signature": definition.signature}
         pack = self.registry.pack(pack_name)
         names = [*pack.tools, *(self._projects if pack_name == PROJECTS else ())]
         return {"doc": pack.description, "names": sorted(names)}
 
 
-def _document(tool: ToolDefinition) -> str:
+def _document(tool: ToolDefinition, signature: str) -> str:
     """Write what `help(pack.tool)` shows: everything its author wrote."""
     docs = tool.docs
     arguments = "\n".join(f"    {name}: {text}" for name, text in docs.arguments.items())
     example = "\n".join(f"    {line}" for line in docs.example.splitlines())
     parts = [
-        tool.signature,
+        signature,
         tool.description,
         docs.body,
         f"Args:\n{arguments}" if arguments else "",

@@ -278,8 +278,9 @@ class RunInProgress:
             raise
 
     def _on_describe(self, message: Message) -> None:
-        name = message["name"]
-        self._answer(message["id"], [name], lambda: self._executor.redactor.value(self._namespace.describe(name)))
+        name, principal = message["name"], self._caller.principal
+        describe = partial(self._namespace.describe, name, principal)
+        self._answer(message["id"], [name], lambda: self._executor.redactor.value(describe()))
 
     def _answer(self, number: int, names: list[str], question: Callable[[], object]) -> None:
         try:

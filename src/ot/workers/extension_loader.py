@@ -17,9 +17,11 @@ from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Cancellation, PackDefinition
 from ot.registry.from_source import parse_name, read_pack
 from ot.registry.names import modest_name
+from ot.registry.open_results import digest_of, learn_results
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, ToolFunction, ToolRegistry
 from ot.trust.project_trust import ProjectTrust, TrustedFiles
+from ot.trust.record import digest
 from ot.workers.discovery import FolderContents, FoundFile, ToolFolder, list_folder
 from ot.workers.extension import Extension
 from ot.workers.pep723 import ScriptHeader, read_header
@@ -156,6 +158,8 @@ class ExtensionLoader:
         if not pack.tools:
             nothing = PackLoadError(found.file, "it has no tools: no function without a leading underscore")
             return Reading(None, None, (*problems, nothing), source)
+        version = _version_of(source)
+        pack = learn_results(pack, digest_of(str(found.file)), lambda _: version)
         tools = {name: replace(tool, timeout=self._timeout) for name, tool in pack.tools.items()}
         return Reading(replace(pack, tools=tools), header, problems, source)
 
@@ -219,6 +223,14 @@ def _untrusted_name(found: FoundFile, trusted: TrustedFiles) -> str:
     except (OSError, PackLoadError):
         name = None
     return name if name and len(name) <= _LONGEST_NAME else found.name
+
+
+def _version_of(source: Path) -> str:
+    """Return a digest of a file's content: whatever is changed in it may change what its tools return."""
+    try:
+        return digest(source.read_bytes())
+    except OSError:
+        return ""
 
 
 def _as_of(file: Path, pack: PackDefinition) -> PackDefinition:

@@ -15,6 +15,7 @@ import anyio
 import pytest
 
 from ot.introspect.finder import Finder
+from ot.shapes.shapes import Shapes
 from tests.engine import open_engine
 from tests.opened_executor import open_executor
 from tests.proxied import Proxied, open_proxied, program
@@ -36,7 +37,7 @@ async def listings(folder: Path) -> AsyncIterator[Proxied]:
         open_executor() as opened,
         open_proxied(folder, servers, registry=opened.registry, patience=HOUR) as proxied,
     ):
-        proxied.executor.lend(Finder(proxied.registry))
+        proxied.executor.lend(Finder(proxied.registry), Shapes(folder / "shapes"))
         yield proxied
 
 

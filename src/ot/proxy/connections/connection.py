@@ -33,6 +33,7 @@ from ot_sdk.failures import innermost, message_of
 
 Answer = TypeVar("Answer")
 _BETWEEN_REFRESHES = 0.5  # seconds; a server that never stops changing must not keep us busy
+_LONGEST_VERSION = 200  # characters
 _VERDICT = 5.0  # seconds that it may take to find out how a connection ended
 
 
@@ -150,6 +151,7 @@ class Connection:
             client.instructions or "",
             (info.title or info.name) if info is not None else "",
             "handshake" if client.session.initialize_result is not None else "sessionless",
+            version=info.version[:_LONGEST_VERSION] if info is not None else "",
         )
 
     async def _list_tools(self) -> tuple[JsonObject, ...]:

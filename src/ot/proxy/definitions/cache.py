@@ -33,6 +33,7 @@ class Offer:
     title: str = ""
     era: Era = "handshake"
     prompts: tuple[JsonObject, ...] | None = None
+    version: str = ""  # of the program; told to nobody
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,8 @@ def _read_offer(found: object) -> Offer:
         raise ValueError("it has an unknown format")
     era: Era = "sessionless" if found["era"] == "sessionless" else "handshake"
     prompts = _read_items(found["prompts"], "prompts") if found.get("prompts") is not None else None
-    return Offer(_read_items(found["tools"], "tools"), str(found["instructions"]), str(found["title"]), era, prompts)
+    tools, version = _read_items(found["tools"], "tools"), str(found.get("version", ""))
+    return Offer(tools, str(found["instructions"]), str(found["title"]), era, prompts, version)
 
 
 def _read_items(found: object, what: str) -> tuple[JsonObject, ...]:

@@ -1,0 +1,148 @@
+"""The shape of one value. However large the value is, only a bounded part of it is looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+
+from ot.shapes.shape import ANY, DICT, LIST, MOST_ALWAYS, MOST_LEVELS, NONE, NOTHING, TEXT, Fields, Shape, merge
+from ot.values import Audio, Image, Resource
+
+MOST_LOOKED_AT = 250  # places in one value
+MOST_ITEMS = 16  # of one list
+MOST_TEXT = 1024 * 1024  # characters of JSON text that are parsed
+SHORT_TEXT = 16 * 1024  # characters that are parsed while somebody waits
+_FEW = 8  # values of a dict whose names are data
+_ALIKE = 4  # dicts that all have the same names: a table by name
+
+_LONGEST_NAME = 39
+_MOST_WORDS = 4
+_LONGEST_WORD = 20
+_MOST_DIGITS = 4
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_WORD = re.compile(r"[A-Z]*[a-z]+|[A-Z]+")
+_OWN_WORDS = frozenset({TEXT})  # stands for any name that is data
+
+_KINDS: dict[type, str] = {
+    str: TEXT,
+    int: "int",
+    float: "float",
+    bool: "bool",
+    type(None): NONE,
+    bytes: "bytes",
+    Image: "Image",
+    Audio: "Audio",
+    Resource: "Resource",
+}
+_PLAIN = {kind: Shape(frozenset({name})) for kind, name in _KINDS.items()}
+_OTHER = Shape(frozenset({ANY}))
+_UNSEEN = {DICT: Shape(frozenset({DICT})), LIST: Shape(frozenset({LIST}))}
+
+KINDS = frozenset({*_KINDS.values(), ANY, DICT, LIST})
+"""Every kind that a shape can name."""
+
+
+def shape_of(value: object) -> Shape:
+    """Return the shape of a value that is not text."""
+    return _Look().shape(value, MOST_LEVELS)
+
+
+def shape_of_text(text: str) -> Shape:
+    """Return the shape of text: that of what is in it, where it is JSON of an object or a list."""
+    if len(text) <= MOST_TEXT and text.lstrip()[:1] in ("{", "["):
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return _PLAIN[str]
+        return Shape(json=_Look().shape(found, MOST_LEVELS - 1))
+    return _PLAIN[str]
+
+
+def is_name(key: object) -> bool:
+    """True for a key that may be shown: a short name of a few words. All others are data.
+
+    A server chooses its keys, and a model reads them: no sentence, no foreign letters that look like others, no number
+    of an order or a person.
+    """
+    return type(key) is str and len(key) <= _LONGEST_NAME and _is_short_name(key)
+
+
+@lru_cache(maxsize=4096)
+def _is_short_name(key: str) -> bool:
+    if _NAME.fullmatch(key) is None or key in _OWN_WORDS:
+        return False
+    words = _WORD.findall(key)
+    return (
+        sum(map(str.isdigit, key)) <= _MOST_DIGITS
+        and len(words) <= _MOST_WORDS
+        and all(len(word) <= _LONGEST_WORD for word in words)
+    )
+
+
+class _Look:
+    """One look at one value; plain values are always told, lists and dicts while there is something left."""
+
+    def __init__(self) -> None:
+        self._left = MOST_LOOKED_AT
+
+    def shape(self, value: object, levels: int) -> Shape:
+        self._left -= 1
+        plain = _PLAIN.get(type(value))
+        if plain is not None:
+            return plain
+        unseen = levels == 0 or self._left <= 0
+        if isinstance(value, dict):
+            return _UNSEEN[DICT] if unseen else Shape(fields=self._fields(value, levels - 1))
+        if isinstance(value, (list, tuple)):
+            return _UNSEEN[LIST] if unseen else Shape(items=self._all(_sample(value), levels - 1))
+        return _OTHER
+
+    def _fields(self, value: Mapping[object, object], levels: int) -> Fields:
+        if not value:
+            return Fields(empty=True)
+        if len(value) > MOST_ALWAYS or _is_table(value):
+            return Fields(others=self._all(islice(value.values(), _FEW), levels), closed=True)
+        named = {str(key): item for key, item in value.items() if is_name(key)}
+        data = [item for key, item in value.items() if key not in named]
+        others = self._all(islice(data, _FEW), levels) if data else None
+        return Fields(self._named(named, levels), others=others)
+
+    def _named(self, named: Mapping[str, object], levels: int) -> dict[str, Shape]:
+        """Look at plain values first, then at the others, each of which gets an equal share of what is left."""
+        found = {name: self.shape(item, levels) for name, item in named.items() if type(item) in _PLAIN}
+        waiting = [name for name in named if name not in found]
+        for place, name in enumerate(waiting):
+            left = self._left
+            share = self._left = left // (len(waiting) - place)
+            found[name] = self.shape(named[name], levels)
+            self._left += left - share
+        return found
+
+    def _all(self, values: Iterable[object], levels: int) -> Shape:
+        found = NOTHING
+        for value in values:
+            if self._left <= 0 and found is not NOTHING:
+                break
+            found = merge(found, self.shape(value, levels))
+        return found
+
+
+def _sample(items: Sequence[object]) -> Iterable[object]:
+    """Return the first items, and a few from all over the rest, the last among them."""
+    if len(items) <= MOST_ITEMS:
+        return items
+    half = MOST_ITEMS // 2
+    rest = len(items) - half
+    return (items[place] for place in (*range(half), *(half - 1 + rest * turn // half for turn in range(1, half + 1))))
+
+
+def _is_table(value: Mapping[object, object]) -> bool:
+    """True for rows by name: several dicts that all have the same keys."""
+    rows = iter(value.values())
+    first = next(rows)
+    if len(value) < _ALIKE or not isinstance(first, dict) or not 0 < len(first) <= MOST_ALWAYS:
+        return False
+    return all(isinstance(row, dict) and row.keys() == first.keys() for row in rows)
