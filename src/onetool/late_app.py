@@ -5,13 +5,14 @@ Loading the engine takes a tenth of a second, in which a client would only wait 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 
 from onetool.stalls import name_stalls
+from ot.config.entries import Mistake
 
 if TYPE_CHECKING:
     from ot.app import App
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 class LateApp:
     """Asked with `get`; `want` has it opened ahead of that."""
 
-    def __init__(self) -> None:
+    def __init__(self, mistakes: Sequence[Mistake] = ()) -> None:
+        self.mistakes = mistakes  # of the configuration: of what is off, a client is told when it connects
         self._wanted = anyio.Event()
         self._opened = anyio.Event()
         self._app: App | None = None
@@ -45,9 +47,11 @@ class LateApp:
 
 
 @asynccontextmanager
-async def open_late_app(open_app: Callable[[], AbstractAsyncContextManager[App]]) -> AsyncIterator[LateApp]:
+async def open_late_app(
+    open_app: Callable[[], AbstractAsyncContextManager[App]], mistakes: Sequence[Mistake] = ()
+) -> AsyncIterator[LateApp]:
     """Open and close the engine in one task, as its parts require; `open_app` may load it."""
-    app = LateApp()
+    app = LateApp(mistakes)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(app.live, open_app)
         yield app

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from mcp.server.mcpserver import Context
@@ -18,8 +18,13 @@ from onetool.late_app import LateApp
 from onetool.suspended_runs import open_suspended_runs
 from onetool.tools import tool_run
 from onetool.tools.tool_run import Service
+from ot.config.entries import Mistake
 
 INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. Start with `ot.help()`."
+
+
+_MOST_NAMES = 10  # of what is off
+_LONGEST_NAME = 60
 
 
 class OneToolServer(DeclaredToolsServer[Service]):
@@ -33,7 +38,7 @@ class OneToolServer(DeclaredToolsServer[Service]):
             async with open_suspended_runs() as suspended:
                 yield Service(app, suspended, log_levels)  # the app is opened and closed by whoever serves it
 
-        super().__init__("onetool", instructions=INSTRUCTIONS, open_state=open_service, modules=[tool_run])
+        super().__init__("onetool", instructions=_instruct(app.mistakes), open_state=open_service, modules=[tool_run])
         self._lowlevel_server.add_request_handler("logging/setLevel", SetLevelRequestParams, log_levels.set_level)
 
     async def call_tool(
@@ -44,6 +49,15 @@ class OneToolServer(DeclaredToolsServer[Service]):
             known = ", ".join(self.argument_models)
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}. This server has: {known}")
         return await super().call_tool(name, arguments, context)
+
+
+def _instruct(mistakes: Sequence[Mistake]) -> str:
+    off = list(dict.fromkeys(".".join(mistake.entry)[:_LONGEST_NAME] for mistake in mistakes))
+    if not off:
+        return INSTRUCTIONS
+    more = f" and {len(off) - _MOST_NAMES} more" if len(off) > _MOST_NAMES else ""
+    names = ", ".join(off[:_MOST_NAMES]) + more
+    return f"{INSTRUCTIONS} Mistakes in the configuration keep this off, as ot.health() explains: {names}."
 
 
 def own_definition() -> str:

@@ -32,7 +32,7 @@ from ot.isolate import IsolateHost
 from ot.kernel.groups import find_own_group
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
-from ot.live_config import LiveConfig, LiveParts, note_untrusted, reads_of, run_settings
+from ot.live_config import LiveConfig, LiveParts, note_absent, reads_of, run_settings
 from ot.paces import Paces
 from ot.processes.standby import Standby
 from ot.proxy import BuildConnection, ProxyHost, Servers, open_servers
@@ -122,6 +122,7 @@ async def open_app(
         cache = DefinitionCache(state_folder(loaded.home) / DEFINITIONS_FILE)
         registry = load_registry(folders, isolates, threads, cache)
         registry.trust_reads(reads_of(config))
+        note_absent(registry, loaded)
         recorder = await stack.enter_async_context(open_recorder(loaded))
         results_folder = state_folder(loaded.home) / RESULTS_FOLDER
         results = ResultStore(results_folder, config.results, redactor=loaded.redactor)
@@ -158,7 +159,6 @@ async def open_app(
         )
         executor.lend(reader, KeptValues(results, reader, EmbeddedKeptNames(state_folder(loaded.home))))
         namespace = Namespace(registry, config.aliases, config.projects, shapes=shapes, modest=loaded.untrusted.aliases)
-        note_untrusted(registry, loaded)
         runner = Runner(
             registry,
             executor,

@@ -6,6 +6,7 @@ OneToolError
 │   ├── LegacyPrefixError
 │   ├── CommandTooLargeError
 │   ├── UnknownSnippetError
+│   ├── WrongSnippetError
 │   ├── UntrustedSnippetError
 │   ├── SnippetError
 │   └── AliasCycleError
@@ -34,6 +35,7 @@ OneToolError
 │   ├── ServerUnavailableError
 │   ├── ToolChangedError
 │   ├── UntrustedPackError
+│   ├── WrongSettingsError
 │   ├── WorkerStartError
 │   ├── PackNotReadyError
 │   ├── WorkerCrashedError
@@ -120,6 +122,13 @@ class UnknownSnippetError(CommandError, names=("available",)):
 
     name: str
     available: Sequence[str]
+
+
+class WrongSnippetError(CommandError):
+    """`$name` where the snippet of that name is off, because its settings are wrong."""
+
+    name: str
+    mistake: str  # in words
 
 
 class UntrustedSnippetError(CommandError):
@@ -341,6 +350,13 @@ class UntrustedPackError(CallError, names=("pack",)):
 
     pack: str
     project: str
+
+
+class WrongSettingsError(CallError, names=("pack",)):
+    """A pack or server that is off, because its settings are wrong."""
+
+    pack: str
+    mistake: str  # in words
 
 
 class WorkerStartError(CallError):

@@ -15,8 +15,9 @@ from ot.config.keys import ANY, known_keys
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config
 from ot.config.settings import NEXT_START
-from ot.errors import UntrustedPackError
+from ot.errors import UntrustedPackError, WrongSettingsError
 from ot.execution.tool_executor import ToolExecutor
+from ot.execution.wording import word_error
 from ot.kernel.supply import KernelSupply
 from ot.proxy import Servers
 from ot.registry.built_in import BuiltInPacks
@@ -71,7 +72,7 @@ class LiveConfig:
         parts.executor.apply(config, loaded.secrets)
         parts.runner.apply(run_settings(loaded, memory=self._started.config.execution.memory))
         parts.namespace.apply(config.aliases, config.projects, modest=loaded.untrusted.aliases)
-        note_untrusted(parts.executor.registry, loaded)
+        note_absent(parts.executor.registry, loaded)
         parts.supply.keep_warm(config.execution.warm)
         parts.results.apply(config.results)
         parts.reader.apply(config.results)
@@ -107,13 +108,34 @@ def _read_at_start() -> Iterator[tuple[str, Callable[[Config], object]]]:
         yield name, operator.attrgetter(name)
 
 
-def note_untrusted(registry: ToolRegistry, loaded: LoadedConfig) -> None:
+def note_absent(registry: ToolRegistry, loaded: LoadedConfig) -> None:
+    """Let the registry know the packs and servers that are not here because of the configuration, by name."""
+    _note_mistakes(registry, loaded)
+    _note_untrusted(registry, loaded)
+
+
+def _note_untrusted(registry: ToolRegistry, loaded: LoadedConfig) -> None:
     """Let the registry know the servers of a project that nobody has trusted, by name."""
     servers = [server for server in loaded.untrusted.servers if server not in loaded.config.servers]
     names = [modest_name(identifier(server, fallback="server")) for server in servers]
     project = str(loaded.untrusted.project)
     explain = {name: partial(UntrustedPackError, name, project=project) for name in names}
     registry.explain_absent("untrusted", {name: AbsentPack(each, expected=False) for name, each in explain.items()})
+
+
+def _note_mistakes(registry: ToolRegistry, loaded: LoadedConfig) -> None:
+    """Let the registry know the packs and servers that are off, because their settings are wrong."""
+    servers = wrong_entries(loaded, "servers")
+    packs = {mistake.pack: word_error(mistake.error) for mistake in reversed(loaded.mistakes) if mistake.pack}
+    wrong = {identifier(name, fallback="server"): mistake for name, mistake in (packs | servers).items()}
+    explain = {name: partial(WrongSettingsError, name, mistake) for name, mistake in wrong.items()}
+    registry.explain_absent("mistakes", {name: AbsentPack(each, expected=True) for name, each in explain.items()})
+
+
+def wrong_entries(loaded: LoadedConfig, section: str) -> dict[str, str]:
+    """Return the names in a section that are off because of a mistake, and each one's first mistake in words."""
+    found = [mistake for mistake in loaded.mistakes if mistake.entry[0] == section and len(mistake.entry) > 1]
+    return {mistake.entry[1]: word_error(mistake.error) for mistake in reversed(found)}
 
 
 def reads_of(config: Config) -> dict[str, tuple[str, ...]]:
@@ -124,5 +146,5 @@ def reads_of(config: Config) -> dict[str, tuple[str, ...]]:
 def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSettings:
     """Return the settings of runs; `memory` is that of the kernels that are already there."""
     execution, results = loaded.config.execution, loaded.config.results
-    snippets = Snippets(loaded.config.snippets, loaded.untrusted)
+    snippets = Snippets(loaded.config.snippets, loaded.untrusted, wrong=wrong_entries(loaded, "snippets"))
     return RunSettings(execution.timeout, memory or execution.memory, results.inline_limit, snippets)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.raw_server import start_raw_server
 from tests.http_programs import serve_http
 from tests.preloaded import run_preloaded
 from tests.proxied import program
@@ -42,6 +43,32 @@ def test_check_names_servers_that_cannot_be_started(tmp_path: Path) -> None:
     assert f"servers.lost: its folder {tmp_path / 'nowhere'} does not exist" in done.stdout
     assert "off" not in done.stdout
     assert "fine" not in done.stdout
+
+
+def test_a_mistake_in_one_server_leaves_the_others_and_is_told_where_it_matters(tmp_path: Path) -> None:
+    servers = {
+        "typo": {"comand": "python"},
+        "secret": {**program("plain_server"), "env": {"TOKEN": "${NOBODY_HAS_SET_THIS}"}},
+        "plain": program("plain_server"),
+    }
+
+    plain = onetool(tmp_path, "run", "plain.echo(text='hi')", servers=servers)
+    typo = onetool(tmp_path, "run", "typo.anything()", servers=servers)
+    checked = onetool(tmp_path, "check", servers=servers)
+    with start_raw_server(tmp_path, config=json.dumps({"servers": servers})) as server:
+        instructions = server.initialize()["instructions"]
+        secret = server.run("secret.anything()")
+        health = server.run("ot.health()['configuration']['mistakes']")
+
+    assert (plain.returncode, plain.stdout) == (0, "hi\n"), plain.stderr
+    assert typo.returncode == 1
+    assert 'servers.typo.comand: unknown key; the nearest known key is "command"' in typo.stdout
+    assert checked.returncode == 2
+    assert len([line for line in checked.stdout.splitlines() if "servers." in line]) == 2
+    assert "servers.secret, servers.typo" in instructions
+    assert secret["isError"]
+    assert "the variable NOBODY_HAS_SET_THIS is not set" in secret["content"][0]["text"]
+    assert "servers.typo is off" in health["content"][0]["text"]
 
 
 def test_tools_of_a_server_that_was_seen_are_listed_without_starting_it(tmp_path: Path) -> None:

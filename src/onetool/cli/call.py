@@ -32,7 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    answer = anyio.run(_call, load(options), options.tool, options.arguments)
+    answer = anyio.run(_call, load(options, tolerant=True), options.tool, options.arguments)
     if answer.is_error:
         complain(answer.text)
         return FAILED

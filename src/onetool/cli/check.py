@@ -20,6 +20,7 @@ from ot.app import proxy_host
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, state_folder
 from ot.config.project_trust import project_trust
+from ot.errors import ConfigError
 from ot.execution.idle_rules import find_idle_rules
 from ot.execution.wording import word_error
 from ot.introspect import find_alias_problems
@@ -36,10 +37,18 @@ EPILOG = "Exit status: 0 if nothing is wrong, else 2."
 
 
 def main(options: Namespace) -> int:
-    loaded = load(options)  # a mistake in a file ends here, with its own line
+    every: list[ConfigError] = []
+    try:
+        loaded = load(options, tolerant=True, every=every)
+    except ConfigError as mistake:  # of what guards the person, or in a file that cannot be read
+        for each in every:
+            if each is not mistake:
+                say(visible(word_error(each)))
+        raise
     registry, extensions = read_definitions(loaded)
     damaged, locked = _read_locks(loaded, extensions)
     problems = [
+        *map(word_error, every),
         *_find_pack_problems(registry),
         *_find_setting_problems(loaded, registry),
         *find_confinement_mistakes(loaded, registry),

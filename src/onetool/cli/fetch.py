@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    host = worker_host(load(options), os.environ)
+    host = worker_host(load(options, tolerant=True), os.environ)
     known = find_libraries()
     unknown = [pack for pack in options.packs if pack not in known]
     if unknown:

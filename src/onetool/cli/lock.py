@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    loaded = load(options)
+    loaded = load(options, tolerant=True)
     _, extensions = read_definitions(loaded)
     if options.pack is None:
         if options.upgrade:

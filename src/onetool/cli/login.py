@@ -31,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    loaded = load(options)
+    loaded = load(options, tolerant=True)
     settings = find_server(loaded, options.server, with_url=True)
     if settings is None:
         return USAGE

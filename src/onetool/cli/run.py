@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    loaded = load(options)
+    loaded = load(options, tolerant=True)
     launched = launch(loaded)
     try:
         command = sys.stdin.buffer.read().decode() if options.code == "-" else options.code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import socket
 from argparse import ArgumentParser, Namespace
@@ -22,6 +23,7 @@ from ot.config.environment import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote
+from ot.logs import write_log
 
 if TYPE_CHECKING:
     from ot.app import App
@@ -38,7 +40,9 @@ def main(options: Namespace) -> int:
     if options.no_token and options.http is None:
         complain("onetool serve: --no-token needs --http")
         return USAGE
-    loaded = load(options, quiet=False)
+    loaded = load(options, quiet=False, tolerant=True)
+    for mistake in loaded.mistakes:
+        write_log(logging.WARNING, "config.mistake", entry=".".join(mistake.entry), error=mistake.error.reason)
     if options.http is not None:
         return _serve_address(loaded, options)
     return _serve_socket(loaded, Path(options.unix)) if options.unix is not None else _serve_stdio(loaded)
@@ -62,7 +66,7 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
     from onetool.server import OneToolServer
 
     async def serve() -> None:
-        async with open_late_app(partial(_open_app, loaded, launched)) as app:
+        async with open_late_app(partial(_open_app, loaded, launched), loaded.mistakes) as app:
             await OneToolServer(app).serve_stdio(source=source, sink=sink, on_first_sent=app.want)
 
     try:
@@ -114,7 +118,7 @@ def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | N
     from onetool.late_app import open_late_app
 
     async def serve() -> None:
-        async with open_late_app(partial(_open_app, loaded, launched)) as app:
+        async with open_late_app(partial(_open_app, loaded, launched), loaded.mistakes) as app:
             app.want()
             await serve_http(
                 app,

@@ -12,13 +12,17 @@ from ot.errors import ConfigError
 from ot.logs import LEVELS, configure_logging
 
 
-def load(options: Namespace, *, quiet: bool = True) -> LoadedConfig:
-    """Load the configuration and set up the log; raises ConfigError.
+def load(
+    options: Namespace, *, quiet: bool = True, tolerant: bool = False, every: list[ConfigError] | None = None
+) -> LoadedConfig:
+    """Load the configuration and set up the log; raises ConfigError. `tolerant` and `every` as in `load_config`.
 
     `quiet` keeps the log off the terminal of a person who asked for one thing and is told in words what went wrong;
     a log file gets all of it.
     """
-    loaded = load_config(options.config, environ=os.environ, cwd=Path.cwd(), home=Path.home())
+    loaded = load_config(
+        options.config, environ=os.environ, cwd=Path.cwd(), home=Path.home(), tolerant=tolerant, every=every
+    )
     log = loaded.config.log
     level = "error" if quiet and log.file is None else log.level
     try:

@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    loaded = load(options)
+    loaded = load(options, tolerant=True)
     statistics = open_statistics(loaded)
     anywhere = AllowedFiles([Path("/")], project=Path.cwd(), home=loaded.home)  # a person types the path
     try:

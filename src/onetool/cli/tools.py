@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    loaded = load(options)
+    loaded = load(options, tolerant=True)
     definitions = read_registry(loaded).definitions()
     shapes = Shapes(state_folder(loaded.home) / SHAPES_FOLDER)
     found = find_matching(definitions, options.pattern)

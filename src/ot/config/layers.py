@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ot.config.documents import Documents, FilesOnDisk
+from ot.config.entries import Mistakes
 from ot.config.keys import ANY, INCLUDE, Key, dotted, matches, printable
 from ot.config.paths import absolute
 from ot.config.variables import Variables
@@ -69,9 +70,11 @@ class LayerReader:
         keys: Sequence[Key],
         documents: Documents | None = None,
         sections: Collection[str] | None = None,
+        mistakes: Mistakes,
     ) -> None:
         self._variables = variables
         self._documents = documents or FilesOnDisk()
+        self._mistakes = mistakes
         self._home = home
         self._sections = None if sections is None else {*sections, INCLUDE}
         self._paths = [(*key.path, ANY) if key.is_list else key.path for key in keys if key.is_path]
@@ -126,7 +129,19 @@ class LayerReader:
         if isinstance(projects, dict):
             spelled = {name: {"path": item} if isinstance(item, str) else item for name, item in projects.items()}
             written = {**written, "projects": spelled}
-        return {key: self._settled(value, (str(key),), file) for key, value in written.items() if self._reads(key)}
+        return {key: self._section(value, str(key), file) for key, value in written.items() if self._reads(key)}
+
+    def _section(self, value: object, name: str, file: Path) -> object:
+        """Settle a section; what cannot be filled in is left out, and counts as a mistake of its entry."""
+        settled: dict[object, object] = {}
+        items = value.items() if isinstance(value, dict) else [(None, value)]
+        for key, item in items:
+            path = (name,) if key is None else (name, str(key))
+            try:
+                settled[key] = self._settled(item, path, file)
+            except ConfigError as error:
+                self._mistakes.add(path, error)
+        return settled if isinstance(value, dict) else settled.get(None)
 
     def _reads(self, section: object) -> bool:
         return self._sections is None or section in self._sections

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mcp_core.nearest_names import nearest
+from ot.config.entries import Mistake, Mistakes
 from ot.config.environment import CONFIG_VARIABLE, TOKEN_VARIABLE, read_environment
 from ot.config.keys import Key, known_keys
 from ot.config.layers import Layer, LayerReader, NearLayer, merge
@@ -48,41 +49,55 @@ class LoadedConfig:
     roots: tuple[Path, ...]  # the person's own `projects` and `roots`: a project's file opens nothing to tools
     refused: tuple[Refusal, ...]  # what the project's file says and may not say
     untrusted: Untrusted  # what of the project is not in force, because nobody has trusted it
+    mistakes: tuple[Mistake, ...]  # what is off, because it is wrong
     # The same places as they are by then; raises ConfigError. Not shown: it holds the environment.
     read_again: Callable[[], LoadedConfig] = field(repr=False, compare=False)
     home: Path = field(default_factory=Path.home)
 
 
-def load_config(explicit: Path | None = None, *, environ: Mapping[str, str], cwd: Path, home: Path) -> LoadedConfig:
+def load_config(
+    explicit: Path | None = None,
+    *,
+    environ: Mapping[str, str],
+    cwd: Path,
+    home: Path,
+    tolerant: bool = False,
+    every: list[ConfigError] | None = None,
+) -> LoadedConfig:
     """Read everything that applies to `cwd`, or raise one ConfigError.
 
     `ONETOOL_*` variables come first, then the project's file, then the person's in `home`, then the defaults. Mappings
     are merged key by key at every depth, lists and single values replace what stands farther away; but a project's
     file only adds and tightens (`tightening.py`). A file named by `explicit` or `ONETOOL_CONFIG` takes the place of
-    both files; the person's secrets still apply, and what guards the person in their own file.
+    both files; the person's secrets still apply, and what guards the person in their own file. If `tolerant`, a mistake
+    in an entry only switches that entry off (`entries.py`), and `every` gets each one, also before another is raised.
     """
     cwd, home = cwd.absolute(), home.absolute()
     keys = known_keys()
+    mistakes = Mistakes({key.path[0] for key in keys}, tolerant=tolerant, every=every)
     named = _named_file(explicit, environ, cwd=cwd, home=home)
     places = find_places(cwd=cwd, home=home, named=named)
     own = _read_secrets(places.home_folder)
     variables = Variables(own, environ)
     sections = None if named is None else guard_sections(keys)
-    far = LayerReader(variables, home=home, keys=keys, sections=sections).read(*_files(places.home_folder))
+    reader = LayerReader(variables, home=home, keys=keys, sections=sections, mistakes=mistakes)
+    far = reader.read(*_files(places.home_folder))
     environment = read_environment(environ, cwd=cwd, home=home, keys=keys)
 
     if named is None:
-        person = _started_at_home(_merged(far), home)
-        near = _read_project(places, home=home, keys=keys, variables=(own, environ), taken=person)
+        taken = _started_at_home(_merged(far), home)
+        near = _read_project(places, home=home, keys=keys, variables=(own, environ), taken=taken, mistakes=mistakes)
         layers = [*environment, *near.layers, *far]
-        _check(layers, keys)
+        _check(layers, keys, mistakes)
+        person = mistakes.leave_out(taken)
         tightening = Tightening(keys, project=places.project)
-        merged, refused = tightening.apply(person, _merged(near.layers)), tuple(tightening.refused)
+        merged = tightening.apply(person, mistakes.leave_out(_merged(near.layers)))
+        refused = tuple(tightening.refused)
     else:
-        near = _read_named(named, home=home, keys=keys, variables=(own, environ))
+        near = _read_named(named, home=home, keys=keys, variables=(own, environ), mistakes=mistakes)
         layers = [*environment, *near.layers, *(layer for layer in far if layer.values)]
-        _check(layers, keys)
-        values = _merged(near.layers)
+        _check(layers, keys, mistakes)
+        values = mistakes.leave_out(_merged(near.layers))
         person = values if named.is_relative_to(places.project) else _started_at_home(values, home)
         merged, refused = keep_guards(guards_of(_merged(far), keys), person, keys), ()
 
@@ -91,7 +106,7 @@ def load_config(explicit: Path | None = None, *, environ: Mapping[str, str], cwd
         secrets = Secrets(own, project=near.secrets, environ=environ, substituted=substituted)
     else:
         secrets = Secrets({**own, **near.secrets}, environ=environ, substituted=substituted)
-    config = _build(merge(merged, _merged(environment)), layers, keys)
+    config = _build(merge(merged, _merged(environment)), layers, keys, mistakes)
     return LoadedConfig(
         config=config,
         secrets=secrets,
@@ -101,7 +116,8 @@ def load_config(explicit: Path | None = None, *, environ: Mapping[str, str], cwd
         roots=(*_own_projects(config, person), *config.roots),
         refused=refused,
         untrusted=near.untrusted,
-        read_again=partial(load_config, explicit, environ=environ, cwd=cwd, home=home),
+        mistakes=tuple(mistakes.found),
+        read_again=partial(load_config, explicit, environ=environ, cwd=cwd, home=home, tolerant=tolerant),
         home=home,
     )
 
@@ -127,30 +143,40 @@ def _read_project(
     keys: Sequence[Key],
     variables: tuple[Mapping[str, str], Mapping[str, str]],
     taken: Mapping[object, object],
+    mistakes: Mistakes,
 ) -> NearLayer:
     if places.project_folder is None:
         return NearLayer([], {}, frozenset(), Untrusted(places.project))
     from ot.config.project_layer import read_project  # noqa: PLC0415 - start-up path: most folders are no project
 
     state = state_folder(home)
-    return read_project(places.project_folder, state=state, home=home, keys=keys, variables=variables, taken=taken)
+    return read_project(
+        places.project_folder, state=state, home=home, keys=keys, variables=variables, taken=taken, mistakes=mistakes
+    )
 
 
 def _read_named(
-    file: Path, *, home: Path, keys: Sequence[Key], variables: tuple[Mapping[str, str], Mapping[str, str]]
+    file: Path,
+    *,
+    home: Path,
+    keys: Sequence[Key],
+    variables: tuple[Mapping[str, str], Mapping[str, str]],
+    mistakes: Mistakes,
 ) -> NearLayer:
     """Read a file that the person names, which is trust, with the prompts and secrets beside it."""
     own, environ = variables
     secrets = _read_secrets(file.parent)
     filling = Variables({**own, **secrets}, environ)
-    layers = LayerReader(filling, home=home, keys=keys).read(file, find_file(file.parent, PROMPTS_FILE))
+    reader = LayerReader(filling, home=home, keys=keys, mistakes=mistakes)
+    layers = reader.read(file, find_file(file.parent, PROMPTS_FILE))
     return NearLayer(layers, secrets, frozenset(filling.substituted), Untrusted(file.parent))
 
 
-def _check(layers: Sequence[Layer], keys: Sequence[Key]) -> None:
+def _check(layers: Sequence[Layer], keys: Sequence[Key], mistakes: Mistakes) -> None:
     """Check each layer by itself, so that a mistake is found in its own file, also one that a nearer layer covers."""
     for layer in reversed(layers):
-        _validate(layer.values, [layer], keys, leave_out=UNFINISHED)
+        _validate(layer.values, [layer], keys, mistakes, leave_out=UNFINISHED)
+    mistakes.settle()
 
 
 def _merged(layers: Sequence[Layer]) -> dict[object, object]:
@@ -183,38 +209,50 @@ def _own_projects(config: Config, person: Mapping[object, object]) -> list[Path]
     return [item.path for name, item in config.projects.items() if paths.get(name) == str(item.path)]
 
 
-def _build(merged: Mapping[object, object], layers: Sequence[Layer], keys: Sequence[Key]) -> Config:
+def _build(merged: Mapping[object, object], layers: Sequence[Layer], keys: Sequence[Key], mistakes: Mistakes) -> Config:
     """Build the whole, with which only what is still unfinished can be wrong.
 
     Without any layer nothing has to be validated, nor a validator built.
     """
-    config = (_validate(merged, layers, keys) if merged else None) or Config.model_construct()
-    _check_aliases(config, layers)
-    return config
+    while True:
+        known = len(mistakes.found)
+        values = mistakes.switch_off(merged)
+        config = _validate(values, layers, keys, mistakes) if values else Config.model_construct()
+        if config is not None:
+            _check_aliases(config, layers, mistakes)
+        mistakes.settle()
+        if config is not None and len(mistakes.found) == known:
+            return config
 
 
 def _validate(
-    values: Mapping[object, object], layers: Sequence[Layer], keys: Sequence[Key], *, leave_out: Collection[str] = ()
+    values: Mapping[object, object],
+    layers: Sequence[Layer],
+    keys: Sequence[Key],
+    mistakes: Mistakes,
+    *,
+    leave_out: Collection[str] = (),
 ) -> Config | None:
     try:
         return Config.model_validate(values)
     except ValidationError as exc:
-        mistake = explain(exc, layers, keys=keys, leave_out=leave_out)
-    if mistake is not None:
-        raise mistake  # outside the handler, so that the values in pydantic's error are not carried along
+        failure = exc
+    # Outside the handler, so that the values in pydantic's error are not carried along by what this raises.
+    explain(failure, layers, mistakes, keys=keys, leave_out=leave_out)
     return None
 
 
-def _check_aliases(config: Config, layers: Sequence[Layer]) -> None:
+def _check_aliases(config: Config, layers: Sequence[Layer], mistakes: Mistakes) -> None:
     """Check that a target without a dot is another alias; circles among aliases are found when they are used."""
     named = [(layer.source, layer.values.get("aliases")) for layer in layers if isinstance(layer.source, Path)]
     for name, target in config.aliases.items():
         if "." in target or target in config.aliases:
             continue
         others = nearest(target, (other for other in config.aliases if other != name))
-        raise ConfigError(
+        mistake = ConfigError(
             f'"{target}" is neither a tool nor another alias',
             file=next((file for file, aliases in named if isinstance(aliases, dict) and name in aliases), None),
             key=f"aliases.{name}",
             fix='write it as pack.tool, for example "brave.web_search"' + (f", or {others[0]}" if others else ""),
         )
+        mistakes.add(("aliases", name), mistake)

@@ -1,4 +1,4 @@
-"""Turns validation errors of pydantic into one ConfigError that names the file, the key and the fix."""
+"""Turns validation errors of pydantic into ConfigErrors that name the file, the key and the fix."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from ot.config.entries import Mistakes
 from ot.config.keys import Key, dotted, matches, suggest, words_of
 from ot.config.layers import Layer
 from ot.config.values import INCOMPLETE, MISTAKE
@@ -33,22 +34,36 @@ _IN_WORDS = {
 
 
 def explain(
-    error: ValidationError, layers: Sequence[Layer], *, keys: Sequence[Key], leave_out: Collection[str] = ()
-) -> ConfigError | None:
-    """Return the first mistake, with the nearest layer that has its key; None if all are of kinds to `leave_out`."""
+    error: ValidationError,
+    layers: Sequence[Layer],
+    mistakes: Mistakes,
+    *,
+    keys: Sequence[Key],
+    leave_out: Collection[str] = (),
+) -> None:
+    """Add each mistake, with the nearest layer that has its key, but for the kinds to `leave_out`.
+
+    Where the first one is raised, it says how many more there are.
+    """
     found = [item for item in error.errors(include_url=False, include_input=False) if item["type"] not in leave_out]
-    if not found:
-        return None
-    details = found[0]
-    path = tuple(str(part) for part in details["loc"] if part != "[key]")
+    for details in found:
+        path = tuple(str(part) for part in details["loc"] if part != "[key]")
+        more = 0 if mistakes.tolerant else len(found) - 1
+        mistake = _explain(details, path, layers, keys=keys, more=more)
+        mistakes.add(path if mistake.file is not None else (), mistake)  # a variable is meant for all that it starts
+
+
+def _explain(
+    details: ErrorDetails, path: tuple[str, ...], layers: Sequence[Layer], *, keys: Sequence[Key], more: int
+) -> ConfigError:
     layer = max(layers, key=lambda candidate: _depth(candidate.values, path))
     path = _as_written(details, layer, path)
     reason, fix = _word(details, path, keys)
     if details["type"] not in _NOT_ABOUT_A_VALUE and (words := words_of(path, keys)):
         fix += f" ({words})"
     reason += _quoted(details, layer, path)
-    if len(found) > 1:
-        reason += f" (and {len(found) - 1} more)"
+    if more:
+        reason += f" (and {more} more)"
     if isinstance(layer.source, str):
         return ConfigError(reason, key=layer.source, fix=fix)
     return ConfigError(reason, file=layer.source, key=dotted(path[layer.unwritten :]), fix=fix)

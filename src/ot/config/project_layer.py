@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ot.config.documents import parse_document, require_closed_to_others
+from ot.config.entries import Mistakes
 from ot.config.keys import Key
 from ot.config.layers import Layer, LayerReader, NearLayer, included_in
 from ot.config.paths import CONFIG_FILE, PROMPTS_FILE, SECRETS_FILE, absolute, present
@@ -74,6 +75,7 @@ def read_project(
     keys: Sequence[Key],
     variables: tuple[Mapping[str, str], Mapping[str, str]],
     taken: Mapping[object, object],
+    mistakes: Mistakes,
 ) -> NearLayer:
     """Read a project's folder; raises ConfigError for a mistake in a trusted file, and for no other.
 
@@ -89,7 +91,7 @@ def read_project(
     secrets = read_secrets([found[SECRETS_FILE]], documents) if SECRETS_FILE in found else {}
     own, environ = variables
     filling = Variables({**own, **secrets}, environ)
-    reader = LayerReader(filling, home=home, keys=keys, documents=documents)
+    reader = LayerReader(filling, home=home, keys=keys, documents=documents, mistakes=mistakes)
     layers = reader.read(found.get(CONFIG_FILE), found.get(PROMPTS_FILE))
 
     names = _Names(folder, home, taken)

@@ -12,6 +12,7 @@ from typing import Any
 from mcp_core.distribution import with_extra
 from mcp_core.nearest_names import nearest
 from ot import errors
+from ot.config.entries import Entry, Mistake
 from ot.trust.untrusted import trust_command
 from ot_sdk.failures import builtin_name
 
@@ -76,6 +77,19 @@ def _word_untrusted(what: str, project: str) -> str:
         f"{what} comes with the project in {project}, and nobody has trusted it as it is now. A person can look at it "
         f"and trust it with `{trust_command(Path(project))}`; code cannot."
     )
+
+
+def word_mistakes(mistakes: Iterable[Mistake]) -> list[str]:
+    """Say what is off, because its settings are wrong."""
+    return [f"{'.'.join(each.entry)} {_fate_of(each.entry)}: {word_error(each.error)}" for each in mistakes]
+
+
+def _fate_of(entry: Entry) -> str:
+    return "is off" if len(entry) > 1 else "has its defaults"
+
+
+def _word_wrong(what: str, mistake: str) -> str:
+    return f"{what} is off, because its settings are wrong: {mistake}. Once they are right, ot.reload() switches it on."
 
 
 def _word_unknown_tool(error: errors.UnknownToolError) -> str:
@@ -201,6 +215,8 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"There is no snippet ${error.name}. Snippets: {list_names(error.name, error.available)}."
     ),
     errors.UntrustedSnippetError: lambda error: _word_untrusted(f"The snippet ${error.name}", error.project),
+    errors.WrongSnippetError: lambda error: _word_wrong(f"The snippet ${error.name}", error.mistake),
+    errors.WrongSettingsError: lambda error: _word_wrong(f"The pack {error.pack}", error.mistake),
     errors.UntrustedPackError: lambda error: _word_untrusted(f"The pack {error.pack}", error.project),
     errors.SnippetError: lambda error: f"${error.name}: {error.reason}. Usage: {error.usage}",
     errors.AliasCycleError: lambda error: f"These aliases lead back to themselves: {' -> '.join(error.cycle)}.",
@@ -347,6 +363,7 @@ _KINDS: dict[type, str] = {
     errors.SwitchedOffError: "ConnectionError",
     errors.ToolChangedError: "PermissionError",
     errors.UntrustedPackError: "PermissionError",
+    errors.WrongSettingsError: "LookupError",
     errors.WorkerCrashedError: "ChildProcessError",
     errors.InvalidPeriodError: "ValueError",
     errors.PathError: "OSError",

@@ -19,7 +19,7 @@ from ot.config.paths import state_folder
 from ot.config.project_trust import project_trust
 from ot.errors import RunError
 from ot.execution.tool_executor import ToolExecutor
-from ot.execution.wording import word_error
+from ot.execution.wording import word_error, word_mistakes
 from ot.kernel.supply import KernelSupply
 from ot.proxy import Servers, ServerStatus
 from ot.registry.registry import ToolRegistry
@@ -69,6 +69,7 @@ class Health:
             "python": platform.python_version(),
             "cwd": str(Path.cwd()),
             "project": str(self._executor.project),
+            "configuration": _describe_configuration(self._loaded),
             "registry": _describe_registry(registry),
             "proxy": _describe_proxy(servers),
             "proxy_problems": _describe_server_problems(servers),
@@ -108,6 +109,13 @@ class Health:
             "missing": list(self._supply.missing),
             "scratch": "tmpfs" if self._supply.scratch_sized else "watched",
         }
+
+
+def _describe_configuration(loaded: LoadedConfig) -> JsonObject:
+    """Describe what is off, because its settings are wrong."""
+    if not loaded.mistakes:
+        return {"status": OK}
+    return {"status": DEGRADED, "mistakes": _shortened(word_mistakes(loaded.mistakes))}
 
 
 def _describe_trust(loaded: LoadedConfig) -> JsonObject:

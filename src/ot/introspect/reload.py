@@ -8,6 +8,7 @@ import anyio
 import anyio.to_thread
 
 from ot.config.loader import LoadedConfig
+from ot.execution.wording import word_mistakes
 from ot.introspect.alias_problems import find_alias_problems
 from ot.logs import LogSpan
 from ot.registry.registry import ToolRegistry
@@ -34,7 +35,7 @@ class Reload:
                 loaded = await anyio.to_thread.run_sync(self._read_again)
                 self.waiting = await self._follow(loaded)
                 span.add(files=[str(file) for file in loaded.files], waiting=self.waiting)
-        lines = [RELOADED, *find_alias_problems(loaded.config, self._registry)]
+        lines = [RELOADED, *word_mistakes(loaded.mistakes), *find_alias_problems(loaded.config, self._registry)]
         if self.waiting:
             lines.append(f"Takes effect at the next start of the server: {', '.join(self.waiting)}")
         return "\n".join(lines)

@@ -19,11 +19,21 @@ from ot.errors import (
     UnknownPackError,
     UnknownToolError,
     UntrustedPackError,
+    WrongSettingsError,
 )
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.run.namespace import PROJECTS
 from ot.run.outcome import MAX_NAME
+
+_CERTAIN = (
+    NameTooLongError,
+    ServerUnavailableError,
+    SwitchedOffError,
+    UnknownPackError,
+    UntrustedPackError,
+    WrongSettingsError,
+)
 
 MAX_REFERENCES = 10_000
 MAX_KEYWORDS = 1_000  # of one call
@@ -66,7 +76,7 @@ def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | N
     try:
         refuse_long_names((reference.pack, reference.tool, *reference.keywords))
         definition = registry.get(f"{reference.pack}.{reference.tool}")
-    except (NameTooLongError, UnknownPackError, UntrustedPackError, ServerUnavailableError, SwitchedOffError) as error:
+    except _CERTAIN as error:
         return error
     except UnknownToolError as error:
         # A project is an attribute of this pack, and whether there is one is seen when it is read.

@@ -11,9 +11,10 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from ot.config.models import SnippetParameter, SnippetSettings
-from ot.errors import SnippetError, UnknownSnippetError, UntrustedSnippetError
+from ot.errors import SnippetError, UnknownSnippetError, UntrustedSnippetError, WrongSnippetError
 from ot.trust.untrusted import Untrusted
 
 _INVOCATION = re.compile(r"\s*+\$(?P<name>[^\W\d][\w-]*+)(?=\s|\Z)")
@@ -41,9 +42,17 @@ class Expanded:
 class Snippets:
     """The configured snippets, by name."""
 
-    def __init__(self, settings: Mapping[str, SnippetSettings], untrusted: Untrusted | None = None) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, SnippetSettings],
+        untrusted: Untrusted | None = None,
+        *,
+        wrong: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`wrong` are those that are off because of a mistake, which is told."""
         self._settings = settings
         self._untrusted = untrusted
+        self._wrong = wrong
 
     def expand(self, text: str) -> Expanded:
         """Expand `$name key=value ...`; other text comes back as it is. Raises UnknownSnippetError or SnippetError."""
@@ -54,6 +63,8 @@ class Snippets:
         snippet = self._settings.get(name)
         if snippet is None and self._untrusted is not None and name in self._untrusted.snippets:
             raise UntrustedSnippetError(name, str(self._untrusted.project))
+        if snippet is None and name in self._wrong:
+            raise WrongSnippetError(name, self._wrong[name])
         if snippet is None:
             raise UnknownSnippetError(name, sorted(self._settings))
         usage = build_usage(name, snippet)
