@@ -1,4 +1,4 @@
-"""A PDF file of thirty pages as Markdown, its tables found, against the bare library reading its text."""
+"""A PDF file of thirty pages as Markdown, tables included, against the bare library reading its text; many files."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.packs.convert.pdfs import make_pdf, prose, table
 
 PAGES = 30
 ROUNDS = 9
+FILES = 40
 LIBRARY = """
 import sys, pypdfium2
 document = pypdfium2.PdfDocument(sys.argv[1])
@@ -31,15 +32,28 @@ def measure(_: Servers) -> Iterator[Line]:
             # A file that no helper process has seen is read in one of its own.
             ours, bare = zip(*((server.call(*_conversion(file)) * 1e3, _bare(file)) for file in files), strict=True)
     yield Line(f"convert.auto of a PDF of {PAGES} pages", median(ours), median(bare), "ms", 2)
+    yield _measure_many()
+
+
+def _measure_many() -> Line:
+    """Milliseconds for each of many files, in one run of a server that has converted nothing yet."""
+    code = "[convert.auto(path=f'{number}.pdf')['read'] for number in range(%d)]"
+    with open_servers() as servers:
+        for number in range(FILES):
+            _write(servers.folder / f"{number}.pdf", pages=1)
+        with servers.start_ours() as server:
+            warm_up(server, RUN)
+            ours = server.call(*run(f"assert sum({code % FILES}) == {FILES}")) * 1e3 / FILES
+    return Line(f"convert.auto of {FILES} PDFs of one page, each", ours, None, "ms", 50)
 
 
 def _conversion(file: Path) -> tuple[str, dict[str, str]]:
     return run(f"assert convert.auto(path='{file.name}')['read'] == {PAGES}")
 
 
-def _write(file: Path) -> Path:
+def _write(file: Path, *, pages: int = PAGES) -> Path:
     rows = [[f"item {line}", str(line), f"{line}.50"] for line in range(8)]
-    file.write_bytes(make_pdf([[*prose(40), *table(rows, top=200)] for _ in range(PAGES)]))
+    file.write_bytes(make_pdf([[*prose(40), *table(rows, top=200)] for _ in range(pages)]))
     return file
 
 

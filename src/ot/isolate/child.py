@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import resource
+import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -98,10 +99,11 @@ def main(memory: int, ledger: Ledger, guarded: int) -> None:
     adopt_orphans()
     end_with_parent()
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    known = set(sys.modules)
     while (call := read_frame(requests)) is not None:
         assert isinstance(call, dict)
         ledger.begin(_SLOT, call["number"])
-        frame = _answer(call)
+        frame = _answer(call, known)
         replies.write(mark(frame) if _has_children() else frame)
         replies.flush()
     os._exit(0)
@@ -126,9 +128,9 @@ def _has_children() -> bool:
     return True
 
 
-def _answer(call: JsonObject) -> bytes:
+def _answer(call: JsonObject, known: set[str]) -> bytes:
     try:
-        return write_frame({"value": _carry_out(call)})
+        return write_frame({"value": _carry_out(call), "imported": _imported(known)})
     except UnsupportedValueError as error:
         return write_frame({"error": "tool", "message": f"its result cannot leave the helper process: {error}"})
     except ToolError as error:
@@ -145,6 +147,13 @@ def _answer(call: JsonObject) -> bytes:
                 "traceback": "".join(traceback.format_exception(error))[-8000:],
             }
         )
+
+
+def _imported(known: set[str]) -> list[str]:
+    """List the modules, other than Python's own, that are new; they are known from now on."""
+    new = [name for name in sys.modules.copy() if name not in known]
+    known.update(new)
+    return [name for name in new if name.partition(".")[0] not in sys.stdlib_module_names]
 
 
 def _carry_out(call: JsonObject) -> object:

@@ -7,15 +7,14 @@ import itertools
 import os
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from anyio import to_thread
 
 from ot.isolate.frames import Frame, FrameBuffer, FrameError, write_frame
-from ot.isolate.line import VARIABLE as LINE_VARIABLE
 from ot.isolate.line import Line, open_line
-from ot.processes.guarded_process import GuardedProcess, start_guarded
+from ot.processes.guarded_process import GuardedProcess
 from ot.processes.plain_environment import plain_environment
 from ot_confinement.confine import Confine
 from ot_guardian.bounds import new_folder_name
@@ -110,29 +109,37 @@ class Helper:
             self._answer.set_exception(HelperEndedError(reason, begun=begun))
 
 
-async def start_helper(
-    memory: int, confine: Confine | None, python: Path | None = None, line: Line | None = None
-) -> Helper:
+Start = Callable[[str, str, Sequence[int]], Awaitable[GuardedProcess]]
+"""Starts the process of a helper, given the bytes that it may hold, its bounds, and descriptors to hand over."""
+
+
+async def start_helper(memory: int, confine: Confine | None, line: Line | None, start: Start) -> Helper:
     """Start a process that lives, within its bounds, until it is killed or this one ends; raises OSError.
 
-    On another interpreter, our packages and what they import come after its own. With a line, raises
-    ServiceUnavailableError where that leads nowhere.
+    With a line, raises ServiceUnavailableError where that leads nowhere.
     """
     folder = new_folder_name() if confine is not None else ""
     bounds = confine._replace(folder=folder).to_text() if confine is not None else ""
-    # -P: the current folder must not decide what `import json` means in there.
-    command = [str(python or sys.executable), "-P", _MAIN, str(memory), bounds]
-    if python is not None:
-        command += dict.fromkeys((_PACKAGES, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
     if line is None:
-        return Helper(start_guarded(command, environ=_environment(), cwd=Path.cwd()), confine, folder)
+        return Helper(await start(str(memory), bounds, ()), confine, folder)
     with await open_line(line) as connection:
-        environ = {**_environment(), LINE_VARIABLE: str(connection.fileno())}
-        process = start_guarded(command, environ=environ, cwd=Path.cwd(), pass_fds=[connection.fileno()])
+        process = await start(str(memory), bounds, [connection.fileno()])
     return Helper(process, confine, folder, line)
 
 
-def _environment() -> dict[str, str]:
+def helper_command(python: Path | None, first: str, second: str) -> list[str]:
+    """The command of a helper, or of what forks helpers, on an interpreter: this one's unless another is named.
+
+    On another interpreter, our packages and what they import come after its own.
+    """
+    # -P: the current folder must not decide what `import json` means in there.
+    command = [str(python or sys.executable), "-P", _MAIN, first, second]
+    if python is not None:
+        command += dict.fromkeys((_PACKAGES, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
+    return command
+
+
+def helper_environment() -> dict[str, str]:
     """What a helper gets of the server's environment: no keys, and what says how Python runs."""
     ours = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
     return plain_environment(os.environ) | ours

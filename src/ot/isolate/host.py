@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,9 +21,10 @@ from ot.context import current_or_none
 from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
 from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.isolate.confined_call import ConfinedCall, confine_call
-from ot.isolate.helper import Helper, HelperEndedError, start_helper
+from ot.isolate.helper import Helper, HelperEndedError
 from ot.isolate.line import Line, LineLostError
 from ot.isolate.outputs import Outputs
+from ot.isolate.starting import HelperStarter
 from ot.logs import write_log
 from ot.owned_tasks import open_background_tasks
 from ot.registry.definitions import Libraries, Touches
@@ -47,6 +49,8 @@ class IsolateHost:
         find_python: FindPython | None = None,
     ) -> None:
         self._memory = memory  # bytes of data that one helper may hold
+        self._starter = HelperStarter(memory=memory, idle_timeout=idle_timeout)
+        self._most_idle = limit
         self._idle_timeout = idle_timeout  # seconds
         self._find_python = find_python
         self._places = anyio.CapacityLimiter(limit)
@@ -66,6 +70,7 @@ class IsolateHost:
     ) -> bool | None:
         for helper in self._take_idle(older_than=float("inf")):
             await helper.kill()
+        await self._starter.close()
         return await self._stack.__aexit__(kind, error, traceback)
 
     async def run(
@@ -105,9 +110,10 @@ class IsolateHost:
         async with self._places:
             while True:
                 idle = self._take(module, confine, line)
-                helper = idle or await start_helper(self._memory, confine, python, line)
+                helper = idle or await self._starter.start(module, confine, python, line)
+                learn = partial(self._starter.learn, module, python, libraries)
                 try:
-                    return await self._call(helper, module, request, outputs)
+                    return await self._call(helper, module, request, outputs, learn)
                 except HelperEndedError as error:
                     # One that died while it was idle has done nothing: the call goes to the next one, or to a new one.
                     if error.begun or idle is None:
@@ -118,8 +124,17 @@ class IsolateHost:
         self._changes[module] = self._changes.get(module, 0) + 1
         for helper in self._idle.pop(module, []):
             self._tasks.start_soon(helper.kill)
+        for standby in self._starter.forget(module):
+            self._tasks.start_soon(standby.close)
 
-    async def _call(self, helper: Helper, module: str, request: Mapping[str, object], outputs: Outputs) -> Json:
+    async def _call(
+        self,
+        helper: Helper,
+        module: str,
+        request: Mapping[str, object],
+        outputs: Outputs,
+        learn: Callable[[object], None],
+    ) -> Json:
         reusable = False
         changes = self._changes.get(module)
         try:
@@ -128,6 +143,7 @@ class IsolateHost:
             spent = answer.get("kind") == "MemoryError" or _lost_line(helper, answer)
             fit = not (changed or helper.has_children or spent)
             if "error" not in answer:
+                learn(answer.get("imported"))
                 await outputs.move(helper.folder)
             reusable = fit
             return _value_of(answer, on_line=helper.line is not None)
@@ -141,6 +157,10 @@ class IsolateHost:
         """The processes that wait for their next call."""
         return [helper.pid for helpers in self._idle.values() for helper in helpers]
 
+    def standby_pids(self) -> list[int]:
+        """The processes that wait to fork helpers."""
+        return self._starter.standby_pids()
+
     def _take(self, module: str, confine: Confine | None, line: Line | None) -> Helper | None:
         """Take one that is confined like this, on the same line; bounds can be narrowed and never changed."""
         helpers = self._idle.get(module, [])
@@ -153,6 +173,11 @@ class IsolateHost:
     def _rest(self, module: str, helper: Helper) -> None:
         helper.idle_since = anyio.current_time()
         self._idle.setdefault(module, []).append(helper)
+        waiting = [each for helpers in self._idle.values() for each in helpers]
+        if len(waiting) > self._most_idle:
+            oldest = min(waiting, key=lambda each: each.idle_since)
+            self._idle = {name: [each for each in known if each is not oldest] for name, known in self._idle.items()}
+            self._tasks.start_soon(oldest.kill)
         self._rested.set()
 
     def _take_idle(self, *, older_than: float) -> list[Helper]:

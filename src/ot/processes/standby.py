@@ -120,6 +120,7 @@ class Standby:
         self._process: _Process | None = None
         self._left: set[_Process] = set()  # closed, or killed, and perhaps not gone yet
         self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -155,7 +156,8 @@ class Standby:
             os.close(folder)
 
     async def close(self) -> None:
-        """End it; it has ended when this returns, cancelled or not."""
+        """End it for good; it has ended when this returns, cancelled or not."""
+        self._closed = True
         self._leave()
         with anyio.CancelScope(shield=True):
             for process in self._left:
@@ -179,6 +181,8 @@ class Standby:
 
     async def _prepare(self, wanted: AbstractSet[str]) -> _Process:
         """Return the process, once it waits for orders and has loaded these modules."""
+        if self._closed:
+            raise CannotForkError("the standby was closed")
         if self._process is not None and self._process.loaded is not None and self._process.usable:
             process, missing = self._process, wanted - self._process.loaded
             if not missing:
