@@ -101,12 +101,14 @@ async def open_app(
     environ: Mapping[str, str] = os.environ,
     own_definition: Callable[[], str] = str,
     offer_run: bool = False,
+    connect_ahead: bool = True,
 ) -> AsyncIterator[App]:
     """Build the engine on a loaded configuration.
 
     `packs` are folders of packs beside the built-in ones; workers get what they need of `environ`. `own_definition` is
     what a client is told of us, which the statistics set against what its tools would have told it. `offer_run` makes
-    running code a tool like any other, `onetool.run`, which the assistant needs.
+    running code a tool like any other, `onetool.run`, which the assistant needs. Without `connect_ahead` no server is
+    connected for code that does not ask for it: a command that is over in a moment would wait for one that hangs.
     """
     config = loaded.config
     async with AsyncExitStack() as stack:
@@ -147,7 +149,13 @@ async def open_app(
         places = PackPlaces(registry, config.packs)
         extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)
         servers = await stack.enter_async_context(
-            open_servers(config.servers, registry=registry, places=places, host=proxy_host(loaded, environ))
+            open_servers(
+                config.servers,
+                registry=registry,
+                places=places,
+                host=proxy_host(loaded, environ),
+                ahead=connect_ahead,
+            )
         )
         executor.lend(servers, build_allowed_files(loaded))
         executor.lend(stack.enter_context(closing(FolderWatches())))

@@ -71,6 +71,17 @@ def test_a_mistake_in_one_server_leaves_the_others_and_is_told_where_it_matters(
     assert "servers.typo is off" in health["content"][0]["text"]
 
 
+def test_a_run_starts_no_server_that_its_code_does_not_ask_for(tmp_path: Path) -> None:
+    servers = {"changing": program("changing", tmp_path / "counter"), "plain": program("plain_server")}
+
+    first = onetool(tmp_path, "run", "plain.echo(text='hi')", servers=servers)
+    assert (first.stdout, (tmp_path / "counter").exists()) == ("hi\n", False)
+    listed = onetool(tmp_path, "run", "ot.tools(pattern='changing', info='list')", servers=servers)
+
+    assert "changing.start_0" in listed.stdout
+    assert (tmp_path / "counter").read_text() == "1"
+
+
 def test_tools_of_a_server_that_was_seen_are_listed_without_starting_it(tmp_path: Path) -> None:
     servers = {"changing": program("changing", tmp_path / "counter")}
     onetool(tmp_path, "run", "changing.start_0()", servers=servers)

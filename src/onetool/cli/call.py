@@ -42,7 +42,7 @@ def main(options: Namespace) -> int:
 
 async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -> Answer:
     notes = Notes()
-    async with open_app(loaded) as app:
+    async with open_app(loaded, connect_ahead=False) as app:
         try:
             await app.servers.catch_up(name)
             definition = app.registry.get(name)

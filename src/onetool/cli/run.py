@@ -34,5 +34,5 @@ def main(options: Namespace) -> int:
 
 
 async def _run(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> Answer:
-    async with open_app(loaded, launched=launched) as app:
+    async with open_app(loaded, launched=launched, connect_ahead=False) as app:
         return await app.runner.run(command)

@@ -40,7 +40,9 @@ class Servers:
         tasks: TaskGroup | None,
         *,
         patience: float = PROBE,
+        ahead: bool = True,
     ) -> None:
+        self._ahead = ahead  # connects servers of which nothing is known before anybody asks
         self._registry = registry
         self._places = places
         self._host = host
@@ -60,7 +62,7 @@ class Servers:
         self._offer()
 
     def begin(self, settings: Mapping[str, ServerSettings]) -> None:
-        """Take over the configured servers; unknown ones are connected in the background."""
+        """Take over the configured servers; unknown ones are connected in the background, if ahead."""
         self.show(settings)
         self._connect_unknown()
 
@@ -78,7 +80,7 @@ class Servers:
         self._connect_unknown()
 
     def _connect_unknown(self) -> None:
-        for server in self._enabled():
+        for server in self._enabled() if self._ahead else ():
             if not server.memory.known:
                 server.connect_soon()
 
@@ -183,6 +185,9 @@ class Servers:
         self._show_accepted()
         unready = [server for server in self._enabled() if self._is_unready(server)]
         await self._prepare(unready)
+        for server in unready if not self._ahead else ():
+            if not (server.memory.known or server.error) and concerns(self.pack_name(server.name)):
+                server.connect_soon()
         coming = [server for server in unready if self._is_awaited(server) and concerns(self.pack_name(server.name))]
         if coming:
             await _wait_for(coming, self._patience)
@@ -262,10 +267,14 @@ async def open_servers(
     places: PackPlaces,
     host: ProxyHost,
     patience: float = PROBE,
+    ahead: bool = True,
 ) -> AsyncIterator[Servers]:
-    """Open servers without waiting for any; nothing of them is left when this is closed."""
+    """Open servers without waiting for any; nothing of them is left when this is closed.
+
+    Those that nobody has seen yet are connected `ahead`, or else when somebody asks for them or for what there is.
+    """
     async with open_background_tasks() as tasks:
-        servers = Servers(registry, places, host, tasks, patience=patience)
+        servers = Servers(registry, places, host, tasks, patience=patience, ahead=ahead)
         try:
             servers.begin(settings)
             yield servers
