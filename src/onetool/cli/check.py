@@ -56,7 +56,7 @@ def main(options: Namespace) -> int:
         *damaged,
     ]
     notes = [word_collision(collision) for collision in registry.collisions if not _is_mistake(collision)]
-    notes += [*_find_changed_servers(loaded), *_find_untrusted(loaded), *advise_on_roles(loaded)]
+    notes += [*_find_changed_servers(loaded), *_find_untrusted(loaded), *advise_on_roles(loaded, registry)]
     missing = [pack for pack, state in _library_states(loaded, registry) if state is LibraryState.MISSING]
     if missing:
         notes.append(f"libraries are not fetched yet of: {', '.join(missing)}; onetool fetch installs them now")

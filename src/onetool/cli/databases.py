@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import importlib.util
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import anyio
 
 from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
 from ot.errors import CallError, ToolError
 from ot.execution.wording import word_error
+from ot.isolate import IsolateHost
+from ot.registry.definitions import Libraries
+from ot.registry.registry import ToolRegistry
+from ot.workers.pack_environment import LibraryState, find_environment, is_installed, state_of
 from ot_packs.db.addresses import ServerAddress, read_connection
-from ot_packs.db.database import excess_rights
-
-_DRIVERS = {"postgres": "asyncpg", "mysql": "pymysql"}
+from ot_packs.db.database import PACK, excess_rights
 
 
 def find_connection_mistakes(loaded: LoadedConfig) -> Iterator[str]:
@@ -24,28 +28,53 @@ def find_connection_mistakes(loaded: LoadedConfig) -> Iterator[str]:
             yield error.message
 
 
-def advise_on_roles(loaded: LoadedConfig) -> Iterator[str]:
-    """Yield what the roles of connections may do that reading has no need of; connects to each server."""
+def advise_on_roles(loaded: LoadedConfig, registry: ToolRegistry) -> list[str]:
+    """Return what the roles of connections may do that reading has no need of; connects to each server.
+
+    The libraries that this takes may be in an environment of their own; they are not fetched for it.
+    """
+    servers = dict(_servers(loaded))
+    if not servers:
+        return []
+    libraries = registry.pack(PACK).libraries
+    assert libraries is not None
+    state = state_folder(loaded.home)
+    if state_of(state, libraries) is LibraryState.MISSING:
+        return [f"{key}: its role is looked at once `onetool fetch {PACK}` has been run" for key in servers]
+    return anyio.run(_advise_on_all, servers, libraries, state)
+
+
+async def _advise_on_all(servers: Mapping[str, ServerAddress], libraries: Libraries, state: Path) -> list[str]:
+    async def find_python(wanted: Libraries) -> Path | None:
+        return None if is_installed(wanted) else find_environment(state, wanted).python
+
+    advice: dict[str, str] = {}
+
+    async def look(key: str) -> None:
+        advice[key] = await _advise_on(key, servers[key], host, libraries)
+
+    async with IsolateHost(find_python=find_python) as host, anyio.create_task_group() as looking:
+        for key in servers:
+            looking.start_soon(look, key)
+    return [advice[key] for key in servers if advice[key]]
+
+
+async def _advise_on(key: str, address: ServerAddress, host: IsolateHost, libraries: Libraries) -> str:
+    try:
+        held = await excess_rights(host, address, libraries)
+    except CallError as error:
+        return f"{key} cannot be looked at: {word_error(error)}"
+    return f"{key}: its role {', '.join(held)}; use a role that may only read what you want read" if held else ""
+
+
+def _servers(loaded: LoadedConfig) -> Iterator[tuple[str, ServerAddress]]:
     for name, entry in _connections(loaded).items():
         try:
             address = read_connection(name, entry)
         except ToolError:
             continue
         if isinstance(address, ServerAddress):
-            yield from _advise_on(f"packs.db.connections.{name}", address)
-
-
-def _advise_on(key: str, address: ServerAddress) -> Iterator[str]:
-    if importlib.util.find_spec(_DRIVERS[address.engine]) is None:
-        yield f"{key}: its role is not looked at without the extra `db`"
-        return
-    try:
-        held = asyncio.run(excess_rights(address))
-    except CallError as error:
-        yield f"{key} cannot be looked at: {word_error(error)}"
-        return
-    if held:
-        yield f"{key}: its role {', '.join(held)}; use a role that may only read what you want read"
+            yield f"packs.db.connections.{name}", address
 
 
 def _connections(loaded: LoadedConfig) -> Mapping[str, object]:

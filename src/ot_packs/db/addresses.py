@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
+from mcp_core.json_types import JsonObject
 from ot.errors import ToolError
+from ot_packs.db.encryption import Encryption, read_encryption
 
 _SCHEMES = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql"}
 _OWN_DRIVERS = frozenset({"", "asyncpg", "pymysql"})
@@ -30,7 +32,7 @@ class ServerAddress:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     database: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
+    encryption: Encryption = field(default_factory=Encryption)
 
     @property
     def on_this_machine(self) -> bool:
@@ -43,8 +45,13 @@ class ServerAddress:
             return self.host
         return f"{self.host}/.s.PGSQL.{self.port}"
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> JsonObject:
         return asdict(self)
+
+
+def server_from(values: JsonObject) -> ServerAddress:
+    """Read what `to_json` wrote."""
+    return ServerAddress(**{**values, "encryption": Encryption(**values["encryption"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +138,15 @@ def _server(key: str, engine: str, rest: str, password: str | None) -> ServerAdd
     port = port or (int(written_port) if written_port.isdecimal() else None)
     if password is None and at and colon:
         password = unquote(written)
+    place = unquote(socket or host) or _SOCKETS[engine]
     return ServerAddress(
         engine,
-        unquote(socket or host) or _SOCKETS[engine],
+        place,
         port or _PORTS[engine],
         unquote(user) or None,
         password,
         unquote(database) or None,
-        options,
+        Encryption() if place.startswith("/") else read_encryption(key, engine, options),
     )
 
 

@@ -22,7 +22,7 @@ from ot.errors import CallError, ToolError
 from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.isolate.host import IsolateHost
 from ot.isolate.line import Line, LineLostError
-from ot.registry.definitions import Touches
+from ot.registry.definitions import Libraries, Touches
 from ot.values import Rows, ToolValue
 from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, find_connection
 from ot_packs.db.written_file import READ_BY_DUCKDB, WrittenFile
@@ -120,6 +120,8 @@ class Database:
                     pass  # the server is told by the end of the connection
 
     def _touches(self) -> Touches:
+        if self.server is not None:
+            return Touches(reads=self.server.encryption.files)
         also = READ_BY_DUCKDB if self.engine == "duckdb" else ()
         return Touches(reads=(*also, *(self.files if self.outside else ("{files}",))))
 
@@ -132,7 +134,7 @@ def _line_to(server: ServerAddress) -> Line:
     return Line(server.socket if server.on_this_machine else (server.host, server.port), account)
 
 
-async def excess_rights(server: ServerAddress) -> list[str]:
+async def excess_rights(host: IsolateHost, server: ServerAddress, libraries: Libraries | None) -> list[str]:
     """Ask a server what the role of a connection may do that reading has no need of; outside of any call."""
     target = {
         "engine": server.engine,
@@ -141,10 +143,14 @@ async def excess_rights(server: ServerAddress) -> list[str]:
         "seconds": _CHECKING,
         "server": server.to_json(),
     }
-    async with IsolateHost() as host:
-        held: list[str] = await host.run(
-            HELPER, "rights", {"target": target, "files": []}, touches=Touches(), line=_line_to(server)
-        )
+    held: list[str] = await host.run(
+        HELPER,
+        "rights",
+        {"target": target, "files": []},
+        touches=Touches(reads=server.encryption.files),
+        libraries=libraries,
+        line=_line_to(server),
+    )
     return held
 
 

@@ -18,6 +18,7 @@ from pymysql.cursors import SSCursor
 
 from ot.errors import ToolError
 from ot_packs.db.addresses import ServerAddress
+from ot_packs.db.encryption import OFF, trusting
 from ot_packs.db.rows import Limits, Row, Rows, collect
 from ot_packs.db.session import Column, ForeignKey, Table
 from ot_packs.db.statements import Engine, Params, Statement
@@ -46,13 +47,26 @@ def connect_mariadb(address: ServerAddress, line: socket.socket) -> MariadbSessi
         autocommit=True,
         local_infile=False,
         defer_connect=True,
-        ssl=_tls(address),
+        ssl=None if address.encryption.mode == OFF else address.encryption.context(),
     )
     with _worded():
-        connection.connect(line)
+        _log_in(connection, line)
         session = MariadbSession(connection, line)
         session.set_up()
     return session
+
+
+def _log_in(connection: pymysql.Connection[SSCursor], line: socket.socket) -> None:
+    try:
+        connection.connect(line)
+    except pymysql.OperationalError as error:
+        cause = getattr(error, "original_exception", None)
+        with trusting("MariaDB"):
+            raise cause if isinstance(cause, ssl.SSLError) else error from None
+    except (
+        RuntimeError
+    ) as error:  # MySQL's caching_sha2_password, which takes RSA where the connection is not encrypted
+        raise ToolError(f"MySQL: {error}; or encrypt the connection: ?ssl-mode=verify_identity, or required") from None
 
 
 class MariadbSession:
@@ -169,10 +183,22 @@ class MariadbSession:
                     self.execute(f"INSERT INTO {target} ({names}) VALUES {lines}")
                     count += len(chunk)
                 self.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 self._roll_back()
+                if create and not self._remove_new(target):
+                    raise ToolError(f"MariaDB: {error}; the new table {target} is left, without these rows") from error
                 raise
         return count
+
+    def _remove_new(self, target: str) -> bool:
+        """Take back a table that was made for rows which did not go in: no transaction does that here."""
+        try:
+            if self.usable and not self.fetch(f"SELECT 1 FROM {target} LIMIT 1"):
+                self.execute(f"DROP TABLE {target}")
+                return True
+        except (pymysql.Error, ToolError, OSError):
+            pass  # somebody else uses it, or the connection is gone
+        return False
 
     def stop(self, token: str) -> None:
         """Cancel what another connection of the same user does under a mark."""
@@ -242,6 +268,8 @@ class MariadbSession:
                 value = json.dumps(value, default=str, ensure_ascii=False)
             case UUID():
                 value = str(value)
+            case set() | frozenset():  # which the driver would write as several values
+                raise ToolError(f"a value of type {type(value).__name__} cannot be stored")
         return str(self._connection.escape(value))
 
 
@@ -255,20 +283,6 @@ def _with_documents(rows: Sequence[Row], places: Sequence[int]) -> Sequence[Row]
             if isinstance(text := row[place], str):
                 row[place] = json.loads(text)
     return read
-
-
-def _tls(address: ServerAddress) -> ssl.SSLContext | None:
-    """Return how to encrypt, by the words of `ssl-mode`: with a check of the host unless told otherwise."""
-    mode = (address.options.get("ssl-mode") or address.options.get("ssl_mode") or "").lower()
-    authority = address.options.get("ssl-ca") or address.options.get("ssl_ca")
-    if address.on_this_machine or mode in ("disabled", "preferred") or not (mode or authority):
-        return None
-    context = ssl.create_default_context(cafile=authority)
-    if mode != "verify_identity":
-        context.check_hostname = False
-    if mode == "required":
-        context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 @contextmanager

@@ -10,12 +10,13 @@ import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import asyncpg
 
 from ot.errors import ToolError
 from ot_packs.db.addresses import ServerAddress
+from ot_packs.db.encryption import OFF, PREFER, Encryption, trusting
 from ot_packs.db.rows import Limits, Row, Rows, collect
 from ot_packs.db.session import Column, ForeignKey, Table
 from ot_packs.db.statements import Engine, Params, Statement
@@ -46,7 +47,8 @@ def connect_postgres(address: ServerAddress, line: socket.socket) -> PostgresSes
     line.setblocking(False)
     loop = _loop_on(line)
     try:
-        connection = loop.run_until_complete(_log_in(address))
+        with trusting("PostgreSQL"):
+            connection = loop.run_until_complete(_log_in(address))
     except asyncpg.PostgresError as error:
         raise ToolError(f"PostgreSQL refused the connection: {error}") from None
     except asyncpg.InterfaceError as error:
@@ -61,7 +63,7 @@ async def _log_in(address: ServerAddress) -> asyncpg.Connection:
         user=address.user,
         password=address.password,
         database=address.database,
-        ssl=_tls(address),
+        ssl=_tls(address.encryption),
         timeout=_CONNECT,
         server_settings={"standard_conforming_strings": "on", "client_encoding": "UTF8"},
     )
@@ -344,16 +346,10 @@ def _to_interval(value: object) -> tuple[int, int, int]:
 # -- connection and errors
 
 
-def _tls(address: ServerAddress) -> Any:
-    """Return how to encrypt, by the words of `sslmode`; on a socket of this machine there is no need."""
-    mode = address.options.get("sslmode", "prefer")
-    if address.on_this_machine:
+def _tls(encryption: Encryption) -> Literal[False, "prefer"] | ssl.SSLContext:
+    if encryption.mode == OFF:
         return False
-    if mode in ("disable", "allow", "prefer", "require"):
-        return mode
-    context = ssl.create_default_context(cafile=address.options.get("sslrootcert"))
-    context.check_hostname = mode == "verify-full"
-    return context
+    return "prefer" if encryption.mode == PREFER else encryption.context()
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypedDict
 
 from ot.isolate.line import take_line
-from ot_packs.db.addresses import ServerAddress
+from ot_packs.db.addresses import server_from
 from ot_packs.db.session import ServerSession, Session
 
 _SESSIONS: list[ServerSession] = []  # the one on this process's connection, once it is open
@@ -54,7 +54,7 @@ def _server_session(target: Target) -> ServerSession:
 
 
 def _connect(target: Target) -> ServerSession:
-    address = ServerAddress(**target["server"])
+    address = server_from(target["server"])
     if address.engine == "postgres":
         from ot_packs.db.engine_postgres import connect_postgres
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.availability import require_installed
+from tests.packs.db.certificates import write_certificates
 
 PASSWORD = "s3cret/with@odd:chars"
 _READY = 60.0  # seconds
@@ -49,6 +50,7 @@ def run_postgres() -> Iterator[RunningServer]:
               "-E", "UTF8", "--no-locale", "--pwfile", str(_password_file(folder))])  # fmt: skip
         port = _free_port()
         settings = {"fsync": "off", "listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": folder,
+                    "ssl": "on", "ssl_cert_file": folder / "server.pem", "ssl_key_file": folder / "server.key",
                     "shared_buffers": "16MB", "max_connections": 40, "timezone": "UTC"}  # fmt: skip
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with _program([str(initdb.with_name("postgres")), "-D", str(data), *words], folder, signal.SIGINT) as process:
@@ -74,7 +76,7 @@ def run_mariadb() -> Iterator[RunningServer]:
         words = ["--no-defaults", f"--datadir={data}", f"--socket={folder}/mariadb.sock", f"--port={port}",
                  "--bind-address=127.0.0.1", "--skip-name-resolve", f"--init-file={users}", "--innodb-fast-shutdown=2",
                  "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M",
-                 f"--pid-file={folder}/pid"]  # fmt: skip
+                 f"--pid-file={folder}/pid", f"--ssl-cert={folder}/server.pem", f"--ssl-key={folder}/server.key"]  # fmt: skip
         with _program([str(server), *words], folder, signal.SIGTERM) as process:
             _wait_for(("127.0.0.1", port), process, folder)
             yield RunningServer(folder, port, process)
@@ -86,8 +88,9 @@ def _folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="ot-db-", dir="/tmp"))
     try:
         (folder / "loot").mkdir()
+        write_certificates(folder)
         if os.geteuid() == 0:
-            for place in (folder, folder / "loot"):
+            for place in (folder, folder / "loot", folder / "server.key"):
                 shutil.chown(place, _user())
         yield folder
     finally:

@@ -78,6 +78,25 @@ db.query({place}, sql="SELECT count(*) AS n FROM products WHERE id = 7")["rows"]
     assert text == "- {n: 0}"
 
 
+@pytest.mark.parametrize("place", PLACES)
+async def test_a_table_made_for_rows_that_do_not_go_in_is_taken_back(changing: tuple[App, Path], place: str) -> None:
+    text = await run(
+        changing[0],
+        Person(),
+        f"""
+import datetime
+rows = [{{"day": datetime.date(2026, 1, 1), "n": 2 ** 62}}] * 600 + [{{"day": datetime.date(2026, 1, 2), "n": {{1, 2}}}}]
+try:
+    db.load({place}, table="taken_back", rows=rows)
+except Exception as error:
+    said = str(error)
+("taken_back" in [table["name"] for table in db.tables({place})["tables"]], bool(said))
+""",
+    )
+
+    assert text == "[false, true]"
+
+
 async def test_nothing_happens_if_the_person_says_no(changing: tuple[App, Path]) -> None:
     app, folder = changing
     refusing = Person(agrees=False)
