@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from ot.ai.access import ModelAccess
 from ot.audit.log import AUDIT_FOLDER, AuditLog
 from ot.caller import NOBODY, Caller
 from ot.config.loader import LoadedConfig
@@ -157,11 +158,16 @@ async def open_app(
                 ahead=connect_ahead,
             )
         )
-        executor.lend(servers, build_allowed_files(loaded))
-        executor.lend(stack.enter_context(closing(FolderWatches())))
-        executor.lend(extensions, Finder(registry), build_statistics(loaded, recorder, registry, own_definition))
+        executor.lend(servers, stack.enter_context(closing(FolderWatches())), extensions, Finder(registry))
         build_health = partial(Health, executor, supply, workers, servers, threads, settings=config.execution)
-        executor.lend(build_health(loaded))
+
+        def rebuild(fresh: LoadedConfig) -> None:
+            """Lend what is built from the configuration."""
+            statistics = build_statistics(fresh, recorder, registry, own_definition)
+            access = ModelAccess(fresh.secrets, loaded.redactor, recorder)
+            executor.lend(build_allowed_files(fresh), statistics, build_health(fresh), access)
+
+        rebuild(loaded)
         reader = ResultReader(
             results, config.results, apart=partial(isolates.run, touches=Touches(reads=(str(results_folder),)))
         )
@@ -176,11 +182,6 @@ async def open_app(
             catch_up=partial(catch_up, extensions, servers),
             settings=run_settings(loaded),
         )
-
-        def rebuild(fresh: LoadedConfig) -> None:
-            executor.lend(build_allowed_files(fresh))
-            executor.lend(build_statistics(fresh, recorder, registry, own_definition))
-            executor.lend(build_health(fresh))
 
         live = LiveConfig(
             loaded,

@@ -36,7 +36,8 @@ BOTH_ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"], ids=["with a ses
 
 def connect(folder: Path, servers: dict[str, Any], *, mode: str = "legacy", **callbacks: Any) -> Client:
     """A client with the given abilities; in one era it has a session, in the other it is asked between requests."""
-    with_environment = connect_server(folder, config=json.dumps({"servers": servers, "execution": {"timeout": 3}}))
+    config = {"servers": servers, "execution": {"timeout": 3}, "packs": {"llm": {"timeout": 2}}}
+    with_environment = connect_server(folder, config=json.dumps(config))
     assert isinstance(with_environment.server, StdioServerParameters)
     return Client(with_environment.server, mode=mode, **callbacks)
 
@@ -47,6 +48,7 @@ class Front:
     def __init__(self, folder: Path, *, mode: str = "legacy") -> None:
         self.journal = folder / "journal"
         self.asked: list[str] = []
+        self.sampled: list[CreateMessageRequestParams] = []
         self.messages: list[LoggingMessageNotificationParams] = []
         self.answer: ElicitResult | ErrorData = ElicitResult(action="cancel")
         self.hesitates = 0.0
@@ -63,6 +65,7 @@ class Front:
     def forget(self) -> None:
         """Forget what an earlier test left."""
         self.asked.clear()
+        self.sampled.clear()
         self.messages.clear()
         self.journal.unlink(missing_ok=True)
         self.answer = ElicitResult(action="cancel")
@@ -73,7 +76,13 @@ class Front:
         await anyio.sleep(self.hesitates)
         return self.answer
 
-    async def _sample(self, context: ClientRequestContext, params: CreateMessageRequestParams) -> CreateMessageResult:
+    async def _sample(
+        self, context: ClientRequestContext, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | ErrorData:
+        self.sampled.append(params)
+        await anyio.sleep(self.hesitates)
+        if isinstance(self.answer, ErrorData):
+            return self.answer
         return CreateMessageResult(role="assistant", content=TextContent(text="yes"), model="m")
 
     async def _list_roots(self, context: ClientRequestContext) -> ListRootsResult:
@@ -152,6 +161,45 @@ async def test_a_server_asks_the_model_at_the_front(able: Able, mode: str) -> No
     result = await run((await able(mode)).client, "asks.sample()")
 
     assert json.loads(text_of(result))["content"] == {"type": "text", "text": "yes"}
+
+
+@BOTH_ERAS
+async def test_without_a_model_of_its_own_llm_asks_the_one_at_the_front(able: Able, mode: str) -> None:
+    front = await able(mode)
+
+    result = await run(front.client, "llm.map(items=['a', 'b', 'c'], prompt='Say yes', model='small')['answers']")
+
+    assert text_of(result) == "['yes', 'yes', 'yes']"
+    asked = front.sampled[0]
+    assert asked.system_prompt is not None
+    assert asked.system_prompt.startswith("You work on data for a program.")
+    assert asked.model_preferences is not None
+    assert asked.model_preferences.hints is not None
+    assert asked.model_preferences.hints[0].name == "small"
+
+
+async def test_the_clock_of_llm_stands_still_while_the_model_at_the_front_is_asked(able: Able) -> None:
+    front = await able()
+    front.hesitates = 2.5  # longer than a call of llm may take
+
+    assert text_of(await run(front.client, "llm.transform(input='x', prompt='Say yes')")) == "yes"
+
+
+async def test_a_client_that_refuses_to_ask_its_model_is_an_error_of_the_call(able: Able) -> None:
+    front = await able()
+    front.answer = ErrorData(code=-1, message="the person said no")
+
+    result = await run(front.client, "llm.transform(input='x', prompt='Say yes')")
+
+    assert result.is_error
+    assert "the client did not have its model answer" in text_of(result)
+
+
+@BOTH_ERAS
+async def test_without_any_model_llm_says_how_to_get_one(unable: Unable, mode: str) -> None:
+    result = await run(await unable(mode), "llm.transform(input='x', prompt='Say yes')")
+
+    assert "no model is configured, and the client offers none" in text_of(result)
 
 
 @BOTH_ERAS

@@ -152,6 +152,7 @@ async def app(project: Path, site: Site, services: Played) -> AsyncIterator[App]
         "packs": {tool.pack: {"enabled": True} for tool in EXAMPLES}
         | {"web": {"allow": [f"127.0.0.1:{site.port}"]}, "shell": {"enabled": True, "allow": ["ls"]}}
         | services.packs,
+        "ai": services.ai,
     }
     async with open_engine(project, config=yaml.safe_dump(config), secrets=services.secrets, demo=False) as app:
         yield app

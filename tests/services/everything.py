@@ -11,6 +11,7 @@ from tests.services.brave import PlayedBrave
 from tests.services.context7 import PlayedContext7
 from tests.services.firecrawl import PlayedFirecrawl
 from tests.services.gemini import PlayedGemini
+from tests.services.models import PlayedModels
 from tests.services.played import PlayedService, play
 
 _SERVICES: dict[str, tuple[type[PlayedService], str]] = {
@@ -28,6 +29,7 @@ class Played:
 
     packs: dict[str, Json]
     secrets: dict[str, str]
+    ai: dict[str, Json]
 
 
 @asynccontextmanager
@@ -39,4 +41,6 @@ async def play_all() -> AsyncIterator[Played]:
             service = await stack.enter_async_context(play(kind()))
             packs[pack] = {"base_url": f"{service.address}{beginning}", "rate": 1000}
             secrets[service.secret] = service.key
-        yield Played(packs, secrets)
+        model = await stack.enter_async_context(play(PlayedModels()))
+        secrets[model.secret] = model.key
+        yield Played(packs, secrets, {"provider": "openai", "openai": {"base_url": f"{model.address}/v1"}})

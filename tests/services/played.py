@@ -189,6 +189,9 @@ class Caller:
 
 
 @asynccontextmanager
-async def open_caller(folder: Path, *, packs: dict[str, Json], secrets: dict[str, str]) -> AsyncIterator[Caller]:
-    async with open_engine(folder / "project", config=json.dumps({"packs": packs}), secrets=secrets, demo=False) as app:
+async def open_caller(
+    folder: Path, *, packs: dict[str, Json], secrets: dict[str, str], ai: dict[str, Json] | None = None
+) -> AsyncIterator[Caller]:
+    config = json.dumps({"packs": packs} | ({"ai": ai} if ai else {}))
+    async with open_engine(folder / "project", config=config, secrets=secrets, demo=False) as app:
         yield Caller(app)

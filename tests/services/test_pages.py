@@ -13,10 +13,13 @@ from tests.services.played import open_caller
 PAGES = Path(__file__).parent.parent.parent / "docs" / "packs"
 
 
-@pytest.mark.parametrize("pack", ["brave", "context7", "firecrawl", "ground"])
+@pytest.mark.parametrize("pack", ["brave", "context7", "firecrawl", "ground", "llm"])
 async def test_the_examples_of_a_page_run(tmp_path: Path, pack: str) -> None:
     examples = re.findall(r"^```python\n(.*?)^```", (PAGES / f"{pack}.md").read_text(), re.MULTILINE | re.DOTALL)
-    async with play_all() as played, open_caller(tmp_path, packs=played.packs, secrets=played.secrets) as caller:
+    async with (
+        play_all() as played,
+        open_caller(tmp_path, packs=played.packs, secrets=played.secrets, ai=played.ai) as caller,
+    ):
         (tmp_path / "project" / "requirements.txt").write_text("pydantic==2.10.4\n")
         for example in examples:
             await caller.run(example)

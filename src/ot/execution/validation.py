@@ -101,6 +101,17 @@ class ArgumentCheck:
         raise ToolArgumentError(self._definition.name, problems, self._definition.signature) from None
 
 
+def find_problems(schema: Schema, value: object) -> list[str]:
+    """Return what is wrong with a value, in short phrases; none if it fits what is checked of the schema."""
+    check = _compile(checkable(schema), fast_fail=False)
+    try:
+        check(value)
+    except ValueError as error:
+        problems = [_phrase(one, whole="the value") for one in getattr(error, "errors", [error])]
+        return list(dict.fromkeys(problems))[:_PROBLEM_LIMIT]
+    return []
+
+
 def load_compiler() -> None:
     """Load what makes the checkers, ahead of the first call that needs one: the first is twice the work of others."""
     _compile({"type": "object", "properties": {"text": {"type": "string"}}}, fast_fail=True)
@@ -133,9 +144,9 @@ class _NoHandlers(dict[str, Callable[[str], NoReturn]]):
         return refuse
 
 
-def _phrase(error: ToolValue) -> str:
+def _phrase(error: ToolValue, *, whole: str = "the arguments") -> str:
     """One problem in words, with Python's names of types; `error` is the library's JsonSchemaValueException."""
-    place = str(error.name or "").removeprefix("data").lstrip(".") or "the arguments"
+    place = str(error.name or "").removeprefix("data").lstrip(".") or whole
     match error.rule:
         case "type":
             return f"{place} must be {_types_of(error.definition)}, not {type(error.value).__name__}"

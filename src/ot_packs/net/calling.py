@@ -15,7 +15,6 @@ from mcp_core.json_types import Json
 from ot.context import CallContext, current
 from ot.errors import (
     CallError,
-    KeyRefusedError,
     MissingSecretError,
     ServiceAnswerError,
     ServiceUnavailableError,
@@ -26,7 +25,7 @@ from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
 from ot_packs.net.guarded import AGENT, trusted_roots
 from ot_packs.net.refusals import is_passing, nonsense, read_json, reason_of, refusal
 from ot_packs.net.repeating import PassingError, Repetition, TooMuchError
-from ot_packs.net.service import Service, ServiceOptions, read_service_options
+from ot_packs.net.service import Service, ServiceOptions, check_key, read_service_options
 from ot_packs.net.waits import seconds_to_wait
 
 Read = TypeVar("Read")
@@ -136,9 +135,7 @@ def _find_key(service: Service, context: CallContext) -> str:
         if not service.key_required:
             return ""
         raise MissingSecretError(service.secret, service.page) from error
-    if not key.isascii() or not key.isprintable() or key != key.strip():
-        reason = "it holds blanks, line breaks or foreign letters, and was not sent"
-        raise KeyRefusedError(service.name, reason, service.secret, service.page)
+    check_key(key, service.name, service.secret, service.page)
     return key
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from mcp_core.json_types import Json
-from ot.errors import ToolError
+from ot.errors import KeyRefusedError, ToolError
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,13 @@ def read_service_options(service: Service, config: Mapping[str, Json]) -> Servic
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
         raise ToolError(f"packs.{service.pack}.rate is not a number of requests a second, such as 1 or 0.5")
     return ServiceOptions(base_url.rstrip("/"), float(rate))
+
+
+def check_key(key: str, service: str, secret: str, page: str) -> None:
+    """Raise KeyRefusedError if no header can carry a key."""
+    if not key.isascii() or not key.isprintable() or key != key.strip():
+        reason = "it holds blanks, line breaks or foreign letters, and was not sent"
+        raise KeyRefusedError(service, reason, secret, page)
 
 
 def _is_address(text: str) -> bool:

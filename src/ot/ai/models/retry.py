@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,11 +20,13 @@ class Backoff:
     longest: float = 30.0
     patience: float = 120.0  # the longest wait that a provider may ask for
     chance: Callable[[], float] = random.random
+    left: Callable[[], float] = lambda: math.inf  # seconds until nobody waits for an answer any more
 
     def wait_after(self, attempt: int, error: ModelUnavailableError) -> float | None:
         """Return the seconds until the next attempt, or None if there is none; `attempt` counts from 1."""
-        if attempt > self.retries:
+        if attempt > self.retries or (error.retry_after or 0.0) > self.patience:
             return None
+        wait = wait_after(attempt, first=self.first, longest=self.longest, spread=0.25, chance=self.chance)
         if error.retry_after is not None:
-            return max(error.retry_after, 0.0) if error.retry_after <= self.patience else None
-        return wait_after(attempt, first=self.first, longest=self.longest, spread=0.25, chance=self.chance)
+            wait = max(error.retry_after, 0.0)
+        return wait if wait < self.left() else None

@@ -1,0 +1,25 @@
+"""ModelAccess: the keys of the person's models, and where requests to them are counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ot.config.providers import Provider
+from ot.config.secrets import Secrets
+from ot.redaction import Redactor
+from ot.stats.recorder import Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAccess:
+    """What it takes to ask a model, beside the settings that name it; lent to packs."""
+
+    secrets: Secrets
+    redactor: Redactor
+    recorder: Recorder | None
+
+    def key_of(self, provider: Provider) -> str:
+        """Return the key, or an empty text; from then on it is known and redacted."""
+        key = self.secrets.get(provider.secret) or ""
+        self.redactor.learn(key)
+        return key

@@ -1,0 +1,115 @@
+"""Which model answers a call: the one that the configuration names, or that of the connected client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ot.ai.access import ModelAccess
+from ot.ai.models.failover import Models
+from ot.ai.models.model import Model
+from ot.ai.models.opening import build_model, record_into
+from ot.ai.models.retry import Backoff
+from ot.config.models import AiSettings
+from ot.config.providers import Provider, find_providers
+from ot.context import CallContext
+from ot.errors import MissingExtraError, MissingSecretError, ToolError
+from ot.execution.wording import word_error
+from ot.paces import Paces
+from ot_packs.llm.client_model import ClientModel
+from ot_packs.llm.options import Options, check_model, read_options
+from ot_packs.llm.paced_model import PacedModel
+from ot_packs.net.service import check_key
+
+PACK = "llm"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A provider that may be asked: `place` is where a person gets a key for it."""
+
+    secret: str
+    place: str
+    has_key: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The models of a call, and who may be asked, by name; nobody by name if it is the client."""
+
+    models: Models
+    max_tokens: int
+    sources: Mapping[str, Source]
+
+
+def choose_models(context: CallContext, wanted: str | None) -> Chosen:
+    """Return who answers; `wanted` is the model that the call asks for. Raises CallError if nobody can."""
+    options = read_options(context.config)
+    settings = context.settings.ai
+    access = context.part(ModelAccess)
+    provider = find_providers()[options.provider or settings.provider]
+    model = check_model(wanted) if wanted is not None else options.model
+    tokens = options.max_tokens or settings.max_tokens
+    if not _is_configured(options, settings, provider, access):
+        return Chosen(_wrap([_client_model(context, model, provider)], settings, access, context), tokens, {})
+    names = [provider.name]
+    if options.provider is None and settings.failover not in (None, provider.name):
+        names.append(str(settings.failover))
+    settings = _with_model(settings, provider.name, model)
+    sources = {name: _source(settings, find_providers()[name], access) for name in names}
+    models = [_paced_model(name, settings, options, access, context) for name in names]
+    return Chosen(_wrap(models, settings, access, context), tokens, sources)
+
+
+def _is_configured(options: Options, settings: AiSettings, provider: Provider, access: ModelAccess) -> bool:
+    """True if the person has named a model, or has a key for the usual one."""
+    named = {"provider", provider.name} & settings.model_fields_set
+    return bool(options.provider or options.model or named or access.key_of(provider))
+
+
+def _client_model(context: CallContext, model: str | None, provider: Provider) -> Model:
+    front = context.caller.front
+    if front is not None and front.can_sample:
+        return ClientModel(front, context, model)
+    others = " or ".join(name for name in find_providers() if name != provider.name)
+    raise ToolError(
+        f'no model is configured, and the client offers none. Write `{provider.secret}: "..."` into '
+        f"~/.onetool/secrets.yaml (keys are given out at {provider.page}), or name {others} as ai.provider in "
+        "~/.onetool/onetool.yaml"
+    )
+
+
+def _source(settings: AiSettings, provider: Provider, access: ModelAccess) -> Source:
+    """Return who gives out keys: the provider's page, or whoever runs the server that is asked instead."""
+    place = str(getattr(settings.section(provider.name), "base_url", None) or provider.page)
+    key = access.key_of(provider)
+    if provider.needs_key and not key:
+        raise MissingSecretError(provider.secret, place)
+    check_key(key, provider.name, provider.secret, place)
+    return Source(provider.secret, place, bool(key))
+
+
+def _paced_model(name: str, settings: AiSettings, options: Options, access: ModelAccess, context: CallContext) -> Model:
+    key = access.key_of(find_providers()[name])
+    try:
+        model = build_model(settings, name, api_key=key)
+    except MissingExtraError as error:
+        raise ToolError(word_error(error)) from error
+    pace = context.part(Paces).pace_of(f"{PACK}.{name}", key)
+    return PacedModel(model, pace, rate=options.rate, left=context.remaining)
+
+
+def _wrap(models: list[Model], settings: AiSettings, access: ModelAccess, context: CallContext) -> Models:
+    return Models(
+        *models,
+        backoff=Backoff(settings.retries, left=context.remaining),
+        prices=settings.prices,
+        record=record_into(access.recorder),
+        redact=access.redactor.text,
+    )
+
+
+def _with_model(settings: AiSettings, provider: str, model: str | None) -> AiSettings:
+    if model is None:
+        return settings
+    return settings.model_copy(update={provider: settings.section(provider).model_copy(update={"model": model})})

@@ -1,0 +1,96 @@
+"""Schemas of what is wanted, in JSON Schema or in a short form, and answers held against them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from mcp_core.json_types import Json, JsonObject
+from ot.errors import ToolError
+from ot.execution.validation import find_problems
+from ot.registry.schema_copy import TYPES
+
+_LONGEST = 20_000  # characters of a schema
+_DEEPEST = 8  # as far as answers are checked
+_WORDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"} | {name: name for name in TYPES}
+_FENCED = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
+
+
+class AnswerMistakeError(Exception):
+    """An answer that is no JSON, or does not fit; the message says why."""
+
+
+def read_schema(schema: object) -> JsonObject:
+    """Return a JSON Schema, from one or from the short form; raises ToolError if it is neither."""
+    read = dict(schema) if isinstance(schema, Mapping) and _is_json_schema(schema) else _expand(schema, 0)
+    try:
+        size = len(json.dumps(read))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError(f"schema is not JSON: {error}") from error
+    if size > _LONGEST:
+        raise ToolError(f"schema has {size:,} characters; at most {_LONGEST:,} are sent to a model")
+    return read
+
+
+def read_answer(text: str, schema: JsonObject) -> Json:
+    """Return the value in a model's answer; raises AnswerMistakeError if there is none, or if it does not fit."""
+    for candidate in _candidates(text):
+        try:
+            value: Json = json.loads(candidate, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        problems = find_problems(schema, value)
+        if problems:
+            raise AnswerMistakeError("; ".join(problems))
+        return value
+    raise AnswerMistakeError("the answer is not JSON, or breaks off")
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """Yield what may be the JSON: the whole answer, what stands in a fence, from the first bracket to the last."""
+    yield text
+    yield from _FENCED.findall(text)
+    for opening, closing in ("{}", "[]"):
+        begin, end = text.find(opening), text.rfind(closing)
+        if 0 <= begin < end:
+            yield text[begin : end + 1]
+
+
+def _is_json_schema(schema: Mapping[str, Json]) -> bool:
+    types = schema.get("type")
+    named = types if isinstance(types, list) else [types]
+    if all(isinstance(name, str) and name in TYPES for name in named):
+        return True
+    return any(
+        name.startswith("$") or name in ("anyOf", "oneOf", "allOf", "enum", "const") for name in map(str, schema)
+    )
+
+
+def _expand(form: object, depth: int) -> JsonObject:
+    if depth > _DEEPEST:
+        raise ToolError(f"schema is nested more than {_DEEPEST} deep")
+    if isinstance(form, str):
+        return _expand_word(form)
+    if isinstance(form, list) and len(form) == 1:
+        return {"type": "array", "items": _expand(form[0], depth + 1)}
+    if isinstance(form, Mapping) and form:
+        fields = {str(name): _expand(inner, depth + 1) for name, inner in form.items()}
+        return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    raise _not_a_form(form)
+
+
+def _expand_word(word: str) -> JsonObject:
+    name = word.removesuffix("?").strip()
+    if name == "any":
+        return {}
+    if name not in _WORDS:
+        raise _not_a_form(word)
+    return {"type": [_WORDS[name], "null"] if word.endswith("?") else _WORDS[name]}
+
+
+def _not_a_form(form: object) -> ToolError:
+    return ToolError(
+        f"schema: {str(form)[:100]!r} is no type. Write a JSON Schema, or str, int, float, bool or any (str? may be "
+        'missing), ["str"] for a list, {"name": "str"} for an object'
+    )
