@@ -8,8 +8,9 @@ are data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 MOST_ALWAYS = 40  # names of one dict; one with more has data for names
 MOST_SOMETIMES = 20  # names that some dicts have and others lack
@@ -21,15 +22,12 @@ DICT, LIST = "dict", "list"
 
 TEXT, NONE, ANY = "str", "None", "Any"
 
-Known = TypeVar("Known")
 
-
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(NamedTuple):
     """What dicts have in common; without a name, without others and not closed, every one of them was empty."""
 
-    always: dict[str, Shape] = field(default_factory=dict)
-    sometimes: dict[str, Shape] = field(default_factory=dict)
+    always: Mapping[str, Shape] = MappingProxyType({})
+    sometimes: Mapping[str, Shape] = MappingProxyType({})
     others: Shape | None = None  # the values of names that are data
     closed: bool = False  # a name that some dicts lack is data
     empty: bool = False  # some had nothing in them
@@ -39,8 +37,7 @@ class Fields:
         return not (self.always or self.sometimes or self.closed) and self.others is None
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """The kinds of values seen in one place, and the insides of lists, dicts and JSON text; none: nothing was seen."""
 
     kinds: frozenset[str] = frozenset()
@@ -76,7 +73,7 @@ def _merge_fields(one: Fields | None, other: Fields | None) -> Fields | None:
         return one or other
     empty = one.empty or other.empty
     if one.blank or other.blank:
-        return replace(other if one.blank else one, empty=empty)
+        return (other if one.blank else one)._replace(empty=empty)
     always = {name: merge(shape, other.always[name]) for name, shape in one.always.items() if name in other.always}
     sometimes: dict[str, Shape] = {}
     for names in (one.always, one.sometimes, other.always, other.sometimes):
@@ -93,7 +90,7 @@ def _with_data(fields: Fields) -> Fields:
     others = fields.others
     for shape in fields.sometimes.values():
         others = merge_known(others, shape)
-    return replace(fields, sometimes={}, others=others)
+    return fields._replace(sometimes={}, others=others)
 
 
 def within_bounds(shape: Shape) -> Shape:
@@ -125,8 +122,7 @@ def _trim_known(shape: Shape | None, levels: int) -> Shape | None:
 def _trim_fields(fields: Fields | None, levels: int) -> Fields | None:
     if fields is None:
         return None
-    return replace(
-        fields,
+    return fields._replace(
         always={name: trim(shape, levels) for name, shape in fields.always.items()},
         sometimes={name: trim(shape, levels) for name, shape in fields.sometimes.items()},
         others=_trim_known(fields.others, levels),

@@ -88,11 +88,11 @@ async def test_a_changed_extension_begins_afresh(tmp_path: Path) -> None:
     async with open_shapes(tmp_path) as shapes:
         shapes.note(TOOL, "local", {"old": 1})
     async with open_shapes(tmp_path) as shapes:
-        assert shapes.learnt(TOOL._replace(version="2")) is None
+        assert shapes.book.learnt(TOOL._replace(version="2")) is None
         shapes.note(TOOL._replace(version="2"), "local", {"new": 1})
     async with open_shapes(tmp_path) as shapes:
-        assert shapes.learnt(TOOL) is None
-        learnt = shapes.learnt(TOOL._replace(version="2"))
+        assert shapes.book.learnt(TOOL) is None
+        learnt = shapes.book.learnt(TOOL._replace(version="2"))
 
     assert learnt == Learnt("2", 1, shape_of({"new": 1}))
 
@@ -119,9 +119,9 @@ async def test_a_damaged_file_is_ignored_and_replaced(content: bytes, tmp_path: 
     page.write_bytes(content)
 
     async with open_shapes(tmp_path) as shapes:
-        assert shapes.learnt(TOOL) is None
+        assert shapes.book.learnt(TOOL) is None
         shapes.note(TOOL, "local", [True])
-        assert shapes.learnt(TOOL) == Learnt("1", 1, shape_of([True]))
+        assert shapes.book.learnt(TOOL) == Learnt("1", 1, shape_of([True]))
     assert Pages(tmp_path).read("local", TOOL.place) == {"tool": Learnt("1", 1, shape_of([True]))}
 
 
@@ -131,7 +131,7 @@ async def test_where_nothing_can_be_written_this_server_still_knows_it(tmp_path:
     async with open_shapes(tmp_path / "file" / "shapes") as shapes:
         shapes.note(TOOL, "local", [True])
 
-        learnt = shapes.learnt(TOOL)
+        learnt = shapes.book.learnt(TOOL)
 
     assert learnt is not None
     assert learnt.seen == 1
@@ -152,7 +152,7 @@ async def test_of_many_calls_only_few_are_looked_at(tmp_path: Path) -> None:
     async with open_shapes(tmp_path) as shapes:
         for _ in range(1000):
             shapes.note(TOOL, "local", {"id": 1})
-        learnt = shapes.learnt(TOOL)
+        learnt = shapes.book.learnt(TOOL)
 
     assert learnt is not None
     assert learnt.seen == EXAMPLES + 5  # the 32nd, 64th, 128th, 256th and 512th too
