@@ -11,11 +11,17 @@ import anyio
 import pytest
 
 from ot.caller import Caller
+from ot.config.models import Config
+from ot.config.secrets import Secrets
 from ot.errors import CallError, ToolError
+from ot.execution.tool_executor import ToolExecutor
 from ot.proxy.prompts import fill_prompt, list_prompts
 from ot.proxy.resources import list_resources, read_resource
+from ot.registry.registry import ToolRegistry
+from ot.shapes.shapes import Shapes, open_shapes
 from ot.values import Image
 from tests.proxied import Proxied, open_proxied
+from tests.reference_servers.returned import calls_without_schema
 from tests.reference_servers.servers import NAMES, reference_server, serve_everything
 
 pytestmark = pytest.mark.anyio
@@ -153,3 +159,32 @@ async def test_all_of_them_at_once(all_of_them: Proxied) -> None:
     states = {status.name: status.state for status in all_of_them.servers.status()}
 
     assert states == dict.fromkeys(NAMES, "connected")
+
+
+@shared
+async def test_one_call_tells_what_a_tool_returns(folder: Path, all_of_them: Proxied, tmp_path: Path) -> None:
+    """Of 113 tools 25 declare what they return; 31 of the others need neither a network nor an account."""
+    registry = all_of_them.registry
+    (folder / "git" / "repository" / "new.txt").write_text("new")
+    calls = calls_without_schema(folder)
+
+    with anyio.fail_after(90):
+        await all_of_them.servers.catch_up(" ".join(NAMES))
+        async with open_shapes(tmp_path) as shapes:
+            executor = ToolExecutor(registry, config=Config(), secrets=Secrets(), project=folder, shapes=shapes)
+            before = told_results(registry, shapes)
+            for tool, arguments, _ in calls:
+                await executor.call(tool, arguments)
+            after = told_results(registry, shapes)
+
+    assert (len(registry.definitions()), len(before), len(after)) == (113, 25, 56)
+    for tool, _, expected in calls:
+        shown = after[tool].replace("str  # seen 1 time, always JSON: json.loads() makes it ", "JSON: ")
+        assert shown.startswith(expected), tool
+    assert not [word for word in ("Vienna", "README", "Begin", str(folder)) if word in str(after)]
+
+
+def told_results(registry: ToolRegistry, shapes: Shapes) -> dict[str, str]:
+    """What is told of the result of each tool, where something is."""
+    texts = {tool.name: shapes.signature(tool).partition(") -> ")[2] for tool in registry.definitions()}
+    return {name: text for name, text in texts.items() if text}
