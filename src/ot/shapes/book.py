@@ -130,7 +130,7 @@ class ShapeBook:
 def describe_learnt(tool: ToolDefinition, learnt: Learnt, room: int) -> str:
     """Write what a tool was seen to return, and how often; of text that is always JSON, what to do with it."""
     shape, times = learnt.shape, f"seen {learnt.seen} time{'s' if learnt.seen > 1 else ''}"
-    if shape.json is None or shape != Shape(json=shape.json):
+    if shape.json is None or not shape.always_json:
         return f"{describe_shape(shape, room=room)}  # {times}"
     way = f"json.loads() makes it {describe_shape(shape.json, room=room)}"
     if tool.source.startswith(PROXY):

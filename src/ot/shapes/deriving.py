@@ -8,7 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from ot.shapes.shape import ANY, DICT, LIST, MOST_ALWAYS, MOST_LEVELS, NONE, NOTHING, TEXT, Fields, Shape, merge
+from ot.shapes.shape import (
+    ANY,
+    DICT,
+    EMPTY_TEXT,
+    LIST,
+    MOST_ALWAYS,
+    MOST_LEVELS,
+    NONE,
+    NOTHING,
+    TEXT,
+    Fields,
+    Shape,
+    merge,
+)
 from ot.values import Audio, Image, Resource
 
 MOST_LOOKED_AT = 250  # places in one value
@@ -39,9 +52,10 @@ _KINDS: dict[type, str] = {
 }
 _PLAIN = {kind: Shape(frozenset({name})) for kind, name in _KINDS.items()}
 _OTHER = Shape(frozenset({ANY}))
+_EMPTY_TEXT = Shape(frozenset({EMPTY_TEXT}))
 _UNSEEN = {DICT: Shape(frozenset({DICT})), LIST: Shape(frozenset({LIST}))}
 
-KINDS = frozenset({*_KINDS.values(), ANY, DICT, LIST})
+KINDS = frozenset({*_KINDS.values(), ANY, DICT, LIST, EMPTY_TEXT})
 """Every kind that a shape can name."""
 
 
@@ -57,7 +71,7 @@ def shape_of_text(text: str) -> Shape:
             found = json.loads(text)
         except (ValueError, RecursionError):
             return _PLAIN[str]
-        return Shape(json=_Look().shape(found, MOST_LEVELS - 1))
+        return Shape(json=_Look().shape(found, MOST_LEVELS - 1)) if found else _EMPTY_TEXT
     return _PLAIN[str]
 
 

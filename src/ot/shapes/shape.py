@@ -21,6 +21,8 @@ DICT, LIST = "dict", "list"
 """The kinds of values whose inside was not looked at."""
 
 TEXT, NONE, ANY = "str", "None", "Any"
+EMPTY_TEXT = "text"
+"""The kind of text that says `[]` or `{}`: that is JSON, and what other ways to write a value say too."""
 
 
 class Fields(NamedTuple):
@@ -44,6 +46,12 @@ class Shape(NamedTuple):
     items: Shape | None = None
     fields: Fields | None = None
     json: Shape | None = None  # what was in text that is JSON; text that is not has the kind `str`
+
+    @property
+    def always_json(self) -> bool:
+        """True if it is all text, and all of it JSON."""
+        others = self.kinds - {EMPTY_TEXT} or self.items or self.fields
+        return self.json is not None and not others
 
 
 NOTHING = Shape()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ot.shapes.shape import DICT, LIST, NONE, NOTHING, TEXT, Fields, Shape
+from ot.shapes.shape import DICT, EMPTY_TEXT, LIST, NONE, NOTHING, TEXT, Fields, Shape
 
 UNKNOWN = "…"
 _VIEWS = ((7, 60), (5, 60), (4, 60), *((levels, names) for levels in (3, 2, 1) for names in (60, 30, 16, 8, 4)))
@@ -25,7 +25,9 @@ def _write(shape: Shape, levels: int, names: int) -> str:
         parts.append(_write_fields(shape.fields, levels, names) if shape.fields is not None and levels else "{…}")
     if shape.items is not None or LIST in shape.kinds:
         parts.append(f"[{_write(shape.items or NOTHING, levels - 1, names) if levels else UNKNOWN}]")
-    kinds = {*shape.kinds, *([TEXT] if shape.json is not None else [])} - {DICT, LIST, NONE}
+    kinds = set(shape.kinds) - {DICT, LIST, NONE, EMPTY_TEXT}
+    if shape.json is not None or EMPTY_TEXT in shape.kinds:
+        kinds.add(TEXT)
     if "float" in kinds:
         kinds -= {"int"}
     parts += sorted(kinds)

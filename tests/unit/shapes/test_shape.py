@@ -117,6 +117,18 @@ def test_text_that_is_json_is_told_from_other_text(text: str, inside: str | None
     assert found.json is None or describe_shape(found.json, room=600) == inside
 
 
+@pytest.mark.parametrize(
+    ("texts", "always"),
+    [(["[]", "[1]"], True), (["{}", "{'a': 1}"], False), (["[]"], False), (["[1]", "no"], False)],
+    ids=str,
+)
+def test_empty_text_tells_nothing_of_what_text_is(texts: list[str], always: bool) -> None:  # noqa: FBT001
+    found = reduce(merge, map(shape_of_text, texts))
+
+    assert found.always_json == always
+    assert describe_shape(found, room=600) == "str"
+
+
 # -- the merge
 
 
