@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from mcp_core.json_types import Json
 from ot.ai.events import Finished, TextDelta, ToolEnded, ToolStarted, Usage
 from tests.models.clients import assert_sound, collect, only, open_client
 from tests.models.servers import small_model_server
 from tests.opened_executor import open_executor
+from tests.services.played import open_caller
 
 pytestmark = pytest.mark.xdist_group("small model")  # one server for all providers
 
@@ -40,3 +43,23 @@ async def test_a_model_that_calls_tools_badly_gets_its_answers_and_comes_to_an_e
     # What it asks for is rarely a tool with its arguments; then it is told what there is.
     for event in ended:
         assert event.ok or event.text.startswith(("There is no tool", "The arguments", "demo."))
+
+
+def asking(form: str, address: str) -> dict[str, Json]:
+    """The section `ai` of a person who has this model."""
+    return {"provider": form, form: {"model": "smollm2", "base_url": address}}
+
+
+async def test_the_pack_llm_has_it_work_on_a_value_in_the_form_of_anthropic(small_model: str, tmp_path: Path) -> None:
+    ai, secrets = asking("anthropic", small_model), {"ANTHROPIC_API_KEY": "any-key-for-it"}
+    async with open_caller(tmp_path, packs={}, secrets=secrets, ai=ai) as caller:
+        assert (await caller.run("llm.transform(input=['tea', 'coffee'], prompt='What is it?')")).strip()
+
+
+async def test_the_pack_llm_says_what_is_wrong_with_its_values_in_the_form_of_openai(
+    small_model: str, tmp_path: Path
+) -> None:
+    async with open_caller(tmp_path, packs={}, secrets={}, ai=asking("openai", f"{small_model}/v1")) as caller:
+        nonsense = await caller.mistake('llm.extract(input="Ada, born in 1815", schema={"born": "int"})')
+
+    assert "does not fit the schema, even after it was told what was wrong" in nonsense

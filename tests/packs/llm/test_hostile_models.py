@@ -81,7 +81,7 @@ async def test_a_wait_that_is_longer_than_the_call_is_not_waited_for(tmp_path: P
     async with open_asking(tmp_path, models) as asking:
         message = await asking.mistake(SHOUT)
 
-    assert "openai takes no further call for 8.64e+04 s" in message
+    assert "openai takes no further call for 86,400 s" in message
     assert "packs.llm.rate" in message
 
 
