@@ -50,8 +50,10 @@ from ot.results.kept_values import KeptValues
 from ot.results.reader import ResultReader
 from ot.results.store import RESULTS_FOLDER, ResultStore
 from ot.run.keeping import Keeping
+from ot.run.kept_answers import ANSWERS_FOLDER, KeptAnswers
 from ot.run.namespace import Namespace
 from ot.run.runner import Runner
+from ot.run.runs import Runs, open_runs
 from ot.shapes.shapes import SHAPES_FOLDER, open_shapes
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
@@ -81,6 +83,7 @@ class App:
     supply: KernelSupply
     runner: Runner
     servers: Servers
+    runs: Runs
 
     @property
     def problems(self) -> list[PackLoadError]:
@@ -182,6 +185,8 @@ async def open_app(
             catch_up=partial(catch_up, extensions, servers),
             settings=run_settings(loaded),
         )
+        runs = await stack.enter_async_context(open_runs(runner, build_kept_answers(loaded, results, reader)))
+        executor.lend(runs)
 
         live = LiveConfig(
             loaded,
@@ -208,7 +213,7 @@ async def open_app(
             from ot.run.run_tool import register_run  # only the assistant needs it
 
             register_run(registry, runner)
-        yield App(config, registry, executor, supply, runner, servers)
+        yield App(config, registry, executor, supply, runner, servers, runs)
 
 
 def load_when_idle(load: Callable[[], None]) -> asyncio.TimerHandle:
@@ -269,6 +274,12 @@ def build_audit_log(loaded: LoadedConfig) -> AuditLog | None:
     folder = state_folder(loaded.home) / AUDIT_FOLDER
     later = partial(asyncio.get_running_loop().call_later, SOON)
     return AuditLog(folder, loaded.config.audit, project=loaded.project, redactor=loaded.redactor, later=later)
+
+
+def build_kept_answers(loaded: LoadedConfig, results: ResultStore, reader: ResultReader) -> KeptAnswers:
+    """Build the memory of answers that nobody has fetched yet."""
+    names = EmbeddedKeptNames(state_folder(loaded.home), folder=ANSWERS_FOLDER)
+    return KeptAnswers(results, reader, names, project=loaded.project)
 
 
 def build_statistics(

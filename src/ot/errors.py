@@ -51,6 +51,7 @@ OneToolError
 │   ├── ReportWriteError
 │   ├── UnknownResultError
 │   ├── ExpiredResultError
+│   ├── NoDetachedRunError
 │   ├── ArgumentValueError
 │   ├── ToolFailedError
 │   └── ToolError                 raised by packs, for the caller to read
@@ -451,6 +452,13 @@ class ExpiredResultError(CallError):
     """There was a result with this handle, but it is no longer kept."""
 
     handle: str
+
+
+class NoDetachedRunError(CallError):
+    """No detached run of this principal has this id, or its answer is no longer kept; `others` are ids of theirs."""
+
+    run: str
+    others: Sequence[str]
 
 
 class ArgumentValueError(CallError):

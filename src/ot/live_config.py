@@ -147,4 +147,10 @@ def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSetti
     """Return the settings of runs; `memory` is that of the kernels that are already there."""
     execution, results = loaded.config.execution, loaded.config.results
     snippets = Snippets(loaded.config.snippets, loaded.untrusted, wrong=wrong_entries(loaded, "snippets"))
-    return RunSettings(execution.timeout, memory or execution.memory, results.inline_limit, snippets)
+    return RunSettings(
+        timeout=execution.timeout,
+        patience=execution.patience,
+        memory=memory or execution.memory,
+        inline_limit=results.inline_limit,
+        snippets=snippets,
+    )

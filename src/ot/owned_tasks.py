@@ -23,12 +23,14 @@ Work = Callable[[], Awaitable[None]]
 class OwnedTasks:
     """Owns a task for each piece of work in progress. `end` must be awaited: none of it outlives its owner.
 
-    `on_error` hears of work that raised; without it, asyncio reports that.
+    `on_error` hears of work that raised; without it, asyncio reports that. A task that is not `reused` has the context
+    variables of whoever started its work.
     """
 
-    def __init__(self, *, on_error: Callable[[BaseException], None] | None = None) -> None:
+    def __init__(self, *, on_error: Callable[[BaseException], None] | None = None, reused: bool = True) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_error = on_error
+        self._reused = reused
         self._tasks: set[asyncio.Task[None]] = set()
         self._scopes: set[anyio.CancelScope] = set()
         self._idle: list[asyncio.Future[Work]] = []
@@ -52,11 +54,16 @@ class OwnedTasks:
     async def _carry_out(self, work: Work) -> None:
         with anyio.CancelScope() as scope:
             self._scopes.add(scope)
-            while not self._ended:
-                await work()
-                next_work: asyncio.Future[Work] = self._loop.create_future()
-                self._idle.append(next_work)
-                work = await next_work
+            try:
+                while not self._ended:
+                    await work()
+                    if not self._reused:
+                        return
+                    next_work: asyncio.Future[Work] = self._loop.create_future()
+                    self._idle.append(next_work)
+                    work = await next_work
+            finally:
+                self._scopes.discard(scope)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

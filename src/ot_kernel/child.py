@@ -10,9 +10,11 @@ import signal
 import site
 import socket
 import sys
+from types import FrameType
 from typing import NamedTuple, NoReturn, TextIO
 
 from ot_confinement import Confinement
+from ot_kernel.indentation import FILENAME
 from ot_kernel.pack_proxy import Tools
 from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
 from ot_kernel.refusals import explain_refusals
@@ -20,6 +22,7 @@ from ot_kernel.wire import Channel, frame, pack
 
 OUTPUT_FD, ERROR_FD, DUMP_FD, SERVER_FD = 1, 2, 3, 4
 DUMP = signal.SIGUSR2
+WHERE = signal.SIGURG  # one that does nothing where the code has taken our handler away
 OPEN_FILES_LIMIT = 256  # the zygote, which has one for each kernel alive, gets by with it too
 
 _REHEARSALS = 32
@@ -53,6 +56,7 @@ def prepare_process() -> None:
     faulthandler.register(DUMP, file=DUMP_FD, all_threads=True)
     faulthandler.enable(file=DUMP_FD, all_threads=False)
     signal.signal(INTERRUPT, interrupt)
+    signal.signal(WHERE, _tell_line)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
@@ -101,6 +105,17 @@ def run_kernel(descriptors: Descriptors, scratch: str, confinement: Confinement,
     channel.send(reply)
     while True:
         signal.pause()
+
+
+def _tell_line(_signum: int, frame: FrameType | None) -> None:
+    """Write down which line of the code the main thread is at, and go on.
+
+    The dump that `faulthandler` writes could tell as well, but looks at other threads while they run, and may crash.
+    """
+    while frame is not None and frame.f_code.co_filename != FILENAME:
+        frame = frame.f_back
+    if frame is not None:
+        os.write(DUMP_FD, b"[line %d]\n" % frame.f_lineno)
 
 
 def _rehearse(channel: Channel) -> None:

@@ -38,6 +38,9 @@ from ot.registry.marks import in_kernel
 from ot.results.kept_values import KeptValues
 from ot.results.page import Query
 from ot.results.reader import ResultReader
+from ot.run.answer import RunAnswer
+from ot.run.patience import LONGEST_WAIT
+from ot.run.runs import Runs
 from ot.run.snippets import Snippets
 from ot.shapes.shapes import Shapes
 from ot.stats.statistics import Statistics
@@ -354,6 +357,49 @@ async def kept(*, name: str = "") -> Any:
     """
     values = current().part(KeptValues)
     return await values.find(current(), name) if name else await values.describe_all(current())
+
+
+@reads
+async def wait(*, run: str, seconds: float = 45) -> RunAnswer:
+    """Wait for a run that goes on after its client was answered, and give its answer.
+
+    Questions of the run are asked here, which takes none of the seconds.
+
+    Args:
+        run: The id from the answer, such as "r7k2m9xqd".
+        seconds: How long to wait for its end, 60 at most.
+
+    Returns:
+        run, running, is_error, text and attachments: the answer of the run, or what it printed since and what it does
+        while it is still running.
+
+    Example:
+        ot.wait(run="r7k2m9xqd", seconds=45)
+    """
+    if not 0 <= seconds <= LONGEST_WAIT:
+        raise ArgumentValueError(f"seconds must be between 0 and {LONGEST_WAIT:g}, got {seconds:g}")
+    context = current()
+    context.hold()  # it has a limit of its own
+    try:
+        return await context.part(Runs).wait(run, seconds=seconds, caller=context.caller)
+    finally:
+        context.release()
+
+
+@idempotent
+async def stop(*, run: str) -> str:
+    """End a run that goes on after its client was answered.
+
+    Args:
+        run: The id from the answer, such as "r7k2m9xqd".
+
+    Returns:
+        What it had printed, and where it was.
+
+    Example:
+        ot.stop(run="r7k2m9xqd")
+    """
+    return await current().part(Runs).stop(run, caller=current().caller)
 
 
 @reads

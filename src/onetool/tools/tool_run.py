@@ -81,7 +81,7 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
     memory = service.clients.memory_of(ctx)
     caller = Caller(progress=progress, ask=ask, front=front, memory=memory, client=_name_client(ctx))
     app = await service.app.get()
-    return render_result(await app.runner.run(args.command, caller=caller))
+    return render_result(await app.runs.run(args.command, caller=caller))
 
 
 async def _work_in_turns(service: Service, command: str, ctx: Context[Service], client: RunClient) -> Answer:
@@ -90,7 +90,7 @@ async def _work_in_turns(service: Service, command: str, ctx: Context[Service], 
     front = SuspendedFront(ctx, client.ask)
     memory = service.clients.memory_of(ctx)
     caller = Caller(progress=client.progress, ask=ask, front=front, memory=memory, client=_name_client(ctx))
-    return await (await service.app.get()).runner.run(command, caller=caller)
+    return await (await service.app.get()).runs.run(command, caller=caller, asked_between=True)
 
 
 def _name_client(ctx: Context[Service]) -> str:

@@ -24,6 +24,7 @@ from ot.config.section import (
     Name,
     Pattern,
     Seconds,
+    SecondsOrOff,
     Section,
     Share,
     Url,
@@ -142,6 +143,13 @@ class ExecutionSettings(Section):
     """The limits and the confinement of a run."""
 
     timeout: Seconds = setting(120, "seconds that a run may take", when=AT_ONCE, layers=SMALLER)
+    patience: SecondsOrOff = setting(
+        50,
+        "seconds after which a client is answered that its run goes on, before it gives up waiting; `off` lets it wait "
+        "([ot.md](ot.md#long-runs))",
+        when=AT_ONCE,
+        layers=PERSON,
+    )
     memory: Bytes = setting(1024**3, "memory that a run may use", when=NEXT_START, layers=SMALLER)
     sandbox: Annotated[Literal["strict", "standard", "off"], BeforeValidator(read_word)] = setting(
         "standard", "how strictly a run is confined", when=NEXT_START, layers=STRICTER

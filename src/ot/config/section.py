@@ -18,6 +18,7 @@ from ot.config.values import (
     check_url,
     read_number,
     read_path,
+    read_seconds_or_off,
     read_size,
 )
 
@@ -31,6 +32,7 @@ HostName = Annotated[str, AfterValidator(check_host)]
 Url = Annotated[str, AfterValidator(check_url)]
 FilePath = Annotated[Path, BeforeValidator(read_path)]
 Seconds = Annotated[float, BeforeValidator(read_number), Interval(gt=0, le=LONGEST), AllowInfNan(False)]
+SecondsOrOff = Annotated[float, BeforeValidator(read_seconds_or_off), Interval(ge=0, le=LONGEST), AllowInfNan(False)]
 Count = Annotated[int, BeforeValidator(read_number)]
 Bytes = Annotated[int, BeforeValidator(read_size)]
 Share = Annotated[float, BeforeValidator(read_number), Interval(gt=0, lt=1), AllowInfNan(False)]

@@ -42,6 +42,11 @@ def read_number(value: object) -> object:
     return value
 
 
+def read_seconds_or_off(value: object) -> object:
+    """A number of seconds, or `off` for 0."""
+    return 0 if read_word(value) == "off" else read_number(value)
+
+
 def read_offer(value: object) -> object:
     """Patterns of tools; the word `run` alone stands for the one tool that runs code."""
     return (RUN_TOOL,) if value in ("run", ["run"], ("run",)) else value

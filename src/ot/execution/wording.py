@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +182,10 @@ def _at_line(line: int | None) -> str:
     return f" at line {line}" if line else ""
 
 
+def _list_others(runs: Sequence[str]) -> str:
+    return f" (there is {', '.join(runs)})" if runs else ""
+
+
 def _word_status(status: int | None) -> str:
     """A status of waitpid in words."""
     if status is None:
@@ -303,6 +307,10 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"The stored result {error.handle!r} has expired and is gone (results.keep_for, results.max_size). "
         "Run the code that made it again."
     ),
+    errors.NoDetachedRunError: lambda error: (
+        f"No detached run {error.run[:60]!r} is known here{_list_others(error.others)}. A run's answer is kept for "
+        "results.keep_for; a run that was going on ended with its server."
+    ),
     errors.ArgumentValueError: lambda error: error.message,
     errors.ResultNotKeptError: lambda error: f"It could not be stored: {error.reason}.",
     errors.ToolFailedError: _word_failed,
@@ -339,6 +347,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
 _KINDS: dict[type, str] = {
     errors.UnknownResultError: "LookupError",
     errors.ExpiredResultError: "LookupError",
+    errors.NoDetachedRunError: "LookupError",
     errors.ArgumentValueError: "ValueError",
     errors.ConfigError: "ValueError",
     errors.CommandError: "SyntaxError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import errno
 import itertools
 import os
@@ -20,12 +21,13 @@ from ot.kernel.scratch import Scratch
 from ot.large_values import LARGE_MESSAGE
 from ot_kernel.wire import HEADER, MAX_FRAME, SPILL_PREFIX, Message, WireError, frame, pack, unpack
 
-INTERRUPT, DUMP = signal.SIGUSR1, signal.SIGUSR2
+INTERRUPT, DUMP, WHERE = signal.SIGUSR1, signal.SIGUSR2, signal.SIGURG
 PRINTED_HEAD, PRINTED_TAIL = 400_000, 100_000
 MAX_SPILL = 16 * 1024 * 1024
 MAX_OUTGOING = 32 * 1024 * 1024  # bytes that may wait for it to read
 _TURN = 0.005  # seconds: whoever sends one message after the other is heard for so long before others are
 _RUN_LINE = re.compile(r'File "<run>", line (\d{1,9})\b')  # code can write there too
+_TOLD_LINE = re.compile(rb"\[line (\d{1,9})\]\n")
 
 
 class Kernel:
@@ -242,13 +244,19 @@ class Kernel:
 
     def printed(self) -> tuple[str, int]:
         """Return head and tail of what the code wrote, and how many bytes between them were left out."""
+        text, dropped, _ = self.printed_since(0)
+        return text, dropped
+
+    def printed_since(self, start: int) -> tuple[str, int, int]:
+        """Return the same from an offset on, and the offset of what comes next."""
         size = os.fstat(self._output).st_size
-        head = os.pread(self._output, PRINTED_HEAD, 0)
-        if size <= PRINTED_HEAD + PRINTED_TAIL:
-            return (head + os.pread(self._output, PRINTED_TAIL, len(head))).decode("utf-8", "replace"), 0
+        head = os.pread(self._output, PRINTED_HEAD, start)
+        if size - start <= PRINTED_HEAD + PRINTED_TAIL:
+            text, rest = _decode(head + os.pread(self._output, PRINTED_TAIL, start + len(head)))
+            return text, 0, size - rest
         tail = os.pread(self._output, PRINTED_TAIL, size - PRINTED_TAIL)
-        text = head.decode("utf-8", "replace") + "\n…\n" + tail.decode("utf-8", "replace")
-        return text, size - len(head) - len(tail)
+        text, rest = _decode(tail)
+        return f"{_decode(head)[0]}\n…\n{text}", size - start - len(head) - len(tail), size - rest
 
     def open_printed(self) -> int:
         """Open all that the code wrote. The position is shared with the code: read by offset only."""
@@ -259,6 +267,17 @@ class Kernel:
         text = os.pread(self._dump, 64 * 1024, 0).decode("utf-8", "replace")
         main_thread = text.rpartition("most recent call first")[2]
         found = _RUN_LINE.search(main_thread)
+        return int(found[1]) if found else None
+
+    def ask_for_line(self) -> int:
+        """Have the code write down which line its main thread is at; `told_line` finds it with what is returned."""
+        size = os.fstat(self._dump).st_size
+        self.signal(WHERE)
+        return size
+
+    def told_line(self, asked: int) -> int | None:
+        """Return the line that the code has told since it was asked; C code tells nothing."""
+        found = None if self._closed else _TOLD_LINE.search(os.pread(self._dump, 4096, asked))
         return int(found[1]) if found else None
 
     def note_end(self, status: int) -> None:
@@ -295,6 +314,12 @@ class Kernel:
         self._reading = False
         self._loop.remove_reader(self._socket.fileno())
         self._loop.remove_writer(self._socket.fileno())
+
+
+def _decode(data: bytes) -> tuple[str, int]:
+    """Return text, and the number of bytes at its end that are only half a character so far."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    return decoder.decode(data), len(decoder.getstate()[0])
 
 
 def ignore(_: object) -> None:

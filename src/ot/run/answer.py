@@ -15,3 +15,17 @@ class Answer:
     is_error: bool = False
     attachments: tuple[Attached, ...] = ()
     cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswer:
+    """What `ot.wait` gives to code: the answer of a run, or how far it is while it is `running`.
+
+    As the value of a run it is that run's own answer.
+    """
+
+    run: str
+    running: bool
+    is_error: bool
+    text: str
+    attachments: tuple[Attached, ...] = ()

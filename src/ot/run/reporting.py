@@ -6,20 +6,25 @@ The reader is a model that has nothing but this text, and pays for every word of
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 from ot.errors import OneToolError
 from ot.execution.wording import word_error
 from ot.output import Rendered, escape_surrogates, render
 from ot.registry.registry import ToolRegistry
 from ot.results.preview import word_stored
-from ot.run.answer import Answer
+from ot.run.answer import Answer, RunAnswer
 from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
+from ot.run.sight import Seen
 from ot.run.suggestions import suggest, suggest_narrower
+from ot_kernel.values import Audio, Image, Record, Resource
 
 NO_VALUE = "Done: no value returned."
 
 _MOST_PLACES = 6
 _MOST_MESSAGE = 4000
+_MOST_QUESTION = 300
+_MOST_CALLS = 8
 _LEAST_ERROR = 300  # characters: less would tell nobody what to do, whatever the limit is
 _FOR_NOTES = 150  # characters of what is said about text that was left out
 _MOST_STORED_PRINTED = 3000  # characters shown of what was printed, where all of it can be read
@@ -40,7 +45,47 @@ def render_answer(outcome: Outcome, *, inline_limit: int, registry: ToolRegistry
             return Answer(_below(outcome.printed, text, inline_limit), is_error=True)
 
 
+def word_running(run: str, seen: Seen, elapsed: float, limit: float, waits_for: str, inline_limit: int) -> str:
+    """Say what a run has printed since it was last looked at, what it is doing, and how to get its answer."""
+    lines = [f"[Run {run} is still running after {elapsed:.0f} s (limit {limit:g} s).{_word_doing(seen)}"]
+    if waits_for:
+        lines.append(f"It waits for a person's answer, whom ot.wait will ask: {_cut(waits_for, _MOST_QUESTION)}")
+    lines.append(f'ot.wait(run="{run}", seconds=45) gives its answer, ot.stop(run="{run}") ends it.]')
+    return _below(seen.printed, "\n".join(lines), inline_limit)
+
+
+def word_stopped(run: str, seen: Seen, elapsed: float, *, inline_limit: int) -> str:
+    """Say what a run that was stopped had printed, and where it was."""
+    text = f"[Run {run} was stopped by ot.stop after {elapsed:.0f} s.{_word_doing(seen)}]"
+    return _below(seen.printed, text, inline_limit)
+
+
+def _word_doing(seen: Seen) -> str:
+    if not seen.begun:
+        return " Its code has not begun: it waits for a kernel, or for a server."
+    calls = [f"{tool[:MAX_NAME]} ({seconds:.0f} s)" for tool, seconds in seen.calls[:_MOST_CALLS]]
+    if len(seen.calls) > len(calls):
+        calls.append(f"{len(seen.calls) - len(calls)} more")
+    places = [f"line {seen.line}"] if seen.line else []
+    if calls:
+        places.append(f"in {', '.join(calls)}")
+    return f" At {places[0]}" + "".join(f", {each}" for each in places[1:]) + "." if places else ""
+
+
+def _waited_for(outcome: Value, *, most: int) -> Answer | None:
+    """Return the answer of another run, if `ot.wait` gave it as the value; code can make up one, so it is bounded."""
+    if isinstance(outcome.value, Record) and outcome.value.record_name == RunAnswer.__name__ and outcome.total is None:
+        match dict(outcome.value):
+            case {"is_error": bool(is_error), "text": str(text), "attachments": tuple(given)} if len(text) <= most:
+                attachments = tuple(item for item in given if isinstance(item, Image | Audio | Resource))
+                return Answer(text, is_error=is_error, attachments=attachments)
+    return None
+
+
 def _render_value(outcome: Value, limit: int, registry: ToolRegistry) -> Answer:
+    waited_for = _waited_for(outcome, most=2 * limit + _MOST_MESSAGE)
+    if waited_for is not None:
+        return replace(waited_for, text=_below(outcome.printed, waited_for.text, limit))
     if outcome.stored is not None:
         narrower = suggest_narrower(outcome.value, registry)
         attachments = render(outcome.value, limit=limit).attachments

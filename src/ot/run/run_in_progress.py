@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -46,6 +47,7 @@ MAX_CALLS = 16
 GRACE = 0.5  # seconds for interrupted code to unwind before it is killed
 ATTEMPTS = 5
 DUMP_WAIT = 0.5
+LINE_WAIT = 0.25
 STATUS_WAIT = 2.0
 
 
@@ -99,6 +101,7 @@ class RunInProgress:
         self._readers = readers  # threads that read large messages, of all runs: each takes turns with everybody else
         self._reading = anyio.Lock(fast_acquire=True)
         self._made = 0
+        self._in_flight: dict[int, tuple[str, float]] = {}  # by the identity of the call: numbers are the kernel's word
         self._ended = anyio.Event()
         self._ending: Callable[[], Outcome | None] | None = None  # gives None where the kernel was lost
         self._timed_out = False
@@ -141,6 +144,28 @@ class RunInProgress:
             return await self._finish()
         finally:
             await self._tasks.end()
+
+    # -- what it is doing
+
+    def calls_in_flight(self) -> list[tuple[str, float]]:
+        """List the calls that are being made, the oldest first: the tool, and for how many seconds."""
+        now = time.monotonic()
+        return [(tool, now - began) for tool, began in self._in_flight.values()]
+
+    def printed_since(self, start: int) -> tuple[Printed, int]:
+        """Return what the code has printed since an offset, and the offset of what comes next."""
+        text, dropped, end = self._kernel.printed_since(start)
+        return Printed(text, dropped), end
+
+    async def find_line(self) -> int | None:
+        """Ask the code which line it is at; None if it does not tell soon."""
+        for _ in range(ATTEMPTS):
+            asked = self._kernel.ask_for_line()
+            with anyio.move_on_after(LINE_WAIT / ATTEMPTS):
+                while (line := self._kernel.told_line(asked)) is None:  # noqa: ASYNC110 - another process writes it
+                    await anyio.sleep(0.005)
+                return line
+        return None
 
     # -- endings
 
@@ -314,6 +339,7 @@ class RunInProgress:
         try:
             async with self._calls:
                 await self._kernel.room()
+                self._in_flight[id(call)] = call.tool, time.monotonic()
                 await self._tell_progress(call.tool)
                 await self._executor.call(
                     call.tool,
@@ -329,6 +355,7 @@ class RunInProgress:
             reason = f"the result of {call.tool} cannot be given to code: {error}"
             self._kernel.send({"id": call.number, "error": {"kind": "TypeError", "message": reason}})
         finally:
+            self._in_flight.pop(id(call), None)
             self._backlog.remove(call.weight)
 
     async def _tell_progress(self, tool: str) -> None:

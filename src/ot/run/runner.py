@@ -24,6 +24,7 @@ from ot.run.outcome import Failure, Outcome, Value, error_kind
 from ot.run.reporting import render_answer
 from ot.run.run_id import new_run_id
 from ot.run.run_in_progress import RunInProgress
+from ot.run.sight import Sight
 from ot.run.snippets import Expanded, Snippets
 from ot.stats.recorder import RunRecord
 
@@ -36,6 +37,7 @@ class RunSettings:
     """The settings of runs."""
 
     timeout: float  # seconds
+    patience: float  # seconds after which a client is answered while its run goes on; 0: never
     memory: int  # bytes
     inline_limit: int  # characters of an answer
     snippets: Snippets
@@ -65,21 +67,30 @@ class Runner:
         self._readers = anyio.CapacityLimiter(READERS)
         self._unrecorded = itertools.count(1)  # numbers of runs that nobody records
 
+    @property
+    def settings(self) -> RunSettings:
+        """The settings of runs that begin now."""
+        return self._settings
+
     def apply(self, settings: RunSettings) -> None:
         """Use these settings for runs that begin from now on."""
         self._settings = settings
 
-    async def run(self, command: str, *, caller: Caller = NOBODY) -> Answer:
-        """Run one command and word its outcome; only cancellation is raised."""
+    async def run(self, command: str, *, caller: Caller = NOBODY, sight: Sight | None = None) -> Answer:
+        """Run one command and word its outcome; only cancellation is raised. `sight` lets others look meanwhile."""
         record = RunRecord(self._executor.recorder, command, caller.client)
         settings, notes = self._settings, Notes()
         number = record.number or next(self._unrecorded)
         caller = replace(
-            self._executor.known(caller), run=number, run_id=new_run_id(), notes=notes, run_memory=ClientMemory()
+            self._executor.known(caller),
+            run=number,
+            run_id=caller.run_id or new_run_id(),
+            notes=notes,
+            run_memory=ClientMemory(),
         )
         with LogSpan("run.command", size=len(command)) as span, record:
             try:
-                outcome = await self._execute(command, caller, settings)
+                outcome = await self._execute(command, caller, settings, sight or Sight())
             except OneToolError as error:
                 outcome = Failure(error)
             span.add(outcome=type(outcome).__name__)
@@ -88,7 +99,7 @@ class Runner:
             record.end(answer.text, error=error_kind(outcome), attachments=len(answer.attachments))
         return answer
 
-    async def _execute(self, command: str, caller: Caller, settings: RunSettings) -> Outcome:
+    async def _execute(self, command: str, caller: Caller, settings: RunSettings, sight: Sight) -> Outcome:
         expanded = self._expand(await _read(command), caller, settings)
         await self._catch_up(expanded.code)
         async with self._supply.take() as kernel:
@@ -102,8 +113,9 @@ class Runner:
                 readers=self._readers,
             )
             request = self._namespace.request(expanded.code, expanded.values, limit=settings.inline_limit)
-            outcome, read = await run.complete(request), caller.memory.read
-            return await self._keeping.keep(outcome, kernel, limit=settings.inline_limit, read_before=read)
+            with sight.opened(run):
+                outcome, read = await run.complete(request), caller.memory.read
+                return await self._keeping.keep(outcome, kernel, limit=settings.inline_limit, read_before=read)
 
     def _expand(self, text: str, caller: Caller, settings: RunSettings) -> Expanded:
         try:

@@ -51,8 +51,8 @@ class EmbeddedKeptNames:
     does not begin with a dot.
     """
 
-    def __init__(self, state: Path) -> None:
-        self._folder = state / KEPT_FOLDER
+    def __init__(self, state: Path, *, folder: str = KEPT_FOLDER) -> None:
+        self._folder = state / folder
 
     def put(self, owner: Owner, name: str, entry: KeptEntry, *, now: float) -> KeptEntry | None:
         """Let a name stand for a result from now on, and return what it stood for before."""

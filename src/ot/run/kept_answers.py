@@ -1,0 +1,76 @@
+"""The answers of detached runs that have ended: stored results, which are found by the id of their run.
+
+Every server of a person finds them, a later one too. What cannot be stored is kept in memory as long as there is room.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Collection
+from pathlib import Path
+
+import anyio.to_thread
+
+from ot.caller import Caller
+from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
+from ot.results.reader import ResultReader
+from ot.results.store import ResultStore
+from ot.run.answer import Answer, RunAnswer
+from ot.run.run_id import ALPHABET
+from ot.store.kept_names import KeptEntry, KeptNames, Owner
+from ot_kernel.values import Audio, Image, Resource
+
+ANSWERS_FOLDER = "answers"
+MOST_UNSTORED = 32
+_WITHOUT_ATTACHMENTS = "[Its pictures and other attachments could not be stored.]"
+_RUN = re.compile(rf"r[{ALPHABET}]{{1,32}}")
+
+
+class KeptAnswers:
+    """Keeps answers for one project; `names` are those of runs."""
+
+    def __init__(self, results: ResultStore, reader: ResultReader, names: KeptNames, *, project: Path) -> None:
+        self._results = results
+        self._reader = reader
+        self._names = names
+        self._project = project
+        self._unstored: OrderedDict[tuple[str, str], RunAnswer] = OrderedDict()
+
+    async def keep(self, run: str, answer: Answer, *, principal: str, read_before: Collection[str]) -> None:
+        """Keep an answer; `read_before` are guarded tools whose values may be in it."""
+        content = {"is_error": answer.is_error, "text": answer.text, "attachments": list(answer.attachments)}
+        try:
+            stored = await self._results.keep_value(content, read_before=read_before)
+            entry = KeptEntry(stored.handle, stored.facts.expires)
+            await anyio.to_thread.run_sync(self._put_now, Owner(principal, self._project), run, entry)
+        except (ResultNotKeptError, OSError):
+            text = f"{answer.text}\n{_WITHOUT_ATTACHMENTS}" if answer.attachments else answer.text
+            self._unstored[principal, run] = RunAnswer(run, running=False, is_error=answer.is_error, text=text)
+            if len(self._unstored) > MOST_UNSTORED:
+                self._unstored.popitem(last=False)
+
+    def _put_now(self, owner: Owner, run: str, entry: KeptEntry) -> None:
+        self._names.put(owner, run, entry, now=time.time())
+
+    async def find(self, run: str, caller: Caller) -> RunAnswer | None:
+        """Find an answer of this principal and project; raises ToolError if it is damaged."""
+        if (caller.principal, run) in self._unstored:
+            return self._unstored[caller.principal, run]
+        if not _RUN.fullmatch(run):
+            return None
+        try:
+            entry = await anyio.to_thread.run_sync(self._names.get, Owner(caller.principal, self._project), run)
+            content = await self._load(entry.handle) if entry is not None else None
+        except (ExpiredResultError, UnknownResultError):
+            return None
+        match content:
+            case {"is_error": bool(is_error), "text": str(text), "attachments": list(given)}:
+                attachments = tuple(each for each in given if isinstance(each, Image | Audio | Resource))
+                return RunAnswer(run, running=False, is_error=is_error, text=text, attachments=attachments)
+        return None
+
+    async def _load(self, handle: str) -> object:
+        stored = await self._reader.load(handle)
+        return await anyio.to_thread.run_sync(stored.read)

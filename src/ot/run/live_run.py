@@ -1,0 +1,223 @@
+"""A run in a task that no request owns: its client follows it, and once it is detached, whoever waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import anyio
+
+from mcp_core.json_types import Json, JsonObject
+from ot.caller import Ask, Caller, Choice
+from ot.front import Front, FrontError
+from ot.run.answer import Answer
+from ot.run.errands import HOLD, Errand, NobodyCameError
+from ot.run.patience import Patience
+from ot.run.run_id import new_run_id
+from ot.run.sight import Sight
+
+BEAT = 10.0  # seconds after which whoever waits hears that the run goes on
+
+Result = TypeVar("Result")
+
+
+class LiveRun:
+    """One run. Its own caller, `caller`, reaches the client that began it, and then whichever client waits for it."""
+
+    def __init__(
+        self, client: Caller, *, patience: float, limit: float, hold: float = HOLD, asked_between: bool = False
+    ) -> None:
+        self.id = new_run_id()
+        self.patience = Patience(patience, self.nudge, renewed=asked_between)
+        self.limit = limit  # seconds
+        self.memory = client.memory
+        self.principal = client.principal
+        self.sight = Sight()
+        self.scope = anyio.CancelScope()
+        self.outcome: Answer | Exception | None = None  # None for good if it was cancelled
+        self.ended = False
+        self.detached = False
+        self.caller = replace(
+            client,
+            run_id=self.id,
+            progress=self._report,
+            ask=self._ask if client.ask is not None else None,
+            front=_RelayedFront(self, client.front) if client.front is not None else None,
+        )
+        self._client = client
+        self._hold = hold
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self._turned = asyncio.Event()
+        self._errands: list[Errand[object]] = []
+        self._progress: tuple[float, float | None, str] | None = None  # the last that nobody has heard
+
+    @property
+    def elapsed(self) -> float:
+        """The seconds since it began."""
+        return self._loop.time() - self._began
+
+    @property
+    def waits_for(self) -> str:
+        """What it needs a client for, if it does."""
+        return self._errands[0].what if self._errands else ""
+
+    def nudge(self) -> None:
+        """Let those who wait for it look at it again."""
+        self._turned.set()
+        self._turned = asyncio.Event()
+
+    def end(self) -> None:
+        """Tell everyone that it has ended."""
+        self.ended = True
+        self.patience.close()
+        self.nudge()
+
+    async def has_ended(self) -> None:
+        """Wait for its end."""
+        while not self.ended:
+            await self.turn()
+
+    async def turn(self) -> None:
+        """Wait until there is reason to look at it again."""
+        await self._turned.wait()
+
+    async def follow(self) -> None:
+        """Stay with it to its end, or as long as patience lasts, for the client that began it."""
+        beat = self._loop.call_later(BEAT, self.nudge)
+        try:
+            while not (self.ended or self.patience.over):
+                await self.turn()
+                if beat.when() <= self._loop.time():
+                    beat = self._loop.call_later(BEAT, self.nudge)
+                    await self._report(round(self.elapsed), self.limit, "running")
+        finally:
+            beat.cancel()
+
+    async def attend(self, waiter: Caller, seconds: float) -> None:
+        """Stay with it for a while, for a client that waits for it, and do its errands; those take no time."""
+        until = self._loop.time() + seconds
+        while not self.ended:
+            errand = next((each for each in self._errands if each.is_for(waiter)), None)
+            now = self._loop.time()
+            if errand is not None:
+                try:
+                    await errand.do(waiter)
+                finally:
+                    self.nudge()  # where it is not done, another client may do it
+                until += self._loop.time() - now
+            elif now >= until:
+                return
+            else:
+                with anyio.move_on_after(min(until - now, BEAT)):
+                    await self.turn()
+                await self._tell_progress(waiter)
+
+    async def _tell_progress(self, waiter: Caller) -> None:
+        if waiter.progress is not None and not self.ended:
+            latest, self._progress = self._progress, None
+            await waiter.progress(*(latest or (round(self.elapsed), self.limit, "running")))
+
+    async def through_client(
+        self, what: str, able: Callable[[Caller], bool], work: Callable[[Caller], Awaitable[Result]]
+    ) -> Result:
+        """Have something done by the client that follows, or the next that waits; raises NobodyCameError."""
+        if not self.detached:
+            try:
+                with self.patience.held():
+                    return await work(self._client)
+            finally:
+                self.nudge()  # patience may be over by now
+        errand = Errand(what, able, work, hold=self._hold)
+        self._errands.append(errand)
+        self.nudge()
+        try:
+            return await errand.done_by_someone()
+        finally:
+            self._errands.remove(errand)
+            self.nudge()
+
+    async def _ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
+        async def put(client: Caller) -> Choice | None:
+            return await _ask_of(client)(question, choices)
+
+        try:
+            return await self.through_client(question, lambda client: client.ask is not None, put)
+        except NobodyCameError:
+            return None
+
+    async def _report(self, done: float, total: float | None, message: str) -> None:
+        if self.detached:
+            self._progress = done, total, message
+            self.nudge()
+        elif self._client.progress is not None:
+            await self._client.progress(done, total, message)
+
+
+class _RelayedFront:
+    """The client at the front of a run, as proxied servers reach it, whichever client that is at the moment."""
+
+    def __init__(self, run: LiveRun, front: Front) -> None:
+        self._run = run
+        self._front = front
+        self.session = front.session
+
+    @property
+    def can_elicit(self) -> bool:
+        return self._front.can_elicit
+
+    @property
+    def can_open_urls(self) -> bool:
+        return self._front.can_open_urls
+
+    @property
+    def can_sample(self) -> bool:
+        return self._front.can_sample
+
+    @property
+    def can_list_roots(self) -> bool:
+        return self._front.can_list_roots
+
+    async def elicit(self, params: Mapping[str, Json]) -> JsonObject:
+        by_url = params.get("mode") == "url"
+        return await self._through_client(
+            str(params.get("message", "")),
+            lambda front: front.can_open_urls if by_url else front.can_elicit,
+            lambda front: front.elicit(params),
+        )
+
+    async def sample(self, params: Mapping[str, Json]) -> JsonObject:
+        return await self._through_client(
+            "a question to its model", lambda front: front.can_sample, lambda front: front.sample(params)
+        )
+
+    async def list_roots(self) -> JsonObject:
+        return await self._through_client(
+            "its folders", lambda front: front.can_list_roots, lambda front: front.list_roots()
+        )
+
+    async def log(self, level: str, logger: str, data: Json) -> None:
+        """Pass it on while the client follows; afterwards there is no request that it belongs to."""
+        if not self._run.detached:
+            await self._front.log(level, logger, data)
+
+    async def _through_client(
+        self, what: str, able: Callable[[Front], bool], work: Callable[[Front], Awaitable[JsonObject]]
+    ) -> JsonObject:
+        async def do(client: Caller) -> JsonObject:
+            assert client.front is not None  # such a client would not be asked
+            return await work(client.front)
+
+        try:
+            return await self._run.through_client(
+                what, lambda client: client.front is not None and able(client.front), do
+            )
+        except NobodyCameError:
+            raise FrontError("no client came to answer it in time") from None
+
+
+def _ask_of(client: Caller) -> Ask:
+    assert client.ask is not None  # such a client would not be asked
+    return client.ask

@@ -1,0 +1,204 @@
+"""Runs of MCP clients: one that takes longer than its client's patience goes on without it, and is waited for by id."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from functools import partial
+
+import anyio
+
+from ot.caller import Caller
+from ot.errors import NoDetachedRunError, ToolError
+from ot.logs import LogSpan, write_log
+from ot.owned_tasks import OwnedTasks
+from ot.run.answer import Answer, RunAnswer
+from ot.run.errands import HOLD
+from ot.run.kept_answers import KeptAnswers
+from ot.run.live_run import LiveRun
+from ot.run.patience import LONGEST_WAIT
+from ot.run.reporting import word_running, word_stopped
+from ot.run.runner import Runner
+
+MOST_DETACHED = 16  # runs that go on at once, each with its kernel
+_ENDED_BEFORE = 'Run {0} had ended before. Its answer: ot.wait(run="{0}")'
+_ENDED_WITH_SERVER = "The run ended with its server."
+_BROKEN = "The run was lost to a mistake in OneTool; the log has it."
+_ANSWERING = 1.0  # seconds of its own limit that a run keeps for itself after waiting
+
+
+class Runs:
+    """Runs commands in tasks of their own, so that they can outlive the requests that began them.
+
+    A run belongs to its principal; all runs here are of one project.
+    """
+
+    def __init__(self, runner: Runner, answers: KeptAnswers, *, most: int = MOST_DETACHED, hold: float = HOLD) -> None:
+        self._runner = runner
+        self._answers = answers
+        self._most = most
+        self._hold = hold  # seconds that a question of a detached run waits for a client
+        self._tasks = OwnedTasks(reused=False)  # each has the context of its own request
+        self._live: dict[str, LiveRun] = {}
+
+    async def run(self, command: str, *, caller: Caller, asked_between: bool = False) -> Answer:
+        """Run a command for a client: its answer, or, when patience is over, how to get it.
+
+        `asked_between` if the client's word on a question comes with its next request. A client that leaves ends its
+        run, unless it was answered before.
+        """
+        settings = self._runner.settings
+        if not settings.patience:
+            return await self._runner.run(command, caller=caller)
+        run = LiveRun(
+            caller,
+            patience=settings.patience,
+            limit=settings.timeout,
+            hold=self._hold,
+            asked_between=asked_between,
+        )
+        self._live[run.id] = run
+        self._tasks.start(partial(self._carry_out, run), command)
+        try:
+            return await self._follow(run)
+        except anyio.get_cancelled_exc_class():
+            run.scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await run.has_ended()
+            raise
+
+    async def wait(self, name: str, *, seconds: float, caller: Caller) -> RunAnswer:
+        """Wait for a detached run: its answer, or what is new; raises ToolError and NoDetachedRunError."""
+        run = self._find(name, caller)
+        if run is None:
+            return await self._find_kept(name, caller)
+        waiter = self._live.get(caller.run_id)
+        with nullcontext(LONGEST_WAIT) if waiter is None or waiter.detached else waiter.patience.waiting() as most:
+            if most <= 0:
+                raise ToolError(f"this run has waited for {LONGEST_WAIT:g} s already; wait again in another run")
+            left = caller.remaining() - _ANSWERING if caller.remaining is not None else most
+            await run.attend(caller, min(seconds, most, LONGEST_WAIT, left))
+        caller.memory.note(run.memory.read)
+        if not run.ended:
+            text = await self._word_running(run)
+            if not run.ended:
+                return RunAnswer(run.id, running=True, is_error=False, text=text)
+        answer = _answer_of(run)
+        return RunAnswer(
+            run.id, running=False, is_error=answer.is_error, text=answer.text, attachments=answer.attachments
+        )
+
+    async def stop(self, name: str, *, caller: Caller) -> str:
+        """End a detached run; raises ToolError and NoDetachedRunError."""
+        run = self._find(name, caller)
+        if run is None:
+            await self._find_kept(name, caller)
+            return _ENDED_BEFORE.format(name)
+        seen = await run.sight.look(from_start=True)
+        if run.ended:
+            return _ENDED_BEFORE.format(name)
+        limit = self._runner.settings.inline_limit
+        run.outcome = stopped = Answer(word_stopped(run.id, seen, run.elapsed, inline_limit=limit), is_error=True)
+        run.scope.cancel()
+        await run.has_ended()
+        caller.memory.note(run.memory.read)
+        return stopped.text if run.outcome is stopped else _ENDED_BEFORE.format(name)
+
+    # -- the life of a run
+
+    async def _carry_out(self, run: LiveRun, command: str) -> None:
+        try:
+            with run.scope:
+                run.outcome = await self._runner.run(command, caller=run.caller, sight=run.sight)
+        except Exception as error:  # noqa: BLE001 - it belongs to whoever follows this run, not to the server
+            if run.detached:
+                write_log(logging.ERROR, "run.detached", run=run.id, detail=traceback.format_exc())
+            run.outcome = Answer(_BROKEN, is_error=True) if run.detached else error
+        finally:
+            run.end()
+            if not run.detached or run.outcome is None:
+                self._forget(run)
+        if run.detached:
+            await self._keep(run)
+
+    async def _keep(self, run: LiveRun) -> None:
+        with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)):
+            await self._answers.keep(run.id, _answer_of(run), principal=run.principal, read_before=run.memory.read)
+        self._forget(run)
+
+    def _forget(self, run: LiveRun) -> None:
+        self._live.pop(run.id, None)
+        for other in self._live.values():
+            other.nudge()  # there may be room for it now
+
+    async def _follow(self, run: LiveRun) -> Answer:
+        await run.follow()
+        while not run.ended:
+            if not self._may_detach(run):
+                await run.turn()
+                continue
+            text = await self._word_running(run)
+            if self._may_detach(run):
+                run.detached = True
+                return Answer(text)
+        return _answer_of(run)
+
+    def _may_detach(self, run: LiveRun) -> bool:
+        return not run.ended and not run.patience.asking and len(self._detached()) < self._most
+
+    async def end(self) -> None:
+        """Cancel all runs, and wait until they have ended."""
+        await self._tasks.end()
+
+    async def _word_running(self, run: LiveRun) -> str:
+        seen = await run.sight.look()
+        return word_running(run.id, seen, run.elapsed, run.limit, run.waits_for, self._runner.settings.inline_limit)
+
+    # -- finding one
+
+    def _find(self, name: str, caller: Caller) -> LiveRun | None:
+        """Find a detached run that goes on."""
+        if name == caller.run_id:
+            raise ToolError(f"{name} is this run itself")
+        run = self._live.get(name)
+        if run is None or run.principal != caller.principal:
+            return None
+        if not run.detached:
+            raise self._unknown(name, caller)
+        return run
+
+    async def _find_kept(self, name: str, caller: Caller) -> RunAnswer:
+        kept = await self._answers.find(name, caller)
+        if kept is None:
+            raise self._unknown(name, caller)
+        return kept
+
+    def _unknown(self, name: str, caller: Caller) -> NoDetachedRunError:
+        return NoDetachedRunError(name, self.detached_of(caller))
+
+    def detached_of(self, caller: Caller) -> list[str]:
+        """The ids of a caller's detached runs that go on."""
+        return [run.id for run in self._detached() if run.principal == caller.principal]
+
+    def _detached(self) -> list[LiveRun]:
+        return [run for run in self._live.values() if run.detached]
+
+
+def _answer_of(run: LiveRun) -> Answer:
+    if isinstance(run.outcome, Exception):
+        raise run.outcome
+    return run.outcome or Answer(_ENDED_WITH_SERVER, is_error=True)
+
+
+@asynccontextmanager
+async def open_runs(
+    runner: Runner, answers: KeptAnswers, *, most: int = MOST_DETACHED, hold: float = HOLD
+) -> AsyncIterator[Runs]:
+    """Let runs go on for as long as this is open; then they are cancelled, and have ended."""
+    runs = Runs(runner, answers, most=most, hold=hold)
+    try:
+        yield runs
+    finally:
+        await runs.end()

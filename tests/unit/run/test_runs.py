@@ -1,0 +1,443 @@
+"""Runs that go on after their client was answered: waited for, asked, stopped, and remembered when they have ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ot.app import App
+from ot.caller import Caller, Choice
+from ot.client_memory import ClientMemory
+from ot.results.reader import ResultReader
+from ot.results.store import ResultStore
+from ot.run.answer import Answer
+from ot.run.kept_answers import KeptAnswers
+from ot.run.runs import Runs, open_runs
+from ot.store.kept_names import EmbeddedKeptNames
+from ot.values import Arguments, ToolValue
+from tests.e2e.processes import wait_until_gone
+from tests.engine import open_engine
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("runs")]
+
+WAIT = 60.0  # seconds: a bound for a machine that is busy
+CONFIG = """
+execution: {patience: 0.2}
+policy:
+  ask: [demo.foo]
+  flows: [{from: [demo.bar], to: [demo.echo], action: deny}]
+"""
+PRINT_PROCESS = "import os\nprint(f'process {os.getpid()}')\n"
+RUNNING = re.compile(r"Run (r\w+) is still running")
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
+    async with open_engine(tmp_path_factory.mktemp("runs"), config=CONFIG) as app:
+        yield app
+
+
+class Gate:
+    """Code waits in front of it until it is opened."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "open"
+        self.code = f"import os, time\nwhile not os.path.exists({str(self._file)!r}): time.sleep(0.01)\n"
+
+    def open(self) -> None:
+        self._file.touch()
+
+    def close(self) -> None:
+        self._file.unlink()
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    return Gate(tmp_path)
+
+
+class Person:
+    """Gives one answer to every question, when it is time."""
+
+    def __init__(self, word: Choice | None = Choice.ONCE) -> None:
+        self.questions: list[str] = []
+        self.asked = anyio.Event()
+        self.may_answer = anyio.Event()
+        self.may_answer.set()
+        self._word = word
+
+    async def __call__(self, question: str, choices: Sequence[Choice]) -> Choice | None:
+        self.questions.append(question)
+        self.asked.set()
+        await self.may_answer.wait()
+        return self._word
+
+
+def answers_of(app: App, *, state: Path | None = None, project: str = "/") -> KeptAnswers:
+    """The answers of another project, or of another server."""
+    state = state or app.executor.project / ".onetool" / "state"
+    results = ResultStore(state / "results", app.config.results, redactor=app.executor.redactor)
+    reader = ResultReader(results, app.config.results, apart=_never)
+    return KeptAnswers(results, reader, EmbeddedKeptNames(state, folder="answers"), project=Path(project))
+
+
+async def _never(module: str, function: str, arguments: Arguments) -> ToolValue:
+    raise AssertionError("nothing is searched here")
+
+
+async def detach(runs: Runs, code: str, caller: Caller | None = None) -> tuple[str, str]:
+    """Begin a run that outlasts patience: its id, and the whole answer that it is given meanwhile."""
+    with anyio.fail_after(WAIT):
+        answer = await runs.run(code, caller=caller or Caller())
+    found = RUNNING.search(answer.text)
+    assert found is not None, answer.text
+    assert not answer.is_error
+    return found[1], answer.text
+
+
+async def wait_for(runs: Runs, run: str, caller: Caller | None = None) -> Answer:
+    """Wait as a model does; on a busy machine even the run that waits may be detached before it begins to."""
+    with anyio.fail_after(WAIT):
+        while True:
+            answer = await runs.run(f"ot.wait(run={run!r})", caller=caller or Caller())
+            found = RUNNING.search(answer.text)
+            if found is None:
+                return answer
+            run = found[1]
+
+
+async def look_at(runs: Runs, run: str, caller: Caller | None = None) -> str:
+    """What a run is doing, without waiting for it."""
+    return (await runs.wait(run, seconds=0, caller=caller or Caller())).text
+
+
+async def until(runs: Runs, run: str, text: str, *, shown: str = "") -> str:
+    """Look at a run until some text was shown; gives all that was."""
+    with anyio.fail_after(WAIT):
+        while text not in shown:
+            await anyio.sleep(0.01)
+            shown += await look_at(runs, run)
+    return shown
+
+
+async def test_a_long_run_is_answered_with_what_it_printed_and_what_it_is_doing(app: App) -> None:
+    run, text = await detach(app.runs, "print('begun')\ndemo.sleep(seconds=20)")
+    shown = await until(app.runs, run, "At line 2, in demo.sleep", shown=text)
+
+    assert shown.count("begun\n") == 1
+    assert f'ot.wait(run="{run}", seconds=45)' in text
+    assert f'ot.stop(run="{run}")' in text
+    await app.runs.stop(run, caller=Caller())
+
+
+@pytest.mark.parametrize(
+    "ending",
+    ["print('done')\n{'a': [1, 2]}", "1 / 0", "demo.picture()", "pass", "print('x' * 30_000)\nlist(range(50_000))"],
+    ids=["a value", "an error", "a picture", "nothing", "a stored value"],
+)
+async def test_the_answer_is_as_if_it_had_been_there_all_along(app: App, gate: Gate, ending: str) -> None:
+    gate.open()
+    expected = await app.runner.run(f"print('begun')\n{gate.code}{ending}")
+    gate.close()
+
+    run, _ = await detach(app.runs, f"print('begun')\n{gate.code}{ending}")
+    gate.open()
+    answer = await wait_for(app.runs, run)
+
+    handles = r"\b(?!begun)[a-z][a-z0-9]{9}\b"
+    assert re.sub(handles, "", answer.text) == re.sub(handles, "", expected.text)
+    assert answer.is_error == expected.is_error
+    assert answer.attachments == expected.attachments
+
+
+async def test_code_can_tell_an_answer_from_one_that_is_not_there_yet(app: App, gate: Gate) -> None:
+    run, _ = await detach(app.runs, f"{gate.code}42")
+    before = await app.runner.run(f"ot.wait(run={run!r}, seconds=0).running")
+    gate.open()
+    after = await app.runner.run(f"answer = ot.wait(run={run!r})\n[answer.running, answer.is_error, answer.text]")
+
+    assert before.text == "True"
+    assert after.text == "[false, false, '42']"
+
+
+async def test_only_what_is_new_is_shown_until_the_whole_answer_is_there(app: App, gate: Gate) -> None:
+    run, first = await detach(app.runs, f"print('one')\n{gate.code}print('two é')\ndemo.sleep(seconds=20)")
+    first = await until(app.runs, run, "one", shown=first)
+    nothing_new = await look_at(app.runs, run)
+    gate.open()
+    second = await until(app.runs, run, "demo.sleep")
+    stopped = await app.runs.stop(run, caller=Caller())
+
+    assert first.count("one\n") == 1
+    assert nothing_new.startswith("[Run")
+    assert "one" not in second
+    assert stopped.startswith("one\ntwo é\n")
+
+
+async def test_several_may_wait_at_once_and_again(app: App, gate: Gate) -> None:
+    run, _ = await detach(app.runs, f"{gate.code}'whole'")
+    answers: list[str] = []
+
+    async def wait() -> None:
+        answers.append((await wait_for(app.runs, run)).text)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        tasks.start_soon(wait)
+        gate.open()
+    await wait()
+
+    assert answers == ["whole"] * 3
+
+
+async def test_a_question_is_asked_through_the_client_that_waits(app: App, gate: Gate) -> None:
+    began, waits = Person(), Person()
+    run, _ = await detach(app.runs, f"{gate.code}demo.foo(text='hello')", Caller(ask=began))
+    gate.open()
+    shown = await until(app.runs, run, "It waits for a person's answer")
+    answer = await wait_for(app.runs, run, Caller(ask=waits))
+
+    assert "demo.foo" in shown
+    assert answer.text == "hello"
+    assert began.questions == []
+    assert len(waits.questions) == 1
+
+
+async def test_a_question_goes_on_to_another_client_when_the_one_that_was_asked_leaves(app: App, gate: Gate) -> None:
+    run, _ = await detach(app.runs, f"{gate.code}demo.foo(text='hello')", Caller(ask=Person()))
+    gate.open()
+    leaves, stays = Person(), Person()
+    leaves.may_answer = anyio.Event()
+    answers: list[Answer] = []
+
+    async def wait(person: Person) -> None:
+        answers.append(await wait_for(app.runs, run, Caller(ask=person)))
+
+    async with anyio.create_task_group() as outer, anyio.create_task_group() as inner:
+        inner.start_soon(wait, leaves)
+        with anyio.fail_after(WAIT):
+            await leaves.asked.wait()
+        outer.start_soon(wait, stays)
+        inner.cancel_scope.cancel()
+
+    assert [answer.text for answer in answers] == ["hello"]
+    assert len(stays.questions) == 1
+
+
+async def test_a_question_that_nobody_comes_to_answer_is_answered_no(app: App, gate: Gate) -> None:
+    answers = answers_of(app)
+    async with open_runs(app.runner, answers, hold=0.05) as runs:
+        run, _ = await detach(runs, f"{gate.code}demo.foo()", Caller(ask=Person()))
+        gate.open()
+        with anyio.fail_after(WAIT):
+            while (seen := await runs.wait(run, seconds=1, caller=Caller())).running:
+                pass
+
+    assert seen.is_error
+    assert "the answer was no" in seen.text
+
+
+async def test_a_run_that_is_stopped_while_it_asks_leaves_no_question_behind(app: App, gate: Gate) -> None:
+    run, _ = await detach(app.runs, f"{gate.code}demo.foo()", Caller(ask=Person()))
+    gate.open()
+    thinks = Person()
+    thinks.may_answer = anyio.Event()
+    answers: list[Answer] = []
+
+    async def wait() -> None:
+        answers.append(await wait_for(app.runs, run, Caller(ask=thinks)))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        with anyio.fail_after(WAIT):
+            await thinks.asked.wait()
+        await app.runs.stop(run, caller=Caller())
+
+    assert "was stopped by ot.stop" in answers[0].text
+    assert answers[0].is_error
+
+
+async def test_a_run_that_was_stopped_says_so_to_whoever_waits_for_it(app: App) -> None:
+    run, text = await detach(app.runs, "print('begun')\nwhile True: pass")
+    await until(app.runs, run, "begun", shown=text)
+    stopped = await app.runner.run(f"ot.stop(run={run!r})")
+    later = await wait_for(app.runs, run)
+    again = await app.runner.run(f"ot.stop(run={run!r})")
+
+    assert re.fullmatch(rf"begun\n\[Run {run} was stopped by ot.stop after \d+ s.( At line 2.)?\]", stopped.text)
+    assert not stopped.is_error
+    assert later == Answer(stopped.text, is_error=True)
+    assert "had ended before" in again.text
+
+
+async def test_a_run_whose_kernel_is_killed_says_so(app: App) -> None:
+    run, text = await detach(app.runs, f"{PRINT_PROCESS}while True: pass")
+    os.kill(_process_in(await until(app.runs, run, "process", shown=text)), signal.SIGKILL)
+    answer = await wait_for(app.runs, run)
+
+    assert answer.is_error
+    assert "ended without a result" in answer.text
+
+
+@pytest.mark.parametrize("tool", ["wait", "stop"])
+async def test_a_run_that_is_not_there_is_an_error_that_names_those_that_are(app: App, gate: Gate, tool: str) -> None:
+    run, _ = await detach(app.runs, gate.code)
+    unknown = await app.runner.run(f"ot.{tool}(run='rnothing')")
+    nonsense = await app.runner.run(f"ot.{tool}(run='../../etc/passwd')")
+    gate.open()
+    await wait_for(app.runs, run)
+
+    assert unknown.is_error
+    assert "No detached run 'rnothing'" in unknown.text
+    assert run in unknown.text
+    assert "No detached run" in nonsense.text
+
+
+async def test_a_run_belongs_to_its_principal(app: App, gate: Gate) -> None:
+    other = Caller(principal="somebody else")
+    run, _ = await detach(app.runs, gate.code)
+    going_on = [await app.runner.run(f"ot.{tool}(run={run!r})", caller=other) for tool in ("wait", "stop")]
+    gate.open()
+    await wait_for(app.runs, run)
+    ended = await app.runner.run(f"ot.wait(run={run!r})", caller=other)
+
+    for refused in (*going_on, ended):
+        assert refused.is_error
+        assert f"No detached run '{run}' is known here." in refused.text
+
+
+async def test_a_run_cannot_wait_for_itself(app: App) -> None:
+    caller = Caller(run_id="rme")
+
+    for tool in ("wait", "stop"):
+        answer = await app.runner.run(f"ot.{tool}(run='rme')", caller=caller)
+        assert "rme is this run itself" in answer.text
+
+
+async def test_a_client_that_leaves_ends_its_run(app: App) -> None:
+    person = Person()
+    person.may_answer = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        command = f"{PRINT_PROCESS}demo.foo(text=f'process {{os.getpid()}}')"
+        tasks.start_soon(partial(app.runs.run, command, caller=Caller(ask=person)))
+        with anyio.fail_after(WAIT):
+            await person.asked.wait()
+        tasks.cancel_scope.cancel()
+
+    wait_until_gone({_process_in(person.questions[0])})
+
+
+async def test_a_client_that_stops_waiting_ends_nothing(app: App, gate: Gate) -> None:
+    run, _ = await detach(app.runs, f"{gate.code}demo.foo(text='still here')", Caller(ask=Person()))
+    gate.open()
+    leaves = Person()
+    leaves.may_answer = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait_for, app.runs, run, Caller(ask=leaves))
+        with anyio.fail_after(WAIT):
+            await leaves.asked.wait()
+        tasks.cancel_scope.cancel()
+
+    assert (await wait_for(app.runs, run, Caller(ask=Person()))).text == "still here"
+
+
+async def test_whoever_waits_has_read_what_the_run_had_read(app: App, gate: Gate) -> None:
+    run, _ = await detach(app.runs, f"demo.bar()\n{gate.code}", Caller(memory=ClientMemory()))
+    memory = ClientMemory()
+    gate.open()
+    await wait_for(app.runs, run, Caller(memory=memory))
+    kept = ClientMemory()
+    await wait_for(app.runs, run, Caller(memory=kept))
+    refused = await app.runner.run("demo.echo(value=1)", caller=Caller(memory=memory))
+
+    assert kept.read == memory.read
+    assert refused.is_error
+    assert "demo.bar" in refused.text
+
+
+async def test_progress_reaches_whoever_waits(app: App, gate: Gate) -> None:
+    run, _ = await detach(app.runs, f"{gate.code}demo.upper(text='a')\ndemo.sleep(seconds=20)")
+    heard: list[str] = []
+
+    async def hear(done: float, total: float | None, message: str) -> None:
+        heard.append(message)
+        if "demo.sleep" in heard:
+            tasks.cancel_scope.cancel()
+
+    with anyio.fail_after(WAIT):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait_for, app.runs, run, Caller(progress=hear))
+            gate.open()
+    await app.runs.stop(run, caller=Caller())
+
+    assert "demo.sleep" in heard
+
+
+async def test_where_too_many_go_on_a_run_is_followed_until_there_is_room(app: App, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    first_gate, second_gate = Gate(tmp_path), Gate(tmp_path / "other")
+    answers = answers_of(app)
+    second: list[str] = []
+    async with open_runs(app.runner, answers, most=1) as runs:
+
+        async def run_second() -> None:
+            second.append((await detach(runs, f"{second_gate.code}2"))[0])
+
+        first, _ = await detach(runs, f"{first_gate.code}1")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run_second)
+            first_gate.open()
+        second_gate.open()
+        with anyio.fail_after(WAIT):
+            values = [(await runs.wait(run, seconds=45, caller=Caller())).text for run in (first, *second)]
+
+    assert values == ["1", "2"]
+
+
+async def test_the_end_of_the_engine_ends_what_goes_on(app: App, gate: Gate) -> None:
+    answers = answers_of(app)
+    async with open_runs(app.runner, answers) as runs:
+        run, text = await detach(runs, f"{PRINT_PROCESS}{gate.code}")
+        process = _process_in(await until(runs, run, "process", shown=text))
+
+    wait_until_gone({process})
+
+
+async def test_an_answer_is_kept_for_later_servers_of_the_same_project(app: App) -> None:
+    await answers_of(app, project="/here").keep("rabc", Answer("whole"), principal="local", read_before=())
+
+    found = await answers_of(app, project="/here").find("rabc", Caller())
+    elsewhere = await answers_of(app, project="/there").find("rabc", Caller())
+
+    assert found is not None
+    assert found.text == "whole"
+    assert elsewhere is None
+
+
+async def test_an_answer_that_cannot_be_stored_is_still_given(app: App, gate: Gate, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    async with open_runs(app.runner, answers_of(app, state=tmp_path / "file")) as runs:
+        run, _ = await detach(runs, f"{gate.code}'whole'")
+        gate.open()
+        with anyio.fail_after(WAIT):
+            texts = [(await runs.wait(run, seconds=45, caller=Caller())).text for _ in range(2)]
+
+    assert texts == ["whole", "whole"]
+
+
+def _process_in(text: str) -> int:
+    found = re.search(r"process (\d+)", text)
+    assert found is not None
+    return int(found[1])
