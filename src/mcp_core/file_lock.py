@@ -15,6 +15,11 @@ def try_lock(opened: int) -> bool:
     return _lock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def try_share(opened: int) -> bool:
+    """Take the lock together with others; False if a process has it for itself."""
+    return _lock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
 def lock(opened: int, *, patience: float | None = None) -> bool:
     """Take the lock as soon as nobody else has it; False if that takes more than `patience` seconds. Blocking."""
     if patience is None:

@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from ot.effects import reads
 from ot.errors import ToolError
-from ot.files.allowed_files import allowed_files
+from ot.files.allowed_files import AllowedFiles, allowed_files
 from ot.processes.run_program import Take
 from ot.workers.pack_program import pack_program
 from ot_packs.ripgrep.listings import CountReader, FileReader
@@ -95,9 +95,10 @@ async def search(
     reader = MatchReader(_checked(limit), context)
     words = ["--json", f"--context={context}", f"--max-count={limit + 1}", *_pattern(query, literal=literal)]
     whole = await _run(path, words + _selection(glob, type, everything=everything), reader.take)
+    files = allowed_files()
     found = sorted(reader.matches[:limit], key=lambda match: (match.path, match.line))
     return {
-        "matches": [_match_of(match) for match in found],
+        "matches": [_match_of(match, files) for match in found],
         "total": len(found) if whole and len(found) == len(reader.matches) else None,
         "more": len(reader.matches) > len(found) or not whole,
     }
@@ -200,9 +201,9 @@ def _checked(limit: int) -> int:
     return limit
 
 
-def _match_of(match: FoundMatch) -> Match:
+def _match_of(match: FoundMatch, files: AllowedFiles) -> Match:
     return {
-        "path": allowed_files().short(Path(match.path)),
+        "path": files.short(Path(match.path)),
         "line": match.line,
         "column": match.column,
         "text": match.text,

@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 
 import anyio
+import anyio.to_thread
 
 from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK, USAGE
@@ -19,6 +20,7 @@ from ot.registry.definitions import Libraries
 from ot.registry.tool_threads import ToolThreads
 from ot.workers.host import WorkerHost
 from ot.workers.pack_environment import LibraryState, find_environment, make_environment, state_of
+from ot.workers.unused_environments import KEPT_DAYS, remove_unused
 from ot.workers.uv_program import PreparationError
 
 EPILOG = (
@@ -79,6 +81,8 @@ async def fetch(chosen: Iterable[Libraries], host: WorkerHost, again: bool) -> i
         except PreparationError as error:
             complain(f"onetool: {libraries.pack} cannot be fetched. uv says:\n{error}")
             failed = True
+    for folder in await anyio.to_thread.run_sync(remove_unused, host.state):
+        say(f"{folder.name}: removed, since nothing has used it for {KEPT_DAYS} days")
     return FAILED if failed else OK
 
 

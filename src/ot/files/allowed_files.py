@@ -134,7 +134,8 @@ class AllowedFiles:
 
     def short(self, place: Path) -> str:
         """Return a real path as tools take it: relative to the project where it lies there."""
-        return str(place.relative_to(self._real_project) if place.is_relative_to(self._real_project) else place)
+        text, above = str(place), str(self._real_project).rstrip("/")
+        return (text.removeprefix(f"{above}/") if text != above else "") or "."
 
     def closed_in(self, folder: Path) -> tuple[Path, ...]:
         """Return the closed places in a folder, from there; all below one of them is closed too."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib.util
 import os
@@ -18,13 +17,16 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from mcp_core.file_lock import try_lock, try_share
 from ot.logs import LogSpan
 from ot.registry.definitions import Libraries
 from ot.workers.host import WorkerHost
 from ot.workers.uv_program import PreparationError, Tell, UvProgram
 
 FOLDER = "pack_environments"
-_READY = "onetool.ready"  # written last: an environment without it is unfinished
+READY = "onetool.ready"
+"""A file that is written last, so an environment without it is unfinished. Locked by whoever uses the environment."""
+
 _IMPATIENT = {"UV_HTTP_RETRIES": "0", "UV_HTTP_CONNECT_TIMEOUT": "5"}
 """How uv fetches while a call waits: without a network it must fail at once."""
 _PROGRAM = "bin/"  # begins the name of a program in `needs`
@@ -53,11 +55,30 @@ class PackEnvironment:
 
     @property
     def ready(self) -> bool:
-        return (self.folder / _READY).exists()
+        return (self.folder / READY).exists()
 
     def mark_ready(self) -> None:
         """Let others use it from now on."""
-        (self.folder / _READY).touch()
+        (self.folder / READY).touch()
+
+    def use(self) -> int | None:
+        """Return a descriptor that keeps it from being removed until it is closed; None if it is not ready."""
+        try:
+            mark = os.open(self.folder / READY, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        if try_share(mark) and self.is_marked_by(mark):
+            os.utime(mark)
+            return mark
+        os.close(mark)
+        return None
+
+    def is_marked_by(self, mark: int) -> bool:
+        """True if the descriptor is one of this environment, and not of one that was in its place."""
+        try:
+            return os.path.samestat(os.fstat(mark), (self.folder / READY).stat())
+        except FileNotFoundError:
+            return False
 
     def size(self) -> int:
         """Return the bytes of its files; blocking."""
@@ -112,11 +133,11 @@ async def make_environment(
     folder = environment.folder
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        async with _locked(folder.with_name(f"{environment.libraries.pack}.lock"), tell):
+        async with _locked(lock_of(folder), tell):
             if environment.ready and not again:
                 return False
             with LogSpan("packs.install", pack=environment.libraries.pack) as span:
-                await anyio.to_thread.run_sync(_remove, environment)
+                await anyio.to_thread.run_sync(remove_environment, folder)
                 await _install(environment, UvProgram(host, tell, doing=_DOING, environ=_pace(host, patient=patient)))
                 span.add(folder=folder)
             environment.mark_ready()
@@ -141,21 +162,22 @@ async def _install(environment: PackEnvironment, uv: UvProgram) -> None:
         raise PreparationError(done.tail)
 
 
-def _remove(environment: PackEnvironment) -> None:
-    """Remove what is there; its mark first, so that nobody takes half of it for the whole."""
-    (environment.folder / _READY).unlink(missing_ok=True)
-    shutil.rmtree(environment.folder, ignore_errors=True)
+def lock_of(folder: Path) -> Path:
+    """Return the file that is locked by whoever makes or removes environments of a pack, given the folder of one."""
+    return folder.with_name(f"{folder.name.rpartition('-')[0]}.lock")
+
+
+def remove_environment(folder: Path) -> None:
+    """Remove what is there; its mark first, so that nobody takes half of it for the whole. Blocking."""
+    (folder / READY).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @asynccontextmanager
 async def _locked(file: Path, tell: Tell) -> AsyncIterator[None]:
     """Hold a lock that ends with this process."""
     with file.open("ab") as lock:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                tell("waiting for another process, which installs its libraries")
-                await anyio.sleep(_POLL)
+        while not try_lock(lock.fileno()):
+            tell("waiting for another process, which installs its libraries")
+            await anyio.sleep(_POLL)
         yield

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import anyio
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from ot.attempt import Attempt
@@ -16,6 +18,7 @@ from ot.logs import write_log
 from ot.registry.definitions import Libraries
 from ot.workers.host import WorkerHost
 from ot.workers.pack_environment import PackEnvironment, find_environment, is_installed, make_environment
+from ot.workers.unused_environments import remove_unused
 from ot.workers.uv_program import PreparationError
 
 
@@ -36,6 +39,7 @@ class PackEnvironments:
         self._limit = limit  # seconds in which one must be ready
         self._found: dict[Libraries, PackEnvironment | None] = {}
         self._making: dict[Path, _Making] = {}
+        self._uses: dict[Path, int] = {}  # descriptors that keep environments from being removed
 
     async def python_of(self, libraries: Libraries) -> Path | None:
         """Return the interpreter for the libraries of a pack, None for this process's own; raises PackNotReadyError."""
@@ -45,9 +49,31 @@ class PackEnvironments:
             raise PackNotReadyError("", libraries.pack, libraries.requirements, str(error)) from error
         if environment is None:
             return None
-        if not environment.ready:
+        if not self._use(environment):
             await self._wait_for(environment)
+            self._use(environment)
         return environment.python
+
+    def close(self) -> None:
+        """Let others remove what was used."""
+        for mark in self._uses.values():
+            os.close(mark)
+        self._uses.clear()
+
+    def _use(self, environment: PackEnvironment) -> bool:
+        """True if it is ready, and is not removed as long as this server lives."""
+        mark = self._uses.get(environment.folder)
+        if mark is not None and environment.is_marked_by(mark):
+            return True
+        if mark is not None:
+            os.close(self._uses.pop(environment.folder))  # it was made anew
+        mark = environment.use()
+        if mark is None:
+            return False
+        if not self._uses:  # the first one of this server: time to look for those of others
+            self._tasks.start_soon(to_thread.run_sync, remove_unused, self._host.state)
+        self._uses[environment.folder] = mark
+        return True
 
     def _find(self, libraries: Libraries) -> PackEnvironment | None:
         """Return the environment, None if this interpreter has the libraries; both stay so until the server ends."""

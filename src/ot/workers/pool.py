@@ -241,4 +241,8 @@ class WorkerPool:
 async def open_worker_pool(settings: WorkerSettings, *, host: WorkerHost) -> AsyncIterator[WorkerPool]:
     """Open a pool that starts nothing before the first call, and leaves nothing behind."""
     async with open_background_tasks() as tasks:
-        yield WorkerPool(settings, host, tasks)
+        pool = WorkerPool(settings, host, tasks)
+        try:
+            yield pool
+        finally:
+            pool.environments.close()

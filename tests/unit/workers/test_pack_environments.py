@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -15,8 +18,10 @@ from anyio import fail_after
 
 from ot.errors import PackNotReadyError, ToolError, ToolFailedError
 from ot.execution.wording import word_error
-from ot.workers.pack_environment import find_environment, make_environment
+from ot.workers.pack_environment import READY, find_environment, make_environment
+from ot.workers.unused_environments import KEPT_DAYS, remove_unused
 from tests.library_shop import NAMES, LibraryShop
+from tests.opened_executor import wait_until
 from tests.wheels import serve_index, write_wheel
 from tests.worker_pool import host_of
 
@@ -137,6 +142,48 @@ async def test_another_list_has_another_environment(shop: LibraryShop) -> None:
         assert (await server.call("sample.facts"))["thing"] == "2.0"
 
     assert len(shop.environments()) == 2
+
+
+def age(environment: Path) -> None:
+    """Let the last use of an environment be long ago."""
+    long_ago = time.time() - (KEPT_DAYS + 1) * 24 * 3600
+    os.utime(environment / READY, (long_ago, long_ago))
+
+
+async def test_what_nothing_has_used_for_long_is_removed_and_what_is_in_use_is_not(shop: LibraryShop) -> None:
+    async with shop.server(shop.offline()) as first:
+        await first.call("sample.facts")
+        (used,) = shop.environments()
+        folder = used.parent
+        for name in ("sample-0000", "sample-1111", "sample-2222", "other-3333"):
+            (folder / name / "lib").mkdir(parents=True)
+        for name in ("sample-0000", "sample-1111", "other-3333"):
+            (folder / name / READY).touch()
+        for name in (used.name, "sample-0000", "other-3333"):
+            age(folder / name)
+        making = (folder / "other.lock").open("ab")
+        fcntl.flock(making, fcntl.LOCK_EX)  # as the process does that makes one
+        write_wheel(shop.wheels, "2.0", name="third")
+        shop.pin()
+
+        async with shop.server(shop.offline()) as second:  # with another list, so another environment
+            await second.call("sample.facts")
+            await wait_until(lambda: len(shop.environments()) == 4)
+
+            left = {place.name for place in shop.environments()}
+            assert left > {used.name, "sample-1111", "other-3333"}
+            assert (await first.call("sample.facts"))["prefix"] == str(used)
+    making.close()
+
+    assert {place.name for place in remove_unused(shop.folder / "state")} == {used.name, "other-3333"}
+
+
+async def test_one_that_is_removed_all_the_same_is_made_again(shop: LibraryShop) -> None:
+    async with shop.server(shop.offline()) as server:
+        await server.call("sample.facts")
+        shutil.rmtree(shop.environments()[0])
+
+        assert (await server.call("sample.facts"))["thing"] == "1.0"
 
 
 def start(shop: LibraryShop, environ: Mapping[str, str]) -> subprocess.Popen[str]:
