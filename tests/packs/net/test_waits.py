@@ -25,6 +25,8 @@ NOW = 1_800_000_000.0  # 15 January 2027, 08:00:00 GMT
         ({"retry-after": "inf"}, None),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "Fri, 99 Jan 2027 08:00:30 GMT"}, None),
+        ({"retry-after-ms": "250", "retry-after": "3"}, 0.25),
+        ({"retry-after-ms": "soon", "retry-after": "3"}, 3.0),
         ({"x-ratelimit-remaining": "0, 14", "x-ratelimit-reset": "1, 900"}, 1.0),
         ({"x-ratelimit-remaining": "0, 0", "x-ratelimit-reset": "1, 900"}, 900.0),
         ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(NOW) + 60)}, 60.0),

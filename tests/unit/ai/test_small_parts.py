@@ -6,8 +6,6 @@ import asyncio
 import math
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
 from hypothesis import given
@@ -18,7 +16,7 @@ from ot.ai.models.model import Spent
 from ot.ai.models.prices import cost_of
 from ot.ai.models.retry import Backoff
 from ot.ai.providers.arguments import read_arguments
-from ot.ai.providers.http_failures import failure_of, read_retry_after
+from ot.ai.providers.http_failures import failure_of
 from ot.ai.providers.ollama import PROVIDER
 from ot.ai.providers.ollama.lines import without_breaks
 from ot.config.models import AiSettings, PriceSettings
@@ -55,18 +53,6 @@ def test_waits_double_and_end() -> None:
 @pytest.mark.parametrize(("asked", "wait"), [(0.0, 0.0), (7.5, 7.5), (119.0, 119.0), (500.0, None), (math.inf, None)])
 def test_what_the_provider_asks_for_is_honoured_within_reason(asked: float, wait: float | None) -> None:
     assert Backoff(retries=2).wait_after(1, ModelUnavailableError("x", "busy", retry_after=asked)) == wait
-
-
-def test_retry_after_in_each_of_its_forms() -> None:
-    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
-
-    assert read_retry_after({"retry-after": "3"}) == 3
-    assert read_retry_after({"retry-after-ms": "250", "retry-after": "3"}) == 0.25
-    assert read_retry_after({"retry-after": "-5"}) == 0
-    assert 50 < (read_retry_after({"retry-after": soon}) or 0) <= 60
-    assert read_retry_after({"retry-after": "soon"}) is None
-    assert read_retry_after({"retry-after": "nan"}) is None
-    assert read_retry_after({}) is None
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
+from ot.waits import read_wait
 
 PASSING = frozenset({408, 409, 425, 429})
 UNPAID = 402
@@ -19,7 +18,7 @@ def failure_of(provider: str, status: int, reason: str, headers: Mapping[str, st
     """Return the error for a status; without credit waiting does not help, but another provider may."""
     reason = brief(reason)
     if status in PASSING or status >= 500:
-        return ModelUnavailableError(provider, reason, retry_after=read_retry_after(headers or {}), status=status)
+        return ModelUnavailableError(provider, reason, retry_after=read_wait(headers or {}), status=status)
     if status == UNPAID:
         return ModelUnavailableError(provider, reason, retry_after=math.inf, status=status)
     return ModelRefusedError(provider, reason, status=status)
@@ -29,19 +28,3 @@ def brief(reason: str) -> str:
     """Put a server's words on one line, cut to a sensible length."""
     words = " ".join("".join(char if char.isprintable() else " " for char in reason).split())
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
-
-
-def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds until the provider wants to be asked again; it gives seconds, milliseconds or a date."""
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        try:
-            seconds = float(headers.get(name, "")) / unit
-        except ValueError:
-            continue
-        if math.isfinite(seconds):
-            return max(seconds, 0.0)
-    try:
-        when = parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return max((when - datetime.now(UTC)).total_seconds(), 0.0) if when.tzinfo else None
