@@ -53,6 +53,7 @@ TESTED_BY = {
     "src/ot/execution/consent.py": _POLICY,
     "src/ot/execution/shown_arguments.py": _POLICY,
     "src/ot/execution/validation.py": _ARGUMENTS,
+    "src/ot/execution/problems.py": _ARGUMENTS,
     "src/ot/execution/checkable.py": _ARGUMENTS,
     "src/ot/execution/fitting.py": _ARGUMENTS,
     "src/ot/audit/chain.py": _AUDIT,

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ot.errors import ToolArgumentError
-from ot.execution.validation import ArgumentCheck, _NoHandlers, load_compiler
+from ot.execution.checker import _NoHandlers
+from ot.execution.validation import ArgumentCheck, load_compiler
 from ot.registry.definitions import ToolDefinition
 from ot.registry.from_source import read_pack
 from ot_kernel.project_path import ProjectPath
@@ -187,6 +188,50 @@ def test_a_place_inside_a_parameter_is_named_as_the_signature_shows_it() -> None
     check = ArgumentCheck(define("x.tool", {"properties": {"a-b": schema}}, spellings={"a_b": "a-b"}))
 
     assert problems_of(check, a_b=[1, "2"]) == ("a_b[1] must be int, not str",)
+
+
+COMMENT = {
+    "type": "object",
+    "properties": {"path": {"type": "string"}, "line": {"type": "integer"}},
+    "required": ["path"],
+    "additionalProperties": False,
+}
+LINK = {
+    "type": "object",
+    "properties": {"kind": {"const": "link"}, "url": {"type": "string"}},
+    "required": ["kind", "url"],
+}
+TEXT = {
+    "type": "object",
+    "properties": {"kind": {"const": "text"}, "text": {"type": "string"}},
+    "required": ["kind", "text"],
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "problems"),
+    [
+        ({"type": "array", "items": COMMENT}, [{"file": "a"}], ['a[0]: "path" is missing; "file" is not a key']),
+        ({"anyOf": [{"type": "array", "items": COMMENT}, {"type": "null"}]}, [{"file": "a"}],
+         ['a[0]: "path" is missing; "file" is not a key']),
+        ({"anyOf": [COMMENT, {"type": "null"}]}, {"path": 1, "line": "x"},
+         ["a.path must be str, not int", "a.line must be int, not str"]),
+        ({"anyOf": [COMMENT, {"type": "string"}]}, 7, ["a must be dict or str"]),
+        ({"anyOf": [LINK, TEXT]}, {"kind": "text", "body": "x"}, ['a: "text" is missing; "body" is not a key']),
+        ({**COMMENT, "additionalProperties": True}, {"line": 1, "more": 2},
+         ['a: "path" is missing; "more" is not a key']),
+        ({**COMMENT, "additionalProperties": True}, {"path": "x", "more": 2}, []),
+        (COMMENT, {"path": "x", "k" * 100_000: 2}, [f'a: "{"k" * 60}" is not a key']),
+    ],
+    ids=["list", "optional list", "two problems", "another type", "nearest form", "hint", "allowed", "long key"],
+)  # fmt: skip
+def test_what_is_wrong_inside_is_named_exactly(schema: dict[str, Any], value: object, problems: list[str]) -> None:
+    check = ArgumentCheck(define("a.b", {"properties": {"a": schema}}))
+
+    if problems:
+        assert list(problems_of(check, a=value)) == problems
+    else:
+        assert check.bind((), {"a": value}) == {"a": value}
 
 
 @pytest.mark.parametrize(
