@@ -1,4 +1,4 @@
-"""Databases: SQLite, DuckDB, PostgreSQL, MariaDB and MySQL; CSV, Parquet and JSON files as tables.
+"""Databases: SQLite, DuckDB, PostgreSQL, MariaDB, MySQL and others; CSV, Parquet and JSON files as tables.
 
 Servers are named by the person under `packs.db.connections`, so no address and no password is ever in code.
 Statements that write need `write=True`, and the person's consent.
@@ -21,6 +21,7 @@ needs = {
     "pytz": "pytz>=2025.2",  # without it DuckDB gives no times with a time zone
     "asyncpg": "asyncpg>=0.32",
     "pymysql": "pymysql>=1.2",
+    "sqlalchemy": "sqlalchemy>=2.1",  # for other databases, with a driver that the person installs
 }
 
 

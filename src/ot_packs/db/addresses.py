@@ -18,7 +18,11 @@ _FILE_SCHEMES = frozenset({"sqlite", "duckdb"})
 _PORTS = {"postgres": 5432, "mysql": 3306}
 _SOCKETS = {"postgres": "/var/run/postgresql", "mysql": "/run/mysqld/mysqld.sock"}
 _ADDRESS = re.compile(r"(?P<scheme>[a-z0-9]+)(\+(?P<driver>\w+))?://(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
-_KEYS = frozenset({"address", "password"})
+_OTHER_PORTS = {
+    "postgresql": 5432, "mysql": 3306, "mariadb": 3306, "mssql": 1433, "oracle": 1521, "cockroachdb": 26257,
+    "redshift": 5439, "firebird": 3050, "clickhouse": 8123, "trino": 8080, "vertica": 5433,
+}  # fmt: skip
+_KEYS = frozenset({"address", "password", "confined"})
 _FORM = "postgresql://USER:${PASSWORD}@HOST:PORT/DATABASE"
 
 
@@ -63,10 +67,15 @@ class FileAddress:
 
 @dataclass(frozen=True, slots=True)
 class OtherAddress:
-    """A database that none of our engines knows."""
+    """A database that none of our engines knows, which SQLAlchemy speaks to with a driver that the person installs."""
 
+    scheme: str  # the dialect as SQLAlchemy names it
     url: str = field(repr=False)
-    dialect: str = ""
+    password: str | None = field(default=None, repr=False)
+    place: tuple[str, int] | None = None  # None where its driver connects by itself, in a process that is not confined
+
+    def to_json(self) -> JsonObject:
+        return {"url": self.url, "password": self.password}
 
 
 Address = ServerAddress | FileAddress | OtherAddress
@@ -89,7 +98,7 @@ def find_connection(options: Mapping[str, object], name: str) -> Address:
 def read_connection(name: str, entry: object) -> Address:
     """Read one entry: an address, or a mapping of `address` and `password`; raises ToolError."""
     key = f"packs.db.connections.{name}"
-    address, password = _address_and_password(key, entry)
+    address, password, confined = _parts(key, entry)
     found = _ADDRESS.fullmatch(address)
     if found is None:
         if "://" in address:
@@ -99,23 +108,40 @@ def read_connection(name: str, entry: object) -> Address:
     if scheme in _FILE_SCHEMES and not driver:
         return _file(key, found["rest"])
     if scheme not in _SCHEMES or driver not in _OWN_DRIVERS:
-        return OtherAddress(address, scheme)
+        place = _place_of(key, scheme, found["rest"]) if confined else None
+        return OtherAddress(scheme, address, password, place)
+    if not confined:
+        raise ToolError(f"{key}.confined is for databases that SQLAlchemy speaks to, as with {scheme}+DRIVER://")
     return _server(key, _SCHEMES[scheme], found["rest"], password)
 
 
-def _address_and_password(key: str, entry: object) -> tuple[str, str | None]:
+def _parts(key: str, entry: object) -> tuple[str, str | None, bool]:
     password: object = None
+    confined: object = True
     if isinstance(entry, Mapping):
         unknown = sorted(map(str, set(entry) - _KEYS))
         if unknown:
-            raise ToolError(f"{key}.{unknown[0]} is not known; there are `address` and `password`")
-        password = entry.get("password")
+            raise ToolError(f"{key}.{unknown[0]} is not known; there are `address`, `password` and `confined`")
+        password, confined = entry.get("password"), entry.get("confined", True)
         entry = entry.get("address")
     if not isinstance(entry, str) or not entry:
         raise ToolError(f"{key} is not an address; write {_FORM}, or the path of a file")
     if password is not None and not isinstance(password, str):
         raise ToolError(f"{key}.password is not text; put it in quotes")
-    return entry, password
+    if not isinstance(confined, bool):
+        raise ToolError(f"{key}.confined is neither true nor false")
+    return entry, password, confined
+
+
+def _place_of(key: str, scheme: str, rest: str) -> tuple[str, int]:
+    host, port = _host_and_port(key, rest.rpartition("@")[2].partition("?")[0].partition("/")[0])
+    port = port or _OTHER_PORTS.get(scheme)
+    if not host or port is None:
+        raise ToolError(
+            f"{key}: the driver of {scheme} is given one connection, so the address names a host and a port; or add "
+            "`confined: false`, and it connects by itself, with your rights"
+        )
+    return host, port
 
 
 def _file(key: str, rest: str) -> FileAddress:

@@ -17,6 +17,7 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
+from mcp_core.json_types import JsonObject
 from ot.context import current
 from ot.errors import CallError, ToolError
 from ot.files.allowed_files import AllowedFiles, allowed_files
@@ -25,6 +26,7 @@ from ot.isolate.line import Line, LineLostError
 from ot.registry.definitions import Libraries, Touches
 from ot.values import Rows, ToolValue
 from ot_packs.db.addresses import FileAddress, OtherAddress, ServerAddress, find_connection
+from ot_packs.db.dialects import dialect_of
 from ot_packs.db.written_file import READ_BY_DUCKDB, WrittenFile
 
 PACK = "db"
@@ -51,6 +53,7 @@ class Database:
     outside: bool = False  # files that the person has configured, wherever they lie
     write: bool = False
     server: ServerAddress | None = None
+    other: OtherAddress | None = None
 
     async def call(self, function: str, **arguments: ToolValue) -> ToolValue:
         """Call a function of the helper; cancelled, what the server does for it is cancelled too."""
@@ -78,6 +81,7 @@ class Database:
             "token": token,
             "seconds": min(current().remaining(), 1e6),
             "server": self.server.to_json() if self.server is not None else None,
+            "other": self.other.to_json() if self.other is not None else None,
         }
         if not (self.write and self.files):
             return await self._call(function, {"target": target, **arguments}, self._touches())
@@ -89,7 +93,7 @@ class Database:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(file.settle)
 
-    async def _call(self, function: str, arguments: Mapping[str, ToolValue], touches: Touches) -> ToolValue:
+    async def _call(self, function: str, arguments: Mapping[str, ToolValue], touches: Touches | None) -> ToolValue:
         return (
             await current()
             .part(IsolateHost)
@@ -119,19 +123,27 @@ class Database:
                 except CallError:
                     pass  # the server is told by the end of the connection
 
-    def _touches(self) -> Touches:
+    def _touches(self) -> Touches | None:
+        if self.other is not None:
+            return Touches() if self.other.place is not None else None
         if self.server is not None:
             return Touches(reads=self.server.encryption.files)
         also = READ_BY_DUCKDB if self.engine == "duckdb" else ()
         return Touches(reads=(*also, *(self.files if self.outside else ("{files}",))))
 
     def _line(self) -> Line | None:
+        if self.other is not None and self.other.place is not None:
+            return Line(self.other.place, _account(self.other.to_json()))
         return _line_to(self.server) if self.server is not None else None
 
 
 def _line_to(server: ServerAddress) -> Line:
-    account = hashlib.sha256(json.dumps(server.to_json(), sort_keys=True).encode()).hexdigest()
-    return Line(server.socket if server.on_this_machine else (server.host, server.port), account)
+    place = server.socket if server.on_this_machine else (server.host, server.port)
+    return Line(place, _account(server.to_json()))
+
+
+def _account(address: JsonObject) -> str:
+    return hashlib.sha256(json.dumps(address, sort_keys=True).encode()).hexdigest()
 
 
 async def excess_rights(host: IsolateHost, server: ServerAddress, libraries: Libraries | None) -> list[str]:
@@ -142,6 +154,7 @@ async def excess_rights(host: IsolateHost, server: ServerAddress, libraries: Lib
         "token": "onetool-check",
         "seconds": _CHECKING,
         "server": server.to_json(),
+        "other": None,
     }
     held: list[str] = await host.run(
         HELPER,
@@ -166,11 +179,8 @@ async def find_database(connection: str | None, path: Paths | None, *, write: bo
             return Database(connection, server.engine, server=server, write=write)
         case FileAddress() as file:
             return await to_thread.run_sync(_configured_file, connection, file.path, write)
-        case OtherAddress():
-            raise ToolError(
-                f"packs.db.connections.{connection}: this kind of database is not supported; there are postgresql://, "
-                "mysql://, mariadb://, sqlite:// and duckdb://"
-            )
+        case OtherAddress() as other:
+            return Database(connection, dialect_of(other.scheme), other=other, write=write)
 
 
 def most_bytes() -> int:

@@ -17,7 +17,7 @@ from ot_packs.db.opening import Target, open_target
 from ot_packs.db.reading import refuse_denied_functions, require_reading
 from ot_packs.db.rows import Limits, Rows
 from ot_packs.db.session import ServerSession, Session, Table
-from ot_packs.db.statements import NotReadableError, Params, Statement, read_statement
+from ot_packs.db.statements import Engine, NotReadableError, Params, Statement, read_statement
 
 _MOST_TABLES = 500
 _FEW = 5000  # values
@@ -60,7 +60,8 @@ def sample(target: Target, files: list[str], table: str, limit: int, size: int) 
     """Return some rows of a table."""
     with open_target(target, files) as session:
         found = _find(session, table)
-        statement = read_statement(f"SELECT * FROM {_quoted(session, found)} LIMIT {int(limit) + 1}", session.dialect)
+        cut = f" LIMIT {int(limit) + 1}" if session.dialect in set(Engine) else ""  # others have other words for it
+        statement = read_statement(f"SELECT * FROM {_quoted(session, found)}{cut}", session.dialect)
         return _given(session.read(statement, None, Limits(limit, size)))
 
 

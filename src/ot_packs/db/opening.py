@@ -18,6 +18,7 @@ class Target(TypedDict):
 
     engine: str
     server: dict[str, Any]
+    other: dict[str, Any] | None
     token: str
     seconds: float
     write: bool
@@ -26,7 +27,7 @@ class Target(TypedDict):
 @contextmanager
 def open_target(target: Target, files: list[str]) -> Iterator[Session]:
     """Open a database for one call."""
-    match target["engine"]:
+    match "server" if target["other"] else target["engine"]:
         case "sqlite":
             from ot_packs.db.engine_sqlite import open_sqlite
 
@@ -54,6 +55,10 @@ def _server_session(target: Target) -> ServerSession:
 
 
 def _connect(target: Target) -> ServerSession:
+    if target["other"]:
+        from ot_packs.db.engine_other import connect_other
+
+        return connect_other(**target["other"], dialect=target["engine"])
     address = server_from(target["server"])
     if address.engine == "postgres":
         from ot_packs.db.engine_postgres import connect_postgres

@@ -73,6 +73,11 @@ _DENIED = {
 _DENIED_NAMES = {engine: re.compile(names, re.IGNORECASE) for engine, names in _DENIED.items()}
 _ANY_DENIED = re.compile("|".join(_DENIED.values()), re.IGNORECASE)
 
+# Names of functions, and of what holds them, that reach out of databases of other makers; sequences that go on.
+_PACKAGES = re.compile(
+    r"(utl|dbms|owa|htp|htf|apex|wwv)_\w+|httpuritype|openrowset|opendatasource|openquery|nextval", re.IGNORECASE
+)
+
 # Functions in DuckDB that stand for a table and have nothing to do with files.
 _TABLE_FUNCTIONS = re.compile(
     r"range|generate_series|unnest|json_each|json_tree|repeat|repeat_row|generate_subscripts|"
@@ -92,6 +97,8 @@ def require_reading(statement: Statement) -> None:
         if not (isinstance(node, (*_CONDITIONS, *roots)) or type(node).__name__ in _CLAUSES):
             raise NotReadableError(f"{_shown(node)} is not part of a statement that only reads; {WAY_OUT}")
     refuse_denied_functions(statement)
+    if statement.dialect not in set(Engine):
+        _refuse_unknown_functions(statement, tree)
     if statement.dialect == Engine.DUCKDB:
         _refuse_other_table_functions(tree)
 
@@ -134,6 +141,17 @@ def _refuse_other_table_functions(tree: exp.Expr) -> None:
                     f"{name.lower()} is not admitted as a table; name files with `path`, and each is a table by the "
                     "name of its file"
                 )
+
+
+def _refuse_unknown_functions(statement: Statement, tree: exp.Expr) -> None:
+    """Refuse what may do anything in a database of which we have no list: functions that are no part of SQL."""
+    package = next((word.text for word in statement.words if _PACKAGES.fullmatch(word.text)), None)
+    if package is not None:
+        raise NotReadableError(f"{package} is not admitted; {WAY_OUT}")
+    for function in tree.find_all(exp.Anonymous, exp.NextValueFor):
+        raise NotReadableError(
+            f"{function.name or 'NEXT VALUE FOR'} is not known to only read on this kind of database; {WAY_OUT}"
+        )
 
 
 def _first_word(statement: Statement) -> str:
