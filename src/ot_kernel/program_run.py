@@ -25,6 +25,8 @@ INTERRUPT = signal.SIGUSR1
 MAX_FRAMES = 20
 MAX_TEXT = 4_000
 MAX_NOTES = 20
+_DEEPEST_GROUP = 12  # characters of margin, three a level
+_MOST_MEMBER_LINES = 60
 _NOTHING = object()
 _INSPECT_COROUTINE = 0x80  # inspect.CO_COROUTINE
 
@@ -137,8 +139,23 @@ class ProgramRun:
             "message": _message_of(error),
             "frames": frames[-MAX_FRAMES:],
             "names": [error.name] if isinstance(error, NameError) and isinstance(error.name, str) else [],
-            "notes": _notes_of(error),
+            "notes": [*self._members_of(error), *_notes_of(error)],
         }
+
+    def _members_of(self, error: BaseException, margin: str = "  ") -> list[str]:
+        """Describe the exceptions in a group, each with the author's lines that led to it."""
+        if not isinstance(error, BaseExceptionGroup) or len(margin) > _DEEPEST_GROUP:
+            return []
+        described = []
+        for number, member in enumerate(error.exceptions[:MAX_NOTES], 1):
+            described.append(f"{margin}{number}. {_type_name(member)}: {_message_of(member)}")
+            for line, function, source in self._frames(member.__traceback__)[-MAX_NOTES:]:
+                where = "" if function == "<module>" else f", in {function}"
+                described.append(f"{margin}   line {line}{where}: {source}")
+            described += self._members_of(member, margin + "   ")
+        if len(error.exceptions) > MAX_NOTES:
+            described.append(f"{margin}and {len(error.exceptions) - MAX_NOTES} more")
+        return described[:_MOST_MEMBER_LINES]
 
     def _frames(self, traceback: TracebackType | None) -> list[_Frame]:
         frames = []

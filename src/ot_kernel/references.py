@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import TypedDict
 
 _GIVEN = {*dir(builtins), "__annotations__", "__builtins__", "__file__", "ToolError"}
@@ -15,13 +15,17 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Reference(TypedDict):
-    """A call of `pack.tool` that is certain to be made; `open` if it unpacks arguments, so that more may come."""
+    """A call of `pack.tool` that is certain to be made; `open` if it unpacks arguments, so that more may come.
+
+    `given_calls` if calls of other tools stand where it takes arguments without a name, or in a list there.
+    """
 
     pack: str
     tool: str
     keywords: list[str]
     positional: int
     open: bool
+    given_calls: bool
     line: int
 
 
@@ -74,7 +78,8 @@ class Survey(Bindings):
         for call, guarded in self._calls:
             target = _target(call.func, defined, aliases)
             if target is not None and not guarded:
-                found.append(_describe(call, *target))
+                given = any(_target(inner.func, defined, aliases) is not None for inner in _calls_given_to(call))
+                found.append(_describe(call, *target, given_calls=given))
         return found
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -128,7 +133,18 @@ def _target(function: ast.expr, defined: set[str], aliases: dict[str, str]) -> t
     return None
 
 
-def _describe(call: ast.Call, pack: str, tool: str) -> Reference:
+def _calls_given_to(call: ast.Call) -> Iterator[ast.Call]:
+    for argument in call.args:
+        match argument:
+            case ast.Call():
+                yield argument
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                yield from (item for item in items if isinstance(item, ast.Call))
+            case ast.ListComp(elt=ast.Call() as item) | ast.GeneratorExp(elt=ast.Call() as item):
+                yield item
+
+
+def _describe(call: ast.Call, pack: str, tool: str, *, given_calls: bool) -> Reference:
     keywords = [keyword.arg for keyword in call.keywords if keyword.arg is not None]
     is_open = len(keywords) != len(call.keywords) or any(isinstance(arg, ast.Starred) for arg in call.args)
     return {
@@ -137,5 +153,6 @@ def _describe(call: ast.Call, pack: str, tool: str) -> Reference:
         "keywords": keywords,
         "positional": len(call.args),
         "open": is_open,
+        "given_calls": given_calls,
         "line": call.lineno,
     }

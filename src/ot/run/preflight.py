@@ -35,6 +35,9 @@ _CERTAIN = (
     WrongSettingsError,
 )
 
+PARALLEL = "ot.parallel"
+_MADE_BEFORE = "it takes functions, and calls would be made one by one before it: write lambda: pack.tool(...)"
+
 MAX_REFERENCES = 10_000
 MAX_KEYWORDS = 1_000  # of one call
 MAX_PROBLEMS = 100
@@ -50,6 +53,7 @@ class Reference:
     positional: int
     open: bool
     line: int
+    given_calls: bool = False
 
 
 def refuse_long_names(names: Iterable[str]) -> None:
@@ -82,7 +86,9 @@ def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | N
         # A project is an attribute of this pack, and whether there is one is seen when it is read.
         return None if reference.pack == PROJECTS else error
     if definition.cancellation is Cancellation.KERNEL:
-        return None  # the kernel's own function, with a signature no schema can tell
+        # The kernel's own functions have signatures that no schema can tell.
+        made = reference.given_calls and definition.name == PARALLEL
+        return ToolArgumentError(definition.name, [_MADE_BEFORE], definition.signature) if made else None
     phrases = list(_argument_problems(reference, definition))
     return ToolArgumentError(definition.name, phrases, definition.signature) if phrases else None
 

@@ -95,6 +95,8 @@ def _render_value(outcome: Value, limit: int, registry: ToolRegistry) -> Answer:
     shown = min(len(outcome.printed.text), _MOST_STORED_PRINTED if outcome.printed.stored else limit // 2)
     rendered = render(outcome.value, limit=limit - shown)
     text = rendered.text if rendered.text or rendered.cut else "''"
+    if outcome.value is None and outcome.printed.text:
+        text = ""  # `print` and `help` give None, which nobody wants to read
     cut = rendered.cut or outcome.total is not None
     if cut:
         reason = f" The whole could not be stored: {outcome.not_kept}." if outcome.not_kept else ""

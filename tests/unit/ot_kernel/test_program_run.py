@@ -55,6 +55,34 @@ def test_leaving_in_peace_is_no_failure(source: str) -> None:
     assert reply_to(source) == {"op": "nothing"}
 
 
+def test_a_group_shows_its_members_with_their_lines() -> None:
+    source = """\
+def f():
+    raise ValueError("inner")
+try:
+    f()
+except ValueError as e:
+    deep = ExceptionGroup("deep", [KeyError("k")])
+    raise ExceptionGroup("two", [e, deep])
+"""
+
+    assert reply_to(source)["notes"] == [
+        "  1. ValueError: inner",
+        "     line 4: f()",
+        '     line 2, in f: raise ValueError("inner")',
+        "  2. ExceptionGroup: deep (1 sub-exception)",
+        "     1. KeyError: 'k'",
+    ]
+
+
+def test_a_group_is_shown_within_bounds() -> None:
+    wide = reply_to("raise ExceptionGroup('', [ValueError(str(n)) for n in range(10_000)])")["notes"]
+    deep = reply_to("e = ValueError()\nfor _ in range(200): e = ExceptionGroup('', [e])\nraise e")["notes"]
+
+    assert (len(wide), wide[-1]) == (21, "  and 9980 more")
+    assert len(deep) < 10
+
+
 def test_notes_and_the_cause_come_along() -> None:
     source = "try:\n    1/0\nexcept ZeroDivisionError as e:\n    new = ValueError('outer')\n    new.add_note('a hint')\n    raise new from e"
 

@@ -22,8 +22,34 @@ def called(source: str) -> list[str]:
 
 def test_a_call_is_described_by_pack_tool_arguments_and_line() -> None:
     assert references("x = 1\n\ndemo.upper(x, 2, text='a', sep='b')") == [
-        {"pack": "demo", "tool": "upper", "keywords": ["text", "sep"], "positional": 2, "open": False, "line": 3}
+        {
+            "pack": "demo",
+            "tool": "upper",
+            "keywords": ["text", "sep"],
+            "positional": 2,
+            "open": False,
+            "given_calls": False,
+            "line": 3,
+        }
     ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [
+        ("demo.upper(text='a')", True),
+        ("[demo.upper(text='a'), 2]", True),
+        ("[demo.upper(text=t) for t in 'ab']", True),
+        ("(demo.upper(text=t) for t in 'ab')", True),
+        ("lambda: demo.upper(text='a')", False),
+        ("[lambda t=t: demo.upper(text=t) for t in 'ab']", False),
+        ("len('a')", False),
+        ("make(demo.upper)", False),
+        ("named=demo.upper(text='a')", False),
+    ],
+)
+def test_calls_given_to_a_call_are_told_from_functions(arguments: str, *, given: bool) -> None:
+    assert references(f"ot.parallel({arguments})")[0]["given_calls"] is given
 
 
 @pytest.mark.parametrize("arguments", ["*names", "**options", "1, *names, text=2", "text=1, **options"])
@@ -157,6 +183,7 @@ def test_a_call_through_an_alias_is_the_call_of_its_tool() -> None:
         "keywords": ["text"],
         "positional": 0,
         "open": False,
+        "given_calls": False,
         "line": 0,
     }
     assert references("def ws(): ...\nws()", aliases=aliases) == []

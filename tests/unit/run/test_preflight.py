@@ -68,6 +68,14 @@ def test_a_call_that_may_succeed_is_let_through(registry: ToolRegistry, referenc
     judge([reference], registry)
 
 
+def test_calls_where_parallel_takes_functions_are_told_before_any_is_made(registry: ToolRegistry) -> None:
+    [(_, problem)] = problems(registry, replace(call("ot.parallel", positional=2), given_calls=True))
+
+    assert isinstance(problem, ToolArgumentError)
+    assert "write lambda: pack.tool(...)" in problem.problems[0]
+    judge([call("ot.parallel", positional=2)], registry)
+
+
 @pytest.mark.scenario("run/pack-resolution/unknown-pack")
 def test_an_unknown_pack_is_told_with_all_packs(registry: ToolRegistry) -> None:
     [(line, problem)] = problems(registry, call("unknown.func", line=7))

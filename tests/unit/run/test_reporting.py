@@ -56,6 +56,10 @@ def test_none_and_no_value_are_told_apart(registry: ToolRegistry) -> None:
     assert answer(Nothing(), registry) == Answer("Done: no value returned.")
 
 
+def test_none_is_left_out_below_what_was_printed(registry: ToolRegistry) -> None:
+    assert answer(Value(None, Printed("hello\n")), registry) == Answer("hello\n")
+
+
 @pytest.mark.parametrize("printed", ["hello", "hello\n"])
 def test_printed_text_comes_first_on_lines_of_its_own(registry: ToolRegistry, printed: str) -> None:
     assert answer(Value(42, Printed(printed)), registry).text == "hello\n42"
