@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,8 @@ from ot.files.allowed_files import build_allowed_files
 from ot.files.watches import FolderWatches
 from ot.introspect import Finder, Health, Reload
 from ot.isolate import IsolateHost
+from ot.journal.equality import Equality
+from ot.journal.journal import JOURNAL_FOLDER, Journal
 from ot.kernel.groups import find_own_group
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
@@ -57,6 +59,7 @@ from ot.run.runs import Runs, open_runs
 from ot.shapes.shapes import SHAPES_FOLDER, open_shapes
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
+from ot.store.embedded_journal import EmbeddedJournal
 from ot.store.kept_names import EmbeddedKeptNames
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
@@ -132,10 +135,9 @@ async def open_app(
         recorder = await stack.enter_async_context(open_recorder(loaded))
         results_folder = state_folder(loaded.home) / RESULTS_FOLDER
         results = ResultStore(results_folder, config.results, redactor=loaded.redactor)
-        audit = build_audit_log(loaded)
-        if audit is not None:
-            stack.callback(audit.close)
+        audit = stack.enter_context(open_audit_log(loaded))
         shapes = await stack.enter_async_context(open_shapes(state_folder(loaded.home) / SHAPES_FOLDER))
+        journal = stack.enter_context(open_journal(loaded))
         executor = ToolExecutor(
             registry,
             config=config,
@@ -147,8 +149,11 @@ async def open_app(
             questions=state_folder(loaded.home) / QUESTIONS_FOLDER,
             audit=audit,
             shapes=shapes,
+            journal=journal,
         )
-        executor.lend(isolates, standby, workers.environments, PackFolders(state_folder(loaded.home)), Paces(), shapes)
+        executor.lend(
+            isolates, standby, workers.environments, PackFolders(state_folder(loaded.home)), Paces(), shapes, journal
+        )
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
         extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)
@@ -267,19 +272,31 @@ async def open_recorder(loaded: LoadedConfig) -> AsyncIterator[Recorder | None]:
             await anyio.to_thread.run_sync(recorder.close)
 
 
-def build_audit_log(loaded: LoadedConfig) -> AuditLog | None:
-    """Build the log of calls with effect, unless the configuration wants none. Its file is made late."""
+@contextmanager
+def open_audit_log(loaded: LoadedConfig) -> Iterator[AuditLog | None]:
+    """Open the log of calls with effect, unless the configuration wants none. Its file is made late."""
     if not loaded.config.audit.enabled:
-        return None
+        yield None
+        return
     folder = state_folder(loaded.home) / AUDIT_FOLDER
     later = partial(asyncio.get_running_loop().call_later, SOON)
-    return AuditLog(folder, loaded.config.audit, project=loaded.project, redactor=loaded.redactor, later=later)
+    log = AuditLog(folder, loaded.config.audit, project=loaded.project, redactor=loaded.redactor, later=later)
+    with closing(log):
+        yield log
 
 
 def build_kept_answers(loaded: LoadedConfig, results: ResultStore, reader: ResultReader) -> KeptAnswers:
     """Build the memory of answers that nobody has fetched yet."""
     names = EmbeddedKeptNames(state_folder(loaded.home), folder=ANSWERS_FOLDER)
     return KeptAnswers(results, reader, names, project=loaded.project)
+
+
+@contextmanager
+def open_journal(loaded: LoadedConfig) -> Iterator[Journal]:
+    """Open the journal of runs. Its files are made late, and none where the configuration wants no journal."""
+    settings, folder = loaded.config.journal, state_folder(loaded.home) / JOURNAL_FOLDER
+    with closing(EmbeddedJournal(folder, keep_for=settings.keep_for, max_size=settings.max_size)) as store:
+        yield Journal(store, settings, project=loaded.project, equality=Equality(folder), redactor=loaded.redactor)
 
 
 def build_statistics(

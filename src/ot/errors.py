@@ -52,6 +52,10 @@ OneToolError
 │   ├── UnknownResultError
 │   ├── ExpiredResultError
 │   ├── NoDetachedRunError
+│   ├── UnknownRunError
+│   ├── RunNotResumableError
+│   ├── LateResumeError
+│   ├── CallNotRepeatedError
 │   ├── ArgumentValueError
 │   ├── ToolFailedError
 │   └── ToolError                 raised by packs, for the caller to read
@@ -459,6 +463,34 @@ class NoDetachedRunError(CallError):
 
     run: str
     others: Sequence[str]
+
+
+class UnknownRunError(CallError):
+    """The journal has no run of this name, for this principal and project."""
+
+    run: str
+
+
+class RunNotResumableError(CallError):
+    """A run that another cannot go on from."""
+
+    run: str
+    reason: str
+
+
+class LateResumeError(CallError):
+    """A run goes on from another only as the first thing it does: what it did before would be done again."""
+
+    tool: str
+
+
+class CallNotRepeatedError(CallError):
+    """A call that an earlier run had begun, and that may have had an effect; `call` words it, `reason` says why."""
+
+    tool: str
+    run: str
+    call: str
+    reason: str
 
 
 class ArgumentValueError(CallError):

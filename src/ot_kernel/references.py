@@ -18,6 +18,7 @@ class Reference(TypedDict):
     """A call of `pack.tool` that is certain to be made; `open` if it unpacks arguments, so that more may come.
 
     `given_calls` if calls of other tools stand where it takes arguments without a name, or in a list there.
+    `first` if it stands in the first statement, apart from imports.
     """
 
     pack: str
@@ -27,6 +28,7 @@ class Reference(TypedDict):
     open: bool
     given_calls: bool
     line: int
+    first: bool
 
 
 class Bindings(ast.NodeVisitor):
@@ -66,6 +68,7 @@ class Survey(Bindings):
         self.has_await = False
         self._calls: list[tuple[ast.Call, bool]] = []
         self._tries = 0
+        self._first_end = _end_of_first(tree.body)
         for statement in tree.body:
             self.visit(statement)
 
@@ -79,7 +82,8 @@ class Survey(Bindings):
             target = _target(call.func, defined, aliases)
             if target is not None and not guarded:
                 given = any(_target(inner.func, defined, aliases) is not None for inner in _calls_given_to(call))
-                found.append(_describe(call, *target, given_calls=given))
+                first = (call.lineno, call.col_offset) < self._first_end
+                found.append(_describe(call, *target, given_calls=given, first=first))
         return found
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -144,7 +148,16 @@ def _calls_given_to(call: ast.Call) -> Iterator[ast.Call]:
                 yield item
 
 
-def _describe(call: ast.Call, pack: str, tool: str, *, given_calls: bool) -> Reference:
+def _end_of_first(statements: list[ast.stmt]) -> tuple[int, int]:
+    """Return where the first statement ends that may do something."""
+    for statement in statements:
+        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if not is_text and not isinstance(statement, ast.Import | ast.ImportFrom):
+            return statement.end_lineno or 0, statement.end_col_offset or 0
+    return 0, 0
+
+
+def _describe(call: ast.Call, pack: str, tool: str, *, given_calls: bool, first: bool) -> Reference:
     keywords = [keyword.arg for keyword in call.keywords if keyword.arg is not None]
     is_open = len(keywords) != len(call.keywords) or any(isinstance(arg, ast.Starred) for arg in call.args)
     return {
@@ -155,4 +168,5 @@ def _describe(call: ast.Call, pack: str, tool: str, *, given_calls: bool) -> Ref
         "open": is_open,
         "given_calls": given_calls,
         "line": call.lineno,
+        "first": first,
     }

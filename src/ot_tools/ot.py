@@ -32,6 +32,8 @@ from ot.introspect import (
     note_switched_off,
     wait_for_servers,
 )
+from ot.journal.journal import Journal
+from ot.journal.reuse import Unknown
 from ot.notify import append_message, find_topic
 from ot.proxy import Servers, fill_prompt, list_prompts, list_resources, read_resource
 from ot.registry.marks import in_kernel
@@ -400,6 +402,27 @@ async def stop(*, run: str) -> str:
         ot.stop(run="r7k2m9xqd")
     """
     return await current().part(Runs).stop(run, caller=current().caller)
+
+
+@reads
+async def resume(*, run: str, unknown: Literal["tell", "repeat", "skip"] = "tell") -> dict[str, Any]:
+    """Go on from an earlier run: calls that equal one of its successful calls are answered without being made again.
+
+    It is the first statement of the corrected code. Calls that only read are made again after a new side effect.
+
+    Args:
+        run: The name of the run, as its answer gives it.
+        unknown: What to do about a call of which nobody knows whether it had its side effect: "tell" raises an error
+            that names it, "repeat" makes it again, "skip" goes on without it, and it gives None.
+
+    Returns:
+        The run, how many of its calls can be answered, how many of them had side effects, and unknown ones.
+
+    Example:
+        ot.resume(run="r7k2m9xqd")
+    """
+    context = current()
+    return await context.part(Journal).resume(context.caller, run, Unknown(unknown))
 
 
 @reads

@@ -13,20 +13,23 @@ pytestmark = pytest.mark.anyio
 
 PAGE = (Path(__file__).parents[2] / "docs" / "ot.md").read_text()
 HANDLE = "k7w2m9x4qd"  # stands on the page for the one that a run got
+RUN = "r7k2m9xqd"  # and this for the name of a run that can be resumed
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
 async def test_every_example_answers_what_the_page_shows(tmp_path: Path) -> None:
     config = "\n".join(text for language, text in BLOCKS if language == "yaml")
-    answer, handle = "", HANDLE
+    answer, handle, run = "", HANDLE, RUN
     async with open_engine(tmp_path, config=config, demo=False) as app:
         for language, text in BLOCKS:
             if language == "python":
-                outcome = await app.runner.run(text.replace(HANDLE, handle))
-                assert not outcome.is_error, outcome.text
+                outcome = await app.runner.run(text.replace(HANDLE, handle).replace(RUN, run))
                 found = re.match(r"\{handle: (\w+)", outcome.text)
                 handle = found[1] if found else handle
-                answer = outcome.text.replace(handle, HANDLE).replace(str(tmp_path), "/home/me")
+                failed = re.search(r"ot\.resume\(run=.(\w+)", outcome.text)
+                run = failed[1] if failed else run
+                assert outcome.is_error == bool(failed), outcome.text
+                answer = outcome.text.replace(handle, HANDLE).replace(run, RUN).replace(str(tmp_path), "/home/me")
             elif language == "text":
                 assert re.fullmatch(_pattern(text), answer.strip()), f"{answer}\n--- but the page shows\n{text}"
 

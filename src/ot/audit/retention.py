@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from stat import S_ISREG
 
-from mcp_core.file_lock import try_lock
 from ot.audit.chain import read_name
+from ot.store import owned_files
+from ot.store.owned_files import claim, is_in_use, open_plain
+
+__all__ = ["claim", "is_in_use", "open_plain", "prune"]
 
 DAY = 24 * 3600.0  # seconds
 MOST_FILES = 5000  # each short command leaves one
@@ -19,48 +16,4 @@ MOST_FILES = 5000  # each short command leaves one
 
 def prune(folder: Path, *, keep_days: int, most_bytes: int, most_files: int = MOST_FILES) -> None:
     """Remove files whose last line is too old, then the oldest as long as all together are too large or too many."""
-    found = sorted(_list(folder))
-    oldest, size, count = time.time() - keep_days * DAY, sum(size for _, size, _ in found), len(found)
-    for written, of_file, file in found:
-        if written >= oldest and size <= most_bytes and count <= most_files:
-            break
-        if not is_in_use(file):
-            with suppress(OSError):
-                file.unlink()
-            size, count = size - of_file, count - 1
-
-
-def claim(descriptor: int) -> None:
-    """Keep others from removing an open file; a file system without locks keeps it for its age alone."""
-    try_lock(descriptor)
-
-
-def is_in_use(file: Path) -> bool:
-    """True if a process writes to this file."""
-    try:
-        with open_plain(file) as descriptor:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-@contextmanager
-def open_plain(file: Path) -> Iterator[int]:
-    """Open a file for reading, and wait for nothing where somebody has put something else in its place."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _list(folder: Path) -> Iterator[tuple[float, int, Path]]:
-    for entry in os.scandir(folder):
-        if read_name(entry.name):
-            with suppress(FileNotFoundError):  # another process prunes too
-                found = entry.stat(follow_symlinks=False)
-                if S_ISREG(found.st_mode):
-                    yield found.st_mtime, found.st_size, Path(entry.path)
+    owned_files.prune(folder, is_ours=read_name, keep_for=keep_days * DAY, most_bytes=most_bytes, most_files=most_files)

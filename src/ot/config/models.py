@@ -201,6 +201,16 @@ class AuditSettings(Section):
     max_size: Bytes = setting(100 * 1024**2, "total size of the log; the oldest files are deleted first")
 
 
+class JournalSettings(Section):
+    """The journal of runs, which lets a later run go on from one that failed."""
+
+    enabled: bool = setting(
+        True, "whether runs and their calls are kept for `ot.resume` ([ot.md](ot.md#resuming-a-run))"
+    )
+    keep_for: Seconds = setting(86400, "seconds that a run is kept")
+    max_size: Bytes = setting(200 * 1024**2, "size of the journal; the oldest runs are deleted first")
+
+
 @with_key("from", tuple[Pattern, ...], "patterns of `pack.tool` whose results are guarded")
 class FlowSettings(Section):
     """A guarded flow: what the tools of `from` return may not go to those of `to` unasked."""
@@ -457,6 +467,9 @@ class Config(Section):
     )
     audit: AuditSettings = setting(
         AuditSettings.model_construct(), "the audit log of calls with side effects", when=NEXT_START, layers=PERSON
+    )
+    journal: JournalSettings = setting(
+        JournalSettings.model_construct(), "the journal of runs", when=NEXT_START, layers=PERSON
     )
     policy: PolicySettings = setting(
         PolicySettings.model_construct(), "tools that need permission", when=AT_ONCE, layers=UNION

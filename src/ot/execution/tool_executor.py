@@ -4,6 +4,7 @@ find         `prepared`     the tool, and what the configuration says of it
 deny         `policy`       tools that nobody may call here
 arguments    `validation`   bound to names, and checked against the schema
 flows, ask   `policy`       what the client has read, and a person, where the configuration wants that
+journal      `journalling`  written before a call that may have an effect; a resumed run is answered from it, unasked
 call         `invocation`   the function in its context, within its time
 redaction    `outgoing`     values and errors leave without secrets
 shape        `ot.shapes`    the types of what came back, where the tool leaves them open
@@ -27,12 +28,14 @@ from ot.config.secrets import Secrets
 from ot.errors import CallError, OneToolError, ResultNotKeptError, UntrustedSnippetError
 from ot.execution.call import Call, Delivery
 from ot.execution.invocation import invoke, refuse_endless
+from ot.execution.journalling import CallJournal
 from ot.execution.outgoing import Outgoing
 from ot.execution.pack_door import PackDoor
 from ot.execution.policy import Policy, refuse_denied
 from ot.execution.prepared import Preparation
 from ot.execution.records import CallRecord, all_arguments, audit_early_refusal, audit_refusal, record_unknown
 from ot.execution.wording import word_error
+from ot.journal.journal import Journal
 from ot.large_values import aside_if_large
 from ot.output import Attached, render
 from ot.redaction import Redactor
@@ -70,6 +73,7 @@ class ToolExecutor:
         questions: Path | None = None,
         audit: AuditLog | None = None,
         shapes: Shapes | None = None,
+        journal: Journal | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.registry = registry
@@ -79,6 +83,7 @@ class ToolExecutor:
         self.recorder = recorder
         self.audit = audit
         self.shapes = shapes
+        self.journal = journal
         self._results = results
         self._clock = clock
         self._nobody = ClientMemory()
@@ -179,38 +184,46 @@ class ToolExecutor:
         return Call(tool.definition.name, tool, arguments, positional, caller, depth, sent)
 
     async def _pass(self, call: Call, delivery: Delivery | None) -> ToolValue:
-        with CallRecord(call, self.recorder, self._clock, audit=self.audit) as record:
+        with (
+            CallRecord(call, self.recorder, self._clock, audit=self.audit) as record,
+            CallJournal(self.journal if delivery is not None else None, call, self.redactor) as journal,
+        ):
             try:
-                value = await self._carry_out(call, record)
+                value = await self._carry_out(call, record, journal)
                 value, packed = await aside_if_large(value, self._outgoing.make_ready, value, delivery)
+                await journal.succeed(value, packed)
             except CallError as error:
                 self._outgoing.redact(error)
                 raise
             if delivery is not None:
                 delivery.send(packed)
-            if self.shapes is not None and (source := call.tool.definition.learns) is not None:
+            if self.shapes is not None and not journal.reused and (source := call.tool.definition.learns) is not None:
                 self.shapes.note(source, call.caller.principal, value)
             record.end(value, packed)
             return value
 
-    async def _carry_out(self, call: Call, record: CallRecord) -> ToolValue:
+    async def _carry_out(self, call: Call, record: CallRecord, journal: CallJournal) -> ToolValue:
+        guard = call.tool.guard
         try:
-            bound, allowed_by = await self._admit(call)
+            bound = await self._bind(call)
+            reused = await journal.reuse(bound)
+            if reused is not None:
+                return reused
+            allowed_by = "" if guard.simple else await self._policy.admit(guard, bound, call.caller)
         except CallError as error:
             await record.refuse(error)
             raise
         if call.tool.audited:
             await record.begin(bound, allowed_by)
+        await journal.begin(bound)
         return await invoke(call, bound, self._door, record.entry)
 
-    async def _admit(self, call: Call) -> tuple[dict[str, ToolValue], str]:
-        """Return the arguments by name, and what has allowed the call."""
-        guard = call.tool.guard
-        refuse_denied(guard)
+    async def _bind(self, call: Call) -> dict[str, ToolValue]:
+        """Return the arguments of a call that is not denied, by name."""
+        refuse_denied(call.tool.guard)
         refuse_endless(call)
         given = (call.positional, call.arguments) if call.positional else call.arguments
-        bound = await aside_if_large(given, call.tool.check.bind, call.positional, call.arguments)
-        return bound, "" if guard.simple else await self._policy.admit(guard, bound, call.caller)
+        return await aside_if_large(given, call.tool.check.bind, call.positional, call.arguments)
 
     async def _word_long(self, value: ToolValue, beginning: str, caller: Caller) -> str:
         """Say where a value that is too long to show is kept, or show its beginning if it could not be kept."""

@@ -311,6 +311,20 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"No detached run {error.run[:60]!r} is known here{_list_others(error.others)}. A run's answer is kept for "
         "results.keep_for; a run that was going on ended with its server."
     ),
+    errors.UnknownRunError: lambda error: (
+        f"The journal has no run {error.run!r} of this project: it is not a run's name, or the run is no longer kept "
+        "(journal.keep_for, journal.max_size)."
+    ),
+    errors.RunNotResumableError: lambda error: f"The run {error.run!r} cannot be resumed: {error.reason}.",
+    errors.LateResumeError: lambda error: (
+        f"{error.tool}(...) must be the first statement of the code: calls before it would be made again. Only imports "
+        "may stand above it."
+    ),
+    errors.CallNotRepeatedError: lambda error: (
+        f"An earlier run made this call, {error.reason}: {error.call}. It is not repeated, since it may have had its "
+        f'effect. Find out, then begin with ot.resume(run="{error.run}", unknown="repeat") to make it again, or with '
+        f'unknown="skip" to go on without it: it then gives None.'
+    ),
     errors.ArgumentValueError: lambda error: error.message,
     errors.ResultNotKeptError: lambda error: f"It could not be stored: {error.reason}.",
     errors.ToolFailedError: _word_failed,
@@ -348,6 +362,7 @@ _KINDS: dict[type, str] = {
     errors.UnknownResultError: "LookupError",
     errors.ExpiredResultError: "LookupError",
     errors.NoDetachedRunError: "LookupError",
+    errors.UnknownRunError: "LookupError",
     errors.ArgumentValueError: "ValueError",
     errors.ConfigError: "ValueError",
     errors.CommandError: "SyntaxError",

@@ -27,7 +27,8 @@ from ot.results.reader import ResultReader
 from ot.results.store import ResultStore, Stored
 from ot.results.stored_value import StoredValue
 from ot.results.written_value import WrittenValue
-from ot.store.kept_names import KeptEntry, KeptNames, Owner
+from ot.store.kept_names import KeptEntry, KeptNames
+from ot.store.owner import Owner
 from ot.values import ToolValue
 from ot_kernel.values import UnsupportedValueError
 

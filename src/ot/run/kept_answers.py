@@ -19,7 +19,8 @@ from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
 from ot.run.answer import Answer, RunAnswer
 from ot.run.run_id import ALPHABET
-from ot.store.kept_names import KeptEntry, KeptNames, Owner
+from ot.store.kept_names import KeptEntry, KeptNames
+from ot.store.owner import Owner
 from ot_kernel.values import Audio, Image, Resource
 
 ANSWERS_FOLDER = "answers"

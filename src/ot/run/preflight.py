@@ -1,7 +1,8 @@
 """Preflight: what a program is certain to call, judged against the registry before any of it runs.
 
 Only what cannot succeed is reported, and all of it at once: packs and tools that do not exist, arguments that a
-tool does not take, and arguments that it needs and does not get. Values are known only when the call is made.
+tool does not take, arguments that it needs and does not get, and an `ot.resume` that comes too late. Values are known
+only when the call is made.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 from ot.errors import (
     CallError,
+    LateResumeError,
     NameTooLongError,
     PreflightError,
     ServerUnavailableError,
@@ -21,6 +23,7 @@ from ot.errors import (
     UntrustedPackError,
     WrongSettingsError,
 )
+from ot.journal.journal import RESUME
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.run.namespace import PROJECTS
@@ -54,6 +57,7 @@ class Reference:
     open: bool
     line: int
     given_calls: bool = False
+    first: bool = False  # it stands in the first statement
 
 
 def refuse_long_names(names: Iterable[str]) -> None:
@@ -89,6 +93,8 @@ def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | N
         # The kernel's own functions have signatures that no schema can tell.
         made = reference.given_calls and definition.name == PARALLEL
         return ToolArgumentError(definition.name, [_MADE_BEFORE], definition.signature) if made else None
+    if definition.name == RESUME and not reference.first:
+        return LateResumeError(RESUME)
     phrases = list(_argument_problems(reference, definition))
     return ToolArgumentError(definition.name, phrases, definition.signature) if phrases else None
 

@@ -26,6 +26,7 @@ from ot.errors import (
 )
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
+from ot.journal.journalled_value import JournalledValue
 from ot.kernel import limits
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
 from ot.kernel.messages import read_large, weigh
@@ -380,6 +381,8 @@ class _ToKernel:
             name = self._kernel.reserve_file()
             kind = value.copy_to(partial(self._kernel.scratch.create, name))
             return pack({"id": self._number, "file": name, "kind": kind})
+        if type(value) is JournalledValue:
+            return b'{"id":%d,"value":%b}' % (self._number, value.encoded)
         return pack({"id": self._number, "value": encode(value)})
 
     def send(self, packed: bytes) -> None:

@@ -18,6 +18,7 @@ from ot.logs import LogSpan
 from ot.registry.registry import ToolRegistry
 from ot.run.answer import Answer
 from ot.run.fence_processor import read_command
+from ot.run.journalled_run import JournalledRun
 from ot.run.keeping import Keeping
 from ot.run.namespace import Namespace
 from ot.run.outcome import Failure, Outcome, Value, error_kind
@@ -88,14 +89,17 @@ class Runner:
             notes=notes,
             run_memory=ClientMemory(),
         )
-        with LogSpan("run.command", size=len(command)) as span, record:
+        journalled = JournalledRun(self._executor.journal, command, caller)
+        with LogSpan("run.command", size=len(command)) as span, record, journalled:
             try:
                 outcome = await self._execute(command, caller, settings, sight or Sight())
             except OneToolError as error:
                 outcome = Failure(error)
             span.add(outcome=type(outcome).__name__)
             answer = await self._answer(outcome, caller, settings.inline_limit)
+            journalled.add_notes(notes, failed=answer.is_error)
             answer = replace(answer, text=notes.below(answer.text))
+            journalled.end(outcome, answer.text)
             record.end(answer.text, error=error_kind(outcome), attachments=len(answer.attachments))
         return answer
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import lock
+from ot.store.owner import Owner
 
 KEPT_FOLDER = "kept"
 MOST_NAMES = 1000  # of one owner
@@ -20,13 +21,6 @@ _ENDING = ".json"
 _LOCK = "lock"
 _PATIENCE = 10.0  # seconds for another process that writes here
 _REMEMBERED = 86400.0  # seconds for which a name is known after its value has gone
-
-
-class Owner(NamedTuple):
-    """Whose values they are; nothing is looked up without it."""
-
-    principal: str
-    project: Path
 
 
 class KeptEntry(NamedTuple):

@@ -31,6 +31,7 @@ workers: {idle_timeout: 1, call_timeout: 2.5, start_timeout: 3, launch: uv-run}
 results: {inline_limit: 100, keep_for: 10}
 stats: {enabled: false, keep_days: 30}
 audit: {enabled: false, keep_days: 30, max_size: 50m}
+journal: {enabled: false, keep_for: 3600, max_size: 50m}
 policy: {deny: ["shell.*"], ask: ["file.delete"]}
 security: {pin_tools: true}
 topics: [{pattern: "notes*", file: notes.yaml}]

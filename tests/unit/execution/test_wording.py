@@ -243,6 +243,35 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
             "Run the code that made it again."
         ),
     ),
+    (
+        errors.UnknownRunError("r7k2"),
+        (
+            "The journal has no run 'r7k2' of this project: it is not a run's name, or the run is no longer kept "
+            "(journal.keep_for, journal.max_size)."
+        ),
+    ),
+    (
+        errors.RunNotResumableError("r7k2", "it is still running"),
+        "The run 'r7k2' cannot be resumed: it is still running.",
+    ),
+    (
+        errors.LateResumeError("ot.resume"),
+        (
+            "ot.resume(...) must be the first statement of the code: calls before it would be made again. Only imports "
+            "may stand above it."
+        ),
+    ),
+    (
+        errors.CallNotRepeatedError(
+            "mail.send", "r7k2", 'mail.send(to="a") at 12:00:00', "and nobody knows how it ended"
+        ),
+        (
+            'An earlier run made this call, and nobody knows how it ended: mail.send(to="a") at 12:00:00. It is not '
+            "repeated, since it may have had its effect. Find out, then begin with "
+            'ot.resume(run="r7k2", unknown="repeat") to make it again, or with unknown="skip" to go on without it: '
+            "it then gives None."
+        ),
+    ),
     (errors.ArgumentValueError("limit must be >= 1, got 0"), "limit must be >= 1, got 0"),
     (errors.ResultNotKeptError("No space left on device"), "It could not be stored: No space left on device."),
     (

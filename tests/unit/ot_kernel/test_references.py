@@ -30,6 +30,7 @@ def test_a_call_is_described_by_pack_tool_arguments_and_line() -> None:
             "open": False,
             "given_calls": False,
             "line": 3,
+            "first": False,
         }
     ]
 
@@ -185,6 +186,7 @@ def test_a_call_through_an_alias_is_the_call_of_its_tool() -> None:
         "open": False,
         "given_calls": False,
         "line": 0,
+        "first": True,
     }
     assert references("def ws(): ...\nws()", aliases=aliases) == []
     assert references("try:\n    ws()\nexcept ValueError:\n    pass", aliases=aliases) == []

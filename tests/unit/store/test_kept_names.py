@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ot.store.kept_names import MOST_NAMES, EmbeddedKeptNames, KeptEntry, Owner
+from ot.store.kept_names import MOST_NAMES, EmbeddedKeptNames, KeptEntry
+from ot.store.owner import Owner
 
 NOW = 1_700_000_000.0
 ENTRY = KeptEntry("k7w2m9x4qd", NOW + 3600)

@@ -1,0 +1,96 @@
+"""The equality of calls: a keyed digest over a tool, its source and its arguments, in whatever order they were given.
+
+Arguments are compared as the tool got them, and only what code may see of them is kept. Where both are the same, the
+digest can be worked out from the line; otherwise it stands in the line. `1`, `1.0` and `True` differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from mcp_core.atomic_write import write_private
+from ot.registry.definitions import PROXY, ToolDefinition
+from ot.store.owned_files import open_plain
+from ot_kernel.values import Encoded, decode, encode
+
+KEY_FILE = "key"
+_KEY_SIZE = 64  # hexadecimal digits
+_UNORDERED = frozenset({"set", "frozenset", "dict"})
+_TAG = '"$":'
+
+_to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False).encode
+
+
+class Equality:
+    """Gives the digest of a call. The key is the person's own, so that a digest tells nobody what was given."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def digest(self, tool: str, source: str, arguments: Encoded) -> str:
+        """Return the digest of a call with these encoded arguments; raises OSError where there is no key."""
+        call = f"{tool}\n{source}\n{canonical(arguments)}".encode("ascii", "backslashreplace")
+        return hmac.digest(self._key, call, "sha256").hex()[:32]
+
+    @cached_property
+    def _key(self) -> bytes:
+        file = self._folder / KEY_FILE
+        with suppress(FileNotFoundError):
+            return _read_key(file)
+        with suppress(FileExistsError):  # another server was first, and its key is as good
+            write_private(file, secrets.token_hex(_KEY_SIZE // 2), replace=False)
+        return _read_key(file)
+
+
+class Sources:
+    """The digests of what stands behind tools: an extension or pack by its file, a server's tool by its definition."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[ToolDefinition, str]] = {}
+
+    def of(self, definition: ToolDefinition) -> str:
+        """Return a short digest; a tool that was registered again is looked at again."""
+        known = self._known.get(definition.name)
+        if known is None or known[0] is not definition:
+            known = self._known[definition.name] = definition, hashlib.sha256(_source(definition)).hexdigest()[:16]
+        return known[1]
+
+
+def canonical(arguments: Encoded) -> str:
+    """Return encoded arguments as text that is the same for equal ones."""
+    text = _to_json(arguments)
+    return _to_json(_ordered(encode(decode(arguments)))) if _TAG in text else text
+
+
+def _ordered(encoded: Encoded) -> Encoded:
+    """Put members of sets, and keys that are not text, into one order; what JSON calls an object is sorted anyway."""
+    if isinstance(encoded, list):
+        return [_ordered(item) for item in encoded]
+    if not isinstance(encoded, dict):
+        return encoded
+    if encoded.get("$") in _UNORDERED:
+        return {"$": encoded["$"], "v": sorted(map(_ordered, encoded["v"]), key=_to_json)}
+    return {key: _ordered(item) for key, item in encoded.items()}
+
+
+def _source(definition: ToolDefinition) -> bytes:
+    if definition.file is not None and not definition.source.startswith(PROXY):
+        with suppress(OSError):
+            return definition.file.read_bytes()
+    facts = [definition.source, definition.original, definition.description, definition.parameters]
+    return json.dumps(facts, sort_keys=True, default=str).encode()
+
+
+def _read_key(file: Path) -> bytes:
+    with open_plain(file) as descriptor:
+        key = os.read(descriptor, _KEY_SIZE)
+    if len(key) != _KEY_SIZE:
+        raise OSError(f"{file} is no key; remove it and a new one is made")
+    return key

@@ -1,0 +1,150 @@
+"""The journal of an engine: opens that of each run, and lets a run go on from another."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import anyio.to_thread
+
+from mcp_core.json_types import JsonObject
+from ot.caller import Caller
+from ot.config.models import JournalSettings
+from ot.effects import Effect
+from ot.errors import LateResumeError, RunNotResumableError, UnknownRunError
+from ot.journal.equality import Equality, Sources
+from ot.journal.recorded import ENDED, START, DamagedRunError, Outcome, RecordedCall, RecordedRun, read_run, summarize
+from ot.journal.reuse import Reuse, Unknown
+from ot.journal.run_journal import LONGEST_ANSWER, RunJournal
+from ot.redaction import Redactor
+from ot.store.journal_store import JournalStore, begin_line
+from ot.store.owner import Owner
+
+JOURNAL_FOLDER = "journal"
+RESUME = "ot.resume"
+
+
+class Journal:
+    """Finds the journal of a run by its name: of those that go on in this process, and of those that have ended."""
+
+    def __init__(
+        self,
+        store: JournalStore,
+        settings: JournalSettings,
+        *,
+        project: Path,
+        equality: Equality,
+        redactor: Redactor,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = store
+        self.equality = equality
+        self.sources = Sources()
+        self._settings = settings
+        self._project = project
+        self._redactor = redactor
+        self._clock = clock
+        self._open: dict[str, RunJournal] = {}
+
+    def begin(self, command: str, caller: Caller) -> RunJournal | None:
+        """Open the journal of a run that begins, unless the configuration wants none; `end` closes it."""
+        if not self._settings.enabled:
+            return None
+        beginning = begin_line(self._owner(caller.principal), caller.run_id)
+        run = RunJournal(self.store, beginning, run=caller.run_id, most_bytes=self._settings.max_size // 4)
+        command = self._redactor.text(command)
+        run.start({"time": round(self._clock(), 3), "client": caller.client, "command": command})
+        self._open[run.run] = run
+        return run
+
+    def end(self, run: RunJournal, outcome: str, *, error: str = "", answer: str = "") -> None:
+        """Write how a run ended, and close its journal."""
+        del self._open[run.run]
+        facts: JsonObject = {"outcome": outcome, "error": error, "answer": self._redactor.text(answer)[:LONGEST_ANSWER]}
+        run.end(facts)
+
+    def run_of(self, run_id: str) -> RunJournal | None:
+        """Return the journal of a run that goes on in this process."""
+        return self._open.get(run_id)
+
+    async def resume(self, caller: Caller, run: str, unknown: Unknown) -> JsonObject:
+        """Let the caller's run go on from another; return what it finds there. Raises CallError."""
+        mine = self._open.get(caller.run_id)
+        if not self._settings.enabled:
+            raise RunNotResumableError(run, "there is no journal, since the configuration says journal.enabled: false")
+        if mine is None:
+            raise RunNotResumableError(run, "only a run can go on from another")
+        if mine.made or mine.reuse is not None:
+            raise LateResumeError(RESUME)
+        found = await anyio.to_thread.run_sync(self._find_whole, caller.principal, run)
+        reuse = Reuse(run, (*found.calls, *found.left), unknown)
+        mine.resume(reuse)
+        return _summary(found, reuse.left)
+
+    # -- reading; blocking
+
+    def find(self, principal: str, run: str) -> RecordedRun:
+        """Read a run of this principal and project. Raises UnknownRunError or RunNotResumableError."""
+        found = self.store.read(self._owner(principal), run)
+        if found is None:
+            raise UnknownRunError(run)
+        try:
+            recorded = read_run(found.lines, self.equality)
+        except DamagedRunError as error:
+            raise RunNotResumableError(run, str(error)) from error
+        if self._is_old(recorded.time):
+            raise UnknownRunError(run)
+        if not recorded.outcome and found.in_use:
+            raise RunNotResumableError(run, "it is still running")
+        return recorded
+
+    def recent(self, principal: str) -> list[RecordedRun]:
+        """List the runs of this principal and project without their calls, the oldest first."""
+        starts: dict[str, JsonObject] = {}
+        ends: dict[str, JsonObject] = {}
+        for line in self._lines(principal):
+            (starts if line["event"] == START else ends)[line["run"]] = line
+        runs = (summarize(start, ends.get(run, {})) for run, start in starts.items())
+        return sorted((run for run in runs if not self._is_old(run.time)), key=lambda run: run.time)
+
+    def _lines(self, principal: str) -> Iterator[JsonObject]:
+        for line in self.store.read_events(self._owner(principal), (START, ENDED)):
+            yield json.loads(line)
+
+    def _find_whole(self, principal: str, run: str) -> RecordedRun:
+        recorded = self.find(principal, run)
+        if not recorded.whole:
+            raise RunNotResumableError(run, "not all of its calls could be written to the journal")
+        return recorded
+
+    def _is_old(self, began: float) -> bool:
+        return began < self._clock() - self._settings.keep_for
+
+    def _owner(self, principal: str) -> Owner:
+        return Owner(principal, self._project)
+
+
+def _summary(run: RecordedRun, calls: list[RecordedCall]) -> JsonObject:
+    unknown = [c for c in calls if c.outcome is Outcome.UNKNOWN and not c.effect.repeatable]
+    facts: JsonObject = {
+        "run": run.id,
+        "calls": len(calls) - len(unknown),
+        "with_effect": sum(1 for call in calls if call.effect is not Effect.READS) - len(unknown),
+    }
+    if unknown:
+        facts["unknown"] = [word_call(call) for call in unknown]
+    return facts
+
+
+def word_call(call: RecordedCall) -> str:
+    """Word a call as code would write it, and when it was made."""
+    given = call.arguments if isinstance(call.arguments, dict) else {}
+    arguments = ", ".join(f"{name}={_brief(value)}" for name, value in given.items())
+    return f"{call.tool}({arguments}) at {time.strftime('%H:%M:%S', time.localtime(call.time))}"
+
+
+def _brief(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,202 @@
+"""Runs and calls as they are read from the journal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from mcp_core.json_types import JsonObject
+from ot.effects import Effect
+from ot.journal.equality import Equality
+from ot.store.journal_store import Place
+from ot_kernel.values import Encoded
+
+START, ENDED = "start", "ended"
+"""The events of the first line of a run, and of the last."""
+
+
+class Outcome(StrEnum):
+    """How a call ended."""
+
+    VALUE = "value"
+    ERROR = "error"
+    UNKNOWN = "unknown"  # it had begun, and nobody knows how it ended
+
+
+class DamagedRunError(Exception):
+    """The lines of a run are not all there; the reason says what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """One call of a run. Its arguments are encoded and masked, as code saw them; `digest` compares what was given."""
+
+    number: int  # no other call has it
+    tool: str
+    effect: Effect
+    time: float  # seconds since the epoch, when it began
+    digest: str
+    arguments: Encoded = None
+    arguments_at: Place | None = None  # where they lie if they are large
+    outcome: Outcome = Outcome.UNKNOWN
+    value: Encoded = None
+    value_at: Place | None = None  # where it lies if it is large
+    has_value: bool = False  # of one that ended well: false where the value could not be kept
+    error: str = ""  # what went wrong, in words
+    seconds: float = 0.0
+    world: int | None = None  # of one that reads: stands for the effects before it; None if some went on meanwhile
+    marks: tuple[str, ...] = ()  # guarded tools whose values may be in it
+    reused: bool = False  # it was answered from the journal of the run before
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """One run: what it was asked, the calls it made or had answered, and how it ended, if it has."""
+
+    id: str
+    principal: str
+    project: str
+    time: float  # seconds since the epoch, when it began
+    command: str
+    client: str
+    whole: bool  # nothing of it was lost
+    resumed: str = ""  # the run that it went on from
+    calls: tuple[RecordedCall, ...] = ()
+    left: tuple[RecordedCall, ...] = ()  # calls of that run which this one has not reached
+    outcome: str = ""  # empty while it lasts, or if its server was killed
+    error: str = ""  # the kind of what went wrong
+    answer: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A run as far as it was read."""
+
+    inherited: dict[int, RecordedCall] = field(default_factory=dict)
+    calls: dict[int, RecordedCall] = field(default_factory=dict)
+    fields: JsonObject = field(default_factory=dict)
+
+
+def read_run(lines: Iterable[bytes], equality: Equality) -> RecordedRun:
+    """Put the lines of one run together; raises DamagedRunError."""
+    reading = _Reading()
+    first: JsonObject = {}
+    for count, raw in enumerate(lines, 1):
+        try:
+            line: JsonObject = json.loads(raw)
+            if line["n"] != count:
+                raise DamagedRunError("a line of its journal is missing")
+            first = first or line
+            _take(line, reading, equality)
+        except (LookupError, TypeError, ValueError, RecursionError) as error:
+            raise DamagedRunError(f"a line of its journal makes no sense: {error}") from error
+    if first.get("event") != START:
+        raise DamagedRunError("the beginning of its journal has gone")
+    run = summarize(first, reading.fields)
+    return replace(run, calls=tuple(reading.calls.values()), left=tuple(reading.inherited.values()))
+
+
+def summarize(start: JsonObject, rest: JsonObject) -> RecordedRun:
+    """Describe a run by its first line and what later ones add, without its calls."""
+    return RecordedRun(
+        start["run"],
+        start["principal"],
+        start["project"],
+        start["time"],
+        start["command"],
+        start.get("client", ""),
+        bool(start["whole"]),
+        resumed=rest.get("of", ""),
+        outcome=rest.get("outcome", ""),
+        error=rest.get("error", ""),
+        answer=rest.get("answer", ""),
+        seconds=rest.get("seconds", 0.0),
+    )
+
+
+def describe(call: RecordedCall) -> JsonObject:
+    """Describe a call for the journal of a run that goes on from it; the opposite of reading it."""
+    facts: JsonObject = {
+        "call": call.number,
+        "tool": call.tool,
+        "effect": call.effect,
+        "time": call.time,
+        "digest": call.digest,
+        "outcome": call.outcome,
+        "seconds": call.seconds,
+    }
+    if call.arguments_at is not None:
+        facts["arguments_at"] = call.arguments_at
+    else:
+        facts["arguments"] = call.arguments
+    if call.value_at is not None:
+        facts["value_at"] = call.value_at
+    elif call.has_value:
+        facts["value"] = call.value
+    if call.error:
+        facts["reason"] = call.error
+    if call.world is not None:
+        facts["world"] = call.world
+    if call.marks:
+        facts["marks"] = list(call.marks)
+    return facts
+
+
+def _take(line: JsonObject, reading: _Reading, equality: Equality) -> None:
+    match line["event"]:
+        case "begin":
+            reading.calls[line["call"]] = _call_of(line, equality)
+        case "end":
+            reading.calls[line["call"]] = _ended(reading.calls[line["call"]], line)
+        case "read":
+            reading.calls[line["call"]] = _ended(_call_of(line, equality), line)
+        case "inherited":
+            reading.inherited[line["call"]] = _ended(_call_of(line, equality), line)
+        case "reused":
+            call = reading.inherited.pop(line["call"])
+            if line.get("skipped"):
+                call = replace(call, outcome=Outcome.VALUE, value=None, value_at=None, has_value=True)
+            if not line.get("dropped"):
+                reading.calls[call.number] = replace(call, reused=True)
+        case "resume" | "ended":
+            reading.fields.update(line)
+
+
+def _call_of(line: JsonObject, equality: Equality) -> RecordedCall:
+    arguments = line["sent"]["kwargs"] if "sent" in line else line.get("arguments")
+    digest = line.get("digest") or equality.digest(line["tool"], line["source"], arguments)
+    return RecordedCall(
+        line["call"],
+        line["tool"],
+        Effect(line["effect"]),
+        line["time"],
+        digest,
+        arguments,
+        _place(line.get("arguments_at")),
+    )
+
+
+def _ended(call: RecordedCall, line: JsonObject) -> RecordedCall:
+    return replace(
+        call,
+        outcome=Outcome(line["outcome"]),
+        value=line.get("value"),
+        value_at=_place(line.get("value_at")),
+        has_value="value" in line or "value_at" in line,
+        error=line.get("reason", ""),
+        seconds=line["seconds"],
+        world=line.get("world"),
+        marks=tuple(line.get("marks", ())),
+    )
+
+
+def _place(place: list[object] | None) -> Place | None:
+    if place is None:
+        return None
+    file, offset, size = place
+    if not (isinstance(file, str) and isinstance(offset, int) and isinstance(size, int)):
+        raise TypeError("no place of a value")
+    return file, offset, size

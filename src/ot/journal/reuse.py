@@ -1,0 +1,58 @@
+"""Calls of an earlier run that a run goes on from: each is given once, to an equal call.
+
+One that reads is given only while the effects before it are exactly those that the new run has reused or made so far;
+one that may have had an effect is given wherever the equal call stands.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from enum import StrEnum
+
+from ot.effects import Effect
+from ot.journal.recorded import Outcome, RecordedCall
+
+
+class Unknown(StrEnum):
+    """What becomes of a call of which nobody knows how it ended, or whose value has gone."""
+
+    TELL = "tell"  # the code is told, and neither repeats it nor goes on
+    REPEAT = "repeat"
+    SKIP = "skip"  # it counts as made, and gives None
+
+
+class Reuse:
+    """The calls of one run that are still to be given; in the order of its journal where they are identical."""
+
+    def __init__(self, run: str, calls: Iterable[RecordedCall], unknown: Unknown) -> None:
+        self.run = run
+        self.unknown = unknown
+        self.given = 0
+        self._calls: defaultdict[str, list[RecordedCall]] = defaultdict(list)
+        for call in calls:
+            if call.outcome is not Outcome.ERROR and not (call.effect is Effect.READS and not call.has_value):
+                self._calls[call.digest].append(call)
+
+    @property
+    def left(self) -> list[RecordedCall]:
+        """The calls that no equal call has taken yet."""
+        return [call for calls in self._calls.values() for call in calls]
+
+    def find(self, digest: str, world: int | None) -> RecordedCall | None:
+        """Return the call that answers an equal one in a `world`, which stands for the effects so far.
+
+        In no world at all, because an effect is going on, nothing that reads is given.
+        """
+        for call in self._calls.get(digest, ()):
+            if call.effect is not Effect.READS or (world is not None and call.world == world):
+                return call
+        return None
+
+    def take(self, call: RecordedCall) -> None:
+        """Give this call, or drop it: no other gets it."""
+        self._calls[call.digest].remove(call)
+
+    def put_back(self, call: RecordedCall) -> None:
+        """Have a call ready again that could not be given."""
+        self._calls[call.digest].insert(0, call)

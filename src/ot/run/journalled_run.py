@@ -1,0 +1,51 @@
+"""A run in the journal, from its beginning to its answer."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from ot.caller import Caller, Notes
+from ot.journal.journal import Journal
+from ot.run.outcome import Failure, Nothing, Outcome, error_kind
+
+CANCELLED = "cancelled"
+
+
+class JournalledRun:
+    """`with JournalledRun(...) as journalled`, and `end` once its answer is there; nothing happens without a journal.
+
+    A run that never gets there was cancelled, and is written down as that.
+    """
+
+    def __init__(self, journal: Journal | None, command: str, caller: Caller) -> None:
+        self._journal = journal
+        self._run = journal.begin(command, caller) if journal is not None else None
+
+    def add_notes(self, notes: Notes, *, failed: bool) -> None:
+        """Say below the answer what was reused and, where the run failed, how the next one can go on."""
+        if self._run is not None:
+            for line in self._run.notes(failed=failed):
+                notes.add(line)
+
+    def end(self, outcome: Outcome, answer: str) -> None:
+        match outcome:
+            case Failure():
+                self._end("error", error_kind(outcome), answer)
+            case Nothing():
+                self._end("nothing", "", answer)
+            case _:
+                self._end("value", "", answer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end(CANCELLED, "" if kind is None else kind.__name__, "")
+
+    def _end(self, outcome: str, error: str, answer: str) -> None:
+        run, self._run = self._run, None
+        if self._journal is not None and run is not None:
+            self._journal.end(run, outcome, error=error, answer=answer)

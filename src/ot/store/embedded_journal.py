@@ -1,0 +1,249 @@
+"""The journal of one machine: a file for each process that writes, and one for its large values, of mode 0600.
+
+Plain writes, which outlive a `kill -9`. Half a line at the end of a file was never written. A file is followed by the
+next one when it is full or old; nothing is made or opened before the first line.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+from ot.store.journal_store import FoundRun, Mark, Place, begin_line, find_mark, spoilt
+from ot.store.owned_files import claim, is_in_use, open_plain, prune
+from ot.store.owner import Owner
+
+LARGEST_FILE = 4 * 1024**2  # bytes of lines
+MOST_FILES = 1000  # each short command leaves one
+_PARTS = 8  # a file is followed by the next after this part of the time and of the size that all are kept for
+_LINES, _VALUES = ".jsonl", ".values"
+_NAME = re.compile(r"(?P<chain>\d{8}T\d{6}-\d+-[0-9a-f]{8})\.(?P<part>\d{4,})\.(?:jsonl|values)")
+_PRUNED = "pruned"  # its time is when old files were last removed
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class _Lines(NamedTuple):
+    """A file of lines, and where it stands among those of its process."""
+
+    chain: str
+    part: int
+    file: Path
+
+
+class EmbeddedJournal:
+    """Keeps the journal in a folder. Lines are appended by one thread; values are kept and fetched by any."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        keep_for: float,
+        max_size: int,
+        largest_file: int = LARGEST_FILE,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._folder = folder
+        self._keep_for = keep_for
+        self._max_size = max_size
+        self._largest = min(largest_file, max_size // _PARTS)
+        self._clock = clock
+        self._chain = ""
+        self._part = 0
+        self._opened = 0.0
+        self._lines: int | None = None  # descriptors
+        self._values: int | None = None
+        self._inode = 0
+        self._size = 0  # bytes of lines in the open file
+        self._values_size = 0
+        self._keeping = Lock()
+
+    # -- writing
+
+    def begin(self, line: bytes) -> Mark:
+        """Append the first line of a run; only here is it seen that a file is old, or that somebody removed it."""
+        if self._lines is not None and (self._is_old() or self._is_gone()):
+            self._open_next()
+        self._make_room()
+        offset = self._size
+        self._write(line)
+        return Mark(self._name(_LINES), offset + find_mark(line))
+
+    def append(self, lines: bytes) -> None:
+        self._make_room()
+        self._write(lines)
+
+    def spoil(self, mark: Mark) -> None:
+        """Overwrite what the first line of a run says, which needs no room on a disk that is full."""
+        descriptor = os.open(self._folder / mark.file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            os.pwrite(descriptor, spoilt(), mark.offset)
+        finally:
+            os.close(descriptor)
+
+    def keep(self, data: bytes) -> Place:
+        """Write a value beside the lines and return its place."""
+        if len(data) > self._max_size // _PARTS:
+            raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for it")
+        with self._keeping:
+            if self._values is None:
+                self._values, self._values_size = self._create(_VALUES), 0
+            offset, self._values_size = self._values_size, self._values_size + len(data)
+            _write_all(self._values, data, offset)
+            return self._name(_VALUES), offset, len(data)
+
+    def close(self) -> None:
+        with self._keeping:
+            for descriptor in (self._lines, self._values):
+                if descriptor is not None:
+                    os.close(descriptor)
+            self._lines = self._values = None
+
+    # -- reading
+
+    def fetch(self, place: Place) -> bytes:
+        """Return a value by its place; raises OSError where it has gone."""
+        name, offset, size = place
+        if not _NAME.fullmatch(name):
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        with open_plain(self._folder / name) as descriptor:
+            data = _read_all(descriptor, offset, size)
+        if len(data) != size:
+            raise OSError(errno.ENODATA, os.strerror(errno.ENODATA))
+        return data
+
+    def read(self, owner: Owner, run: str) -> FoundRun | None:
+        """Return the lines of a run of this owner, in their order; None where there are none."""
+        beginning = begin_line(owner, run)
+        files = self._list()
+        for found in reversed(files):
+            if any(_lines_with(_content(found.file), beginning)):
+                chain = [each for each in files if each.chain == found.chain]
+                in_use = any(is_in_use(each.file) for each in chain)  # before reading: it may end in between
+                lines = [line for each in chain for line in _lines_with(_content(each.file), beginning)]
+                return FoundRun(lines, in_use)
+        return None
+
+    def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]:
+        """Yield the lines of these events in all runs of this owner, process by process, the oldest first."""
+        words = "|".join(map(re.escape, events)).encode()
+        wanted = re.compile(
+            b"^" + re.escape(begin_line(owner)) + rb'"run":"[^"]*","n":\d+,"event":"(?:' + words + rb')".*\n', re.M
+        )
+        for found in self._list():
+            yield from wanted.findall(_content(found.file))
+
+    # -- files
+
+    def _make_room(self) -> None:
+        full = self._size >= self._largest or self._values_size >= self._max_size // _PARTS
+        if self._lines is None or full:
+            self._open_next()
+
+    def _is_old(self) -> bool:
+        return self._clock() - self._opened > self._keep_for / _PARTS
+
+    def _is_gone(self) -> bool:
+        try:
+            return os.stat(self._folder / self._name(_LINES)).st_ino != self._inode  # noqa: PTH116 - with each run
+        except FileNotFoundError:
+            return True
+        except OSError:  # what is open can be written to nevertheless
+            return False
+
+    def _open_next(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._remove_old(always=self._lines is not None)
+        self.close()
+        if not self._chain:
+            self._chain = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._part += 1
+        self._lines = self._create(_LINES)
+        self._inode = os.fstat(self._lines).st_ino
+        self._size = self._values_size = 0
+        self._opened = self._clock()
+
+    def _create(self, ending: str) -> int:
+        descriptor = os.open(self._folder / self._name(ending), _CREATE, 0o600)
+        claim(descriptor)
+        return descriptor
+
+    def _name(self, ending: str) -> str:
+        return f"{self._chain}.{self._part:04}{ending}"
+
+    def _write(self, lines: bytes) -> None:
+        assert self._lines is not None
+        if os.pwrite(self._lines, lines, self._size) != len(lines):
+            os.ftruncate(self._lines, self._size)  # half a line would go on in the next one
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._size += len(lines)
+
+    def _remove_old(self, *, always: bool) -> None:
+        """Remove what is too old or too much: always before a further file, else from time to time."""
+        looked = self._folder / _PRUNED
+        with suppress(OSError):
+            if not always and self._clock() - looked.stat().st_mtime < self._keep_for / (_PARTS * 3):
+                return
+        room = self._max_size // _PARTS
+        left = prune(
+            self._folder,
+            is_ours=_NAME.fullmatch,
+            keep_for=self._keep_for,
+            most_bytes=self._max_size - room,
+            most_files=MOST_FILES,
+        )
+        with suppress(OSError):
+            looked.touch(mode=0o600)
+        if left > self._max_size:
+            raise OSError(errno.EDQUOT, "others that still write to it fill it (journal.max_size)")
+
+    def _list(self) -> list[_Lines]:
+        """List the files of lines, those of the oldest process first."""
+        found = []
+        with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
+            for entry in entries:
+                name = _NAME.fullmatch(entry.name)
+                if name is not None and entry.name.endswith(_LINES):
+                    found.append(_Lines(name["chain"], int(name["part"]), Path(entry.path)))
+        return sorted(found)
+
+
+def _content(file: Path) -> bytes:
+    try:
+        with open_plain(file) as descriptor:
+            return _read_all(descriptor, 0, os.fstat(descriptor).st_size)
+    except OSError:  # another process has removed it
+        return b""
+
+
+def _lines_with(content: bytes, beginning: bytes) -> Iterator[bytes]:
+    """Yield the whole lines that begin like this."""
+    position = 0 if content.startswith(beginning) else content.find(b"\n" + beginning) + 1
+    while content.startswith(beginning, position):
+        end = content.find(b"\n", position)
+        if end < 0:
+            return
+        yield content[position : end + 1]
+        position = content.find(b"\n" + beginning, end) + 1 or len(content)
+
+
+def _read_all(descriptor: int, offset: int, size: int) -> bytes:
+    pieces = []
+    while size > 0 and (piece := os.pread(descriptor, size, offset)):
+        pieces.append(piece)
+        offset, size = offset + len(piece), size - len(piece)
+    return b"".join(pieces)
+
+
+def _write_all(descriptor: int, data: bytes, offset: int) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(descriptor, view, offset)
+        view, offset = view[written:], offset + written

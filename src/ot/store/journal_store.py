@@ -1,0 +1,60 @@
+"""The part of a store that keeps the journal: lines are appended, large values lie beside them, a run is read back.
+
+A line begins with its owner and its run, so that nothing is found by anybody else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol, TypeAlias
+
+from ot.store.owner import Owner
+
+_WHOLE, _SPOILT = b'"whole":1', b'"whole":0'
+
+Place: TypeAlias = tuple[str, int, int]
+"""The place of a value that lies beside the lines: a file, an offset, and how many bytes."""
+
+
+class Mark(NamedTuple):
+    """The place at which the first line of a run says that nothing of the run was lost."""
+
+    file: str
+    offset: int
+
+
+class FoundRun(NamedTuple):
+    """The lines of a run, and whether the process that wrote them still writes."""
+
+    lines: list[bytes]
+    in_use: bool
+
+
+class JournalStore(Protocol):
+    """Keeps the journal. Whatever cannot be written raises OSError; everything may block for a moment."""
+
+    def begin(self, line: bytes) -> Mark: ...
+    def append(self, lines: bytes) -> None: ...
+    def spoil(self, mark: Mark) -> None: ...
+    def keep(self, data: bytes) -> Place: ...
+    def fetch(self, place: Place) -> bytes: ...
+    def read(self, owner: Owner, run: str) -> FoundRun | None: ...
+    def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]: ...
+    def close(self) -> None: ...
+
+
+def begin_line(owner: Owner, run: str = "") -> bytes:
+    """Return how each line of an owner begins, or each line of one of its runs."""
+    beginning = f'{{"principal":{json.dumps(owner.principal)},"project":{json.dumps(str(owner.project))},'
+    return (f'{beginning}"run":{json.dumps(run)},' if run else beginning).encode("ascii")
+
+
+def find_mark(line: bytes) -> int:
+    """Return where the first line of a run says that it is whole."""
+    return line.index(_WHOLE)
+
+
+def spoilt() -> bytes:
+    """Return what stands there once something was lost; it is as long as what stood there before."""
+    return _SPOILT
