@@ -501,7 +501,7 @@ class Config(Section):
     )
     ai: AiSettings = setting(
         AiSettings.model_construct(),
-        "the assistant of `onetool chat` and `onetool listen`",
+        "the assistant of `onetool chat` and `onetool listen`, and the models of the pack `llm`",
         when=NEXT_START,
         layers=PERSON,
     )

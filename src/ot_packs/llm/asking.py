@@ -42,7 +42,7 @@ class Asker:
 
     async def ask(self, *messages: Message, progress: bool = False) -> str:
         """Return what the model answers; raises CallError if it does not, or not to the end."""
-        request = Request(SYSTEM, messages, (), self._max_tokens, may_call=False)
+        request = Request(SYSTEM, messages, (), self._max_tokens, may_call=False, goes_on=False)
         try:
             turn = await self._follow(request, _Pulse(self._context) if progress else None)
         except ModelError as error:
@@ -53,10 +53,10 @@ class Asker:
                 f"the answer was cut off after {self._max_tokens:,} tokens: ask for less at a time, or give a larger "
                 "max_tokens"
             )
-        if reason == "refused" or not turn.text.strip():
-            said = f": {turn.text.strip()[:300]}" if turn.text.strip() else "; ask in other words"
-            raise ToolError(f"the model gave no answer{said}")
-        return turn.text.strip()
+        answer = _whole(turn.text.strip())
+        if reason == "refused" or not answer:
+            raise ToolError(f"the model gave no answer{f': {answer[:300]}' if answer else '; ask in other words'}")
+        return answer
 
     async def _follow(self, request: Request, pulse: _Pulse | None) -> Turn:
         written = 0
@@ -105,4 +105,9 @@ async def open_asker(*, model: str | None, max_tokens: int | None) -> AsyncItera
 def question(instruction: str, data: str) -> UserMessage:
     """Return an instruction and its data, which cannot pass for more of the instruction: nobody can guess its mark."""
     line = f"===== data {token_hex(4)} ====="
-    return UserMessage(f"{instruction}\n\n{line}\n{data}\n{line}")
+    return UserMessage(_whole(f"{instruction}\n\n{line}\n{data}\n{line}"))
+
+
+def _whole(text: str) -> str:
+    """Return a text without halves of characters, which UTF-8 cannot write."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

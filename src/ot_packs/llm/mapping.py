@@ -14,6 +14,7 @@ from ot_packs.llm.asking import Asker
 
 _HOPELESS = (KeyRefusedError, MissingSecretError, PaymentRequiredError)  # for every further question, too
 _MARGIN = 5.0  # seconds that are kept for what was answered
+_MOST_WRITTEN = 10_000_000  # characters of all answers
 _UNASKED = "there was no time left for it: ask again for this item, or raise packs.llm.timeout and execution.timeout"
 
 
@@ -25,6 +26,7 @@ class Answers:
         self._questions = questions
         self._found: dict[int, str | CallError] = {}
         self._hopeless: CallError | None = None
+        self._written = 0
 
     async def collect(self, parallel: int) -> list[str | CallError]:
         """Ask so many at once; returns an answer or an error for each question."""
@@ -44,9 +46,13 @@ class Answers:
 
     async def _answer(self, number: int) -> str | CallError:
         try:
-            return await self._asker.ask(self._questions[number])
+            answer = await self._asker.ask(self._questions[number])
         except _HOPELESS as error:
             self._hopeless = error
             return error
         except CallError as error:
             return error
+        self._written += len(answer)
+        if self._written > _MOST_WRITTEN:
+            self._hopeless = ToolError(f"the answers before it have {self._written:,} characters: ask for shorter ones")
+        return answer

@@ -9,11 +9,12 @@ from pathlib import Path
 import anyio
 import pytest
 
+from mcp_core.json_types import Json
 from tests.packs.llm.asking import open_asking
 from tests.services.models import SECRETS, PlayedModels, data_in, never_finish, question_in, speak, stop_in_the_middle
 from tests.services.played import Answering, Caller, Rate, Reply, fall_silent, hang_up, open_caller, play
 
-pytestmark = pytest.mark.xdist_group("llm")  # one load of the libraries and few engines are enough
+pytestmark = pytest.mark.xdist_group("models")  # one load of the libraries is enough
 
 SHOUT = 'llm.transform(input="tea", prompt="Shout")'
 EIGHT = 'llm.map(items=["a", "b", "c", "d", "e", "f", "g", "h"], prompt="Shout")'
@@ -162,6 +163,37 @@ async def test_a_refused_key_is_named_by_its_secret_and_not_shown(
     assert f"{provider} refuses the key in the secret {SECRETS[provider]} (invalid key ***)" in message
     assert "~/.onetool/secrets.yaml" in message
     assert "sk-not-the-right-one" not in message
+
+
+async def test_another_key_counts_after_a_reload(tmp_path: Path, models: PlayedModels) -> None:
+    async with open_asking(tmp_path, models, key="sk-the-old-one") as asking:
+        assert "refuses the key" in await asking.mistake(SHOUT)
+        (tmp_path / "project/.onetool/secrets.yaml").write_text(f"OPENAI_API_KEY: {models.key}\n")
+        await asking.run("ot.reload()")
+
+        assert await asking.run(SHOUT) == "TEA"
+
+
+async def test_another_provider_stands_in(tmp_path: Path, models: PlayedModels) -> None:
+    nowhere: dict[str, Json] = {"base_url": "http://127.0.0.1:9/v1"}
+    ai: dict[str, Json] = {"provider": "openai", "openai": nowhere, "failover": "ollama", "retries": 0}
+    async with open_asking(tmp_path, models, provider="ollama", ai=ai) as asking:
+        assert await asking.run(SHOUT) == "TEA"
+
+
+async def test_what_nobody_will_repeat_is_not_put_into_a_cache_that_costs(
+    engines: Engines, models: PlayedModels
+) -> None:
+    await (await engines("anthropic")).run(SHOUT)
+
+    assert "cache_control" not in models.requests[0].body
+
+
+@PROVIDERS
+async def test_halves_of_characters_do_no_harm(engines: Engines, models: PlayedModels, provider: str) -> None:
+    asking = await engines(provider)
+
+    assert await asking.app.executor.call("llm.transform", {"input": "tea\ud800 ☕", "prompt": "\udfff"}) == "TEA? ☕"
 
 
 async def test_a_key_that_no_header_can_carry_is_not_sent(tmp_path: Path, models: PlayedModels) -> None:

@@ -17,7 +17,7 @@ from tests.packs.llm.asking import open_asking
 from tests.services.models import PlayedModels, data_in, question_in, speak
 from tests.services.played import Caller, play
 
-pytestmark = pytest.mark.xdist_group("llm")  # one model and few engines are enough
+pytestmark = pytest.mark.xdist_group("models")  # one load of the libraries is enough
 
 CITIES = [f"city {number}" for number in range(30)]
 

@@ -28,6 +28,7 @@ class Request:
     tools: tuple[ToolOffer, ...]
     max_tokens: int
     may_call: bool = True
+    goes_on: bool = True  # false if no further request will repeat it
 
 
 @dataclass(frozen=True, slots=True)

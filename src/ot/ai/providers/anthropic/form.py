@@ -42,9 +42,10 @@ def render_request(request: Request, model: str) -> JsonObject:
         "model": model,
         "max_tokens": request.max_tokens,
         "messages": [_render(message) for message in request.messages],
-        # Each round repeats everything before it: the provider keeps that for a tenth of the price.
-        "cache_control": {"type": "ephemeral"},
     }
+    if request.goes_on:
+        # Each round repeats everything before it: the provider keeps that, and reads it for a tenth of the price.
+        rendered["cache_control"] = {"type": "ephemeral"}
     if request.system:
         rendered["system"] = request.system
     if request.tools:

@@ -32,15 +32,16 @@ class OpenaiModel:
         # OpenAI has renamed the limit, and refuses its old name; others know the old name only.
         self._limit_name = "max_completion_tokens" if self._url.startswith(_ADDRESS) else "max_tokens"
         self._client = httpx2.AsyncClient(
-            headers={"authorization": f"Bearer {api_key}"} if api_key else {},
+            headers={"content-type": "application/json"} | ({"authorization": f"Bearer {api_key}"} if api_key else {}),
             timeout=httpx2.Timeout(timeout, connect=_CONNECT),
         )
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:
-        body = render_request(request, self.name, limit_name=self._limit_name)
+        # Escaped, since a text may hold half of a pair that UTF-8 cannot write.
+        body = json.dumps(render_request(request, self.name, limit_name=self._limit_name)).encode()
         reader = TurnReader()
         try:
-            async with self._client.stream("POST", self._url, json=body) as response:
+            async with self._client.stream("POST", self._url, content=body) as response:
                 if response.status_code != 200:
                     raise await self._explain(response)
                 async for event in httpx2.EventSource(response):
