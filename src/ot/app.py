@@ -191,7 +191,7 @@ async def open_app(
             settings=run_settings(loaded),
         )
         runs = await stack.enter_async_context(open_runs(runner, build_kept_answers(loaded, results, reader)))
-        executor.lend(runs)
+        executor.lend(runs, loaded.redactor)
 
         live = LiveConfig(
             loaded,

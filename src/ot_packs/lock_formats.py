@@ -25,6 +25,7 @@ class Locked(NamedTuple):
     version: str
     source: str = ""  # the registry, or the file in it, that it came from
     ranges: tuple[str, ...] = ()  # what was asked for, if the file says so
+    elsewhere: bool = False  # it comes from a folder or a repository of code
 
 
 def _from_toml(text: str) -> Iterator[Locked]:
@@ -37,11 +38,17 @@ def _from_toml(text: str) -> Iterator[Locked]:
 
 
 def _from_package_lock(text: str) -> Iterator[Locked]:
-    packages = part_of(json.loads(text), "packages")
-    for place, facts in packages.items() if isinstance(packages, dict) else ():
+    lock: Json = json.loads(text)
+    packages = part_of(lock, "packages")
+    if not isinstance(packages, dict):  # as npm wrote it up to version 6
+        old = part_of(lock, "dependencies")
+        packages = {f"node_modules/{name}": facts for name, facts in old.items()} if isinstance(old, dict) else {}
+    for place, facts in packages.items():
         if place.startswith("node_modules/") and place.count("node_modules/") == 1:
             name = text_of(facts, "name") or place.removeprefix("node_modules/")
-            yield Locked(name, text_of(facts, "version"), text_of(facts, "resolved"))
+            source = text_of(facts, "resolved")
+            elsewhere = part_of(facts, "link") is True or source.startswith(("git", "file:"))
+            yield Locked(name, text_of(facts, "version"), source, elsewhere=elsewhere)
 
 
 def _from_pipfile_lock(text: str) -> Iterator[Locked]:
@@ -122,6 +129,7 @@ READERS: dict[str, Callable[[str], Iterator[Locked]]] = {
     "requirements.txt": _from_requirements,
     "requirements-dev.txt": _from_requirements,
     "package-lock.json": _from_package_lock,
+    "npm-shrinkwrap.json": _from_package_lock,
     "yarn.lock": _from_yarn,
     "pnpm-lock.yaml": _from_pnpm,
     "Cargo.lock": _from_toml,

@@ -6,7 +6,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tests.opened_executor import BUILT_IN
 from tests.packs.convert.pdfs import make_pdf, table
 from tests.packs.web.site import Site, open_site
 from tests.proxied import program
+from tests.services.configured import configure
 from tests.services.everything import Played, play_all
 
 EXAMPLES = [
@@ -107,6 +108,7 @@ FILES: dict[str, Prepare] = {
     "git": write_repository,
     "git.commit": stage_notes,
     "git.stash": change_tracked_file,
+    "package": write_lock,
     "ripgrep": write_sources,
 }
 """What lies in the project before an example, by tool or by pack."""
@@ -143,7 +145,15 @@ async def services() -> AsyncIterator[Played]:
 
 
 @pytest.fixture(scope="module")
-async def app(project: Path, site: Site, services: Played) -> AsyncIterator[App]:
+def registries(services: Played) -> Iterator[None]:
+    """What pip and npm are configured with."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        configure(monkeypatch, pypi=services.pypi, npm=services.npm)
+        yield
+
+
+@pytest.fixture(scope="module")
+async def app(project: Path, site: Site, services: Played, registries: None) -> AsyncIterator[App]:
     config = {
         "projects": {"onetool": str(project)},
         "topics": [{"pattern": "notes", "file": str(project / "remember.yaml")}],

@@ -12,7 +12,9 @@ from tests.services.context7 import PlayedContext7
 from tests.services.firecrawl import PlayedFirecrawl
 from tests.services.gemini import PlayedGemini
 from tests.services.models import PlayedModels
+from tests.services.npm import PlayedNpm
 from tests.services.played import PlayedService, play
+from tests.services.pypi import PlayedPypi
 
 _SERVICES: dict[str, tuple[type[PlayedService], str]] = {
     "brave": (PlayedBrave, "/res/v1"),
@@ -30,6 +32,8 @@ class Played:
     packs: dict[str, Json]
     secrets: dict[str, str]
     ai: dict[str, Json]
+    pypi: str  # addresses for `tests.services.configured.configure`
+    npm: str
 
 
 @asynccontextmanager
@@ -43,4 +47,7 @@ async def play_all() -> AsyncIterator[Played]:
             secrets[service.secret] = service.key
         model = await stack.enter_async_context(play(PlayedModels()))
         secrets[model.secret] = model.key
-        yield Played(packs, secrets, {"provider": "openai", "openai": {"base_url": f"{model.address}/v1"}})
+        ai: dict[str, Json] = {"provider": "openai", "openai": {"base_url": f"{model.address}/v1"}}
+        pypi = await stack.enter_async_context(play(PlayedPypi()))
+        npm = await stack.enter_async_context(play(PlayedNpm()))
+        yield Played(packs, secrets, ai, pypi.index, npm.address)

@@ -34,15 +34,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer: JSON, or a text as it stands."""
+    """An answer: JSON, or a text or bytes as they stand."""
 
     status: int
-    value: Json
+    value: Json | bytes
     headers: dict[str, str] = field(default_factory=dict)
 
     def encode(self) -> bytes:
-        raw = isinstance(self.value, str)
-        body = (self.value if isinstance(self.value, str) else json.dumps(self.value)).encode()
+        raw = isinstance(self.value, str | bytes)
+        body = self.value if isinstance(self.value, bytes) else self._text().encode()
         headers = {
             "content-type": "text/plain; charset=utf-8" if raw else "application/json",
             "content-length": str(len(body)),
@@ -51,6 +51,9 @@ class Reply:
         }
         lines = [f"HTTP/1.1 {self.status} Whatever", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
         return "\r\n".join(lines).encode() + body
+
+    def _text(self) -> str:
+        return self.value if isinstance(self.value, str) else json.dumps(self.value)
 
 
 @dataclass

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
 from ot_packs.net.values import items_of, text_of
+from tests.availability import require_program
 from tests.services.context7 import PlayedContext7
 from tests.services.firecrawl import PlayedFirecrawl
 from tests.services.gemini import ANSWER, PlayedGemini
+from tests.services.npm import PlayedNpm
 from tests.services.played import play
+from tests.services.pypi import PlayedPypi
 from tests.services.vendors import run_node_client, run_python_client
 
 
@@ -55,3 +66,49 @@ async def test_the_client_of_google_reads_what_we_play() -> None:
         "model": "gemini-flash-latest-001",
         "mistake": "400 INVALID_ARGUMENT",
     }
+
+
+async def test_npm_reads_and_installs_what_we_play(tmp_path: Path) -> None:
+    npm = str(require_program("npm"))
+    (tmp_path / "package.json").write_text('{"name": "mine", "version": "1.0.0"}')
+    token = "npm_of_the_tests"
+    async with play(PlayedNpm(token=token)) as service:
+        (tmp_path / ".npmrc").write_text(
+            f"registry={service.address}\n//127.0.0.1:{service.port}/:_authToken={token}\n"
+        )
+        environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "npm_config_cache": str(tmp_path / "cache")}
+
+        async def run(*words: str) -> str:
+            done = await anyio.run_process(
+                [npm, *words, "--no-audit", "--no-fund"], cwd=tmp_path, env=environ, check=False
+            )
+            assert done.returncode == 0, done.stderr.decode()
+            return done.stdout.decode()
+
+        seen = json.loads(await run("view", "react", "--json"))
+        await run("install", "react@^18", "@corp/inner")
+
+    assert (seen["dist-tags"]["latest"], seen["time"]["19.0.0"]) == ("19.0.0", "2026-05-06T07:08:09.000Z")
+    places = json.loads((tmp_path / "package-lock.json").read_text())["packages"]
+    installed = {place.removeprefix("node_modules/"): facts["version"] for place, facts in places.items() if place}
+    assert installed == {"react": "18.3.1", "tslib": "2.8.0", "@corp/inner": "1.1.0"}
+
+
+@pytest.mark.parametrize("form", ["JSON", "HTML"])
+async def test_uv_resolves_and_installs_what_we_play(tmp_path: Path, form: str) -> None:
+    uv = str(Path(sys.executable).with_name("uv"))
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "UV_CACHE_DIR": str(tmp_path / "cache"),
+        "UV_NO_CONFIG": "1",
+    }
+    async with play(PlayedPypi(old=form == "HTML", token="bWU6cHc=")) as service:
+        index = f"http://me:pw@127.0.0.1:{service.port}/simple"
+        install = [uv, "pip", "install", "--target", str(tmp_path / "there"), "--index-url", index, "httpx"]
+        done = await anyio.run_process([*install, "--python", sys.executable], env=environ, check=False)
+
+    assert done.returncode == 0, done.stderr.decode()
+    installed = {each.name.partition(".dist-info")[0] for each in (tmp_path / "there").glob("*.dist-info")}
+    assert installed == {"httpx-0.28.1", "certifi-2026.1.1", "idna-3.10", "anyio-4.9.0"}
+    assert any(request.path.endswith(".metadata") for request in service.requests) == (form == "JSON")

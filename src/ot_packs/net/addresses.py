@@ -34,8 +34,8 @@ _OTHER_PROTOCOLS = {
 class AddressRefusedError(ToolError):
     """An address that no request may go to."""
 
-    def __init__(self, address: str, reason: str, *, host: str = "") -> None:
-        way = f" A person who wants it to be reached adds {host!r} to packs.web.allow." if host else ""
+    def __init__(self, address: str, reason: str, *, host: str = "", key: str = "") -> None:
+        way = f" A person who wants it to be reached adds {host!r} to {key}." if host else ""
         super().__init__(f"{address[:200]} is refused: {reason}.{way}")
 
 
@@ -48,9 +48,10 @@ class Target:
 
 
 class Allowed:
-    """What the person opens by `packs.web.allow`: hosts, hosts with a port, or networks."""
+    """What the person opens by an option such as `packs.web.allow`: hosts, hosts with a port, or networks."""
 
-    def __init__(self, entries: Iterable[str] = ()) -> None:
+    def __init__(self, entries: Iterable[str] = (), *, key: str = "packs.web.allow") -> None:
+        self.key = key
         self._networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = []
         self._hosts: set[tuple[str, int | None]] = set()
         for entry in entries:
@@ -59,9 +60,7 @@ class Allowed:
             except ValueError:
                 host, _, port = entry.partition(":") if entry.count(":") == 1 else (entry, "", "")
                 if not host or (port and not port.isdigit()):
-                    raise ToolError(
-                        f"packs.web.allow: {entry!r} is no host, no host with a port, and no network"
-                    ) from None
+                    raise ToolError(f"{key}: {entry!r} is no host, no host with a port, and no network") from None
                 self._hosts.add((host.lower().rstrip("."), int(port) if port else None))
 
     def names(self, target: Target) -> bool:
@@ -82,7 +81,7 @@ def read_target(url: str, allowed: Allowed) -> Target:
         raise AddressRefusedError(url, "it holds a user name, which hides where it leads; pass it as a header")
     target = Target(_plain_host(url, parts), _port(url, parts))
     if not allowed.names(target):
-        _check_host(url, target)
+        _check_host(url, target, allowed.key)
     return target
 
 
@@ -94,7 +93,7 @@ def check_address(target: Target, address: str, allowed: Allowed) -> None:
     for each in (*_embedded(found), *(() if found in _TRANSLATOR else (found,))):
         if kind := _kind_of(each):
             shown = target.host if str(found) == target.host else f"{target.host} ({found})"
-            raise AddressRefusedError(shown, f"{each} is {kind}", host=target.host)
+            raise AddressRefusedError(shown, f"{each} is {kind}", host=target.host, key=allowed.key)
 
 
 def _split(url: str) -> SplitResult:
@@ -138,14 +137,16 @@ def _port(url: str, parts: SplitResult) -> int:
         raise AddressRefusedError(url, "its port is not a number from 0 to 65535") from error
 
 
-def _check_host(url: str, target: Target) -> None:
+def _check_host(url: str, target: Target, key: str) -> None:
     host = target.host
     if target.port in _OTHER_PROTOCOLS or target.port == 0:
-        raise AddressRefusedError(url, f"port {target.port} belongs to another protocol", host=f"{host}:{target.port}")
+        raise AddressRefusedError(
+            url, f"port {target.port} belongs to another protocol", host=f"{host}:{target.port}", key=key
+        )
     if host.endswith(_LOCAL_NAMES) and any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES):
-        raise AddressRefusedError(url, f"{host} is a name of this machine or its network", host=host)
+        raise AddressRefusedError(url, f"{host} is a name of this machine or its network", host=host, key=key)
     if ":" not in host and "." not in host and not _NUMBER.match(host):
-        raise AddressRefusedError(url, f"{host} without a dot is a name of this machine's network", host=host)
+        raise AddressRefusedError(url, f"{host} without a dot is a name of this machine's network", host=host, key=key)
     if _NUMBER.search(host.rpartition(".")[2]) and _as_address(host) is None:
         raise AddressRefusedError(url, f"{host} is an unusual spelling of an address; write four decimal numbers")
 

@@ -1,0 +1,1 @@
+"""Registries of packages: where they are, how they are asked, and what their answers say."""

@@ -1,0 +1,128 @@
+"""Asking registries: with the person's token at its own address and nowhere else, patiently, within bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from urllib.parse import urljoin
+
+import anyio
+import httpx2
+
+from mcp_core.json_types import Json
+from ot.context import CallContext, current
+from ot.errors import CallError, ServiceUnavailableError, ToolError
+from ot.isolate import IsolateHost
+from ot.paces import Paces
+from ot.redaction import Redactor
+from ot.registry.definitions import Touches
+from ot_packs.net.addresses import Allowed
+from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
+from ot_packs.net.guarded import AGENT, GuardedClient, trusted_roots
+from ot_packs.net.refusals import is_passing, reason_of
+from ot_packs.net.repeating import PassingError, Repetition, TooMuchError
+from ot_packs.net.waits import seconds_to_wait
+from ot_packs.package.registries import Registry, is_public, origin_of
+
+_LARGEST = 50_000_000  # bytes of an answer, unpacked
+_TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
+_RATE = 20.0  # requests a second to one registry
+_MOST_REDIRECTS = 5
+_MISSING = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+_KEY = "packs.package.allow"
+
+
+class RegistryClient:
+    """Asks registries for one call of a tool, and has their answers read in a helper process."""
+
+    def __init__(self, context: CallContext, own: httpx2.AsyncClient, guarded: GuardedClient) -> None:
+        self._context = context
+        self._own = own
+        self._guarded = guarded
+        self._reading = anyio.CapacityLimiter(2)
+
+    async def get(self, registry: Registry, url: str, *, accept: str = "*/*") -> Answer | None:
+        """Return an answer of success, None where there is nothing; raises CallError."""
+        rate = self._context.config.get("rate", _RATE)
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
+            raise ToolError("packs.package.rate is not a number of requests a second, such as 20")
+        if registry.authorization:
+            self._context.part(Redactor).learn(registry.authorization.partition(" ")[2])
+        pace = self._context.part(Paces).pace_of("package", registry.origin)
+        repetition = Repetition(registry.url, pace, float(rate), self._context, rate_key="packs.package.rate")
+        return await repetition.repeat(lambda: self._attempt(registry, url, accept))
+
+    async def read(self, function: str, **arguments: object) -> Json:
+        """Have a function of reading.py called in a helper process, which has no files and no network."""
+        async with self._reading:
+            return await self._context.part(IsolateHost).run(
+                "ot_packs.package.reading",
+                function,
+                arguments,
+                touches=Touches(),
+                libraries=self._context.registry.pack("package").libraries,
+            )
+
+    async def _attempt(self, registry: Registry, url: str, accept: str) -> Answer | None:
+        try:
+            answer = await self._follow(registry, url, accept)
+        except AnswerTooLargeError as error:
+            raise ToolError(f"{registry.url} answers with more than {_LARGEST:,} bytes about one package") from error
+        except ServiceUnavailableError as error:
+            raise PassingError(error) from error
+        if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise TooMuchError(reason_of(answer), seconds_to_wait(answer.headers, answer.body))
+        if answer.status in _MISSING:
+            return None
+        if answer.status == HTTPStatus.OK:
+            return answer
+        if is_passing(answer):
+            raise PassingError(refusal(registry, answer), asked=seconds_to_wait(answer.headers, answer.body))
+        raise refusal(registry, answer)
+
+    async def _follow(self, registry: Registry, url: str, accept: str) -> Answer:
+        """Ask, and ask again where a redirect leads; what leaves the registry is guarded, and gets no token."""
+        for _ in range(_MOST_REDIRECTS):
+            at_home = origin_of(url) == registry.origin
+            token = {"authorization": registry.authorization} if at_home and registry.authorization else {}
+            client = self._own if at_home or is_public("pypi", url) else self._guarded
+            answer = await ask(client, "GET", url, limit=_LARGEST, headers={"accept": accept, **token})
+            target = answer.headers.get("location", "")
+            if answer.status // 100 != 3 or not target:
+                return answer
+            url = urljoin(url, target)
+        raise ToolError(f"{registry.url} leads from one redirect to the next")
+
+
+def refusal(registry: Registry, answer: Answer) -> CallError:
+    """Return the error for an answer that is no success, with the file that holds the token."""
+    reason = reason_of(answer)
+    if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        named = f", which {registry.source} names," if registry.source else ""
+        if registry.authorization:
+            way = f"The token in {registry.token_source} is not accepted, or not for this package."
+        elif registry.token_source:
+            way = f"There is no token for it: look at {registry.token_source}."
+        else:
+            way = "There is no token for it: pip takes one from ~/.netrc or the address, npm from ~/.npmrc (npm login)."
+        return ToolError(f"{registry.url}{named} refuses to answer ({answer.status}: {reason}). {way}")
+    if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or is_passing(answer):
+        return ServiceUnavailableError("", f"{registry.url} answers {answer.status}: {reason}")
+    return ToolError(f"{registry.url} answers with status {answer.status}: {reason}")
+
+
+@asynccontextmanager
+async def open_registries() -> AsyncIterator[RegistryClient]:
+    """Open the way to registries for the current call; nothing is open when it ends."""
+    context = current()
+    allow = context.config.get("allow", [])
+    if not isinstance(allow, list | tuple) or not all(isinstance(entry, str) for entry in allow):
+        raise ToolError(f"{_KEY} is not a list of hosts, hosts with ports, or networks")
+    headers = {"user-agent": AGENT}
+    # The person has named these addresses, so they may lie in their network, or behind their proxy.
+    own = httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT, verify=trusted_roots())
+    async with own, GuardedClient(Allowed(allow, key=_KEY)) as guarded:
+        guarded.follow_redirects = False
+        yield RegistryClient(context, own, guarded)

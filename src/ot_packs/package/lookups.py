@@ -1,0 +1,146 @@
+"""Packages, looked up in the registries that the person has configured."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+from anyio import to_thread
+
+from ot.errors import ToolError
+from ot_packs.locks import plain_name
+from ot_packs.net.bounded import Answer
+from ot_packs.package.asking import RegistryClient
+from ot_packs.package.near_names import suggest_names
+from ot_packs.package.npm_settings import NpmRegistries, read_npm_registries
+from ot_packs.package.python_settings import PythonIndexes, read_python_indexes
+from ot_packs.package.registries import Registry
+from ot_packs.package.releases import About, Document, Index
+
+_PYTHON_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9])?")
+_NPM_NAME = re.compile(r"(?:@[\w.~-]{1,100}/)?[A-Za-z0-9~_-][\w.~-]{0,213}", re.ASCII)
+_SIMPLE = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
+_ABBREVIATED = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*"
+
+
+class Lookups:
+    """The registries that the person's pip, uv and npm are configured with, asked for one call of a tool."""
+
+    def __init__(self, client: RegistryClient, indexes: PythonIndexes, registries: NpmRegistries) -> None:
+        self._client = client
+        self._indexes = indexes
+        self._registries = registries
+
+    async def find_python(
+        self,
+        name: str,
+        *,
+        version: str = "",
+        since: str = "",
+        python: str = "",
+        prereleases: bool = False,
+        limit: int = 20,
+        address: str = "",
+    ) -> tuple[Registry, Index]:
+        """Look up a package; `address` is where a project says that it comes from.
+
+        Raises CallError: nobody has it, or it comes from where the person's own configuration does not lead.
+        """
+        if not _PYTHON_NAME.fullmatch(name):
+            raise ToolError(f"{name[:100]!r} is not the name of a Python package")
+        asked = (
+            [_configured(self._indexes.find(address), address, "settings of pip and uv")]
+            if address
+            else self._indexes.asked
+        )
+        if not asked:
+            raise ToolError("pip and uv are configured with indexes on the disk only, which are not looked at")
+        for registry in asked:
+            answer = await self._client.get(registry, f"{registry.url}/{plain_name(name)}/", accept=_SIMPLE)
+            if answer is None:
+                continue
+            found: Index = await self._client.read(
+                "read_index",
+                body=_text(answer),
+                url=answer.url,
+                name=name,
+                version=version,
+                since=since,
+                python=python,
+                prereleases=prereleases,
+                limit=limit,
+            )
+            return registry, found
+        raise _missing("pypi", name, [registry.url for registry in asked])
+
+    async def about_python(self, registry: Registry, index: Index, version: str) -> About | None:
+        """Read what a release says of itself; None if the index does not offer it apart from the files."""
+        address = index["metadata"].get(version)
+        answer = await self._client.get(registry, address) if address else None
+        about: About | None = await self._client.read("read_about", text=_text(answer)) if answer else None
+        return about
+
+    async def find_npm(
+        self,
+        name: str,
+        *,
+        version: str = "",
+        since: str = "",
+        prereleases: bool = False,
+        dates: bool = False,
+        limit: int = 20,
+        address: str = "",
+    ) -> tuple[Registry, Document]:
+        """Look up a package, as `find_python` does. `dates` are in the whole document only, which can be large."""
+        if not _NPM_NAME.fullmatch(name):
+            raise ToolError(f"{name[:100]!r} is not the name of an npm package")
+        found = self._registries.find(address) if address else self._registries.of_package(name)
+        registry = _configured(found, address, "settings of npm")
+        accept = "application/json" if dates else _ABBREVIATED
+        answer = await self._client.get(registry, f"{registry.url}/{_path(name)}", accept=accept)
+        if answer is None:
+            raise _missing("npm", name, [registry.url])
+        document: Document = await self._client.read(
+            "read_document", body=_text(answer), version=version, since=since, prereleases=prereleases, limit=limit
+        )
+        return registry, document
+
+    async def about_npm(self, registry: Registry, name: str, document: Document, version: str) -> About | None:
+        """Return what a version says of itself; abbreviated documents leave it out."""
+        about = document["about"].get(version)
+        if about is not None and about["summary"]:
+            return about
+        answer = await self._client.get(registry, f"{registry.url}/{_path(name)}/{quote(version, safe='')}")
+        read: About | None = await self._client.read("read_manifest", body=_text(answer)) if answer else about
+        return read
+
+
+async def open_lookups(client: RegistryClient, home: Path) -> Lookups:
+    """Read the person's configuration of pip, uv and npm."""
+    indexes = await to_thread.run_sync(read_python_indexes, home, os.environ)
+    registries = await to_thread.run_sync(read_npm_registries, home, os.environ)
+    return Lookups(client, indexes, registries)
+
+
+def _configured(registry: Registry | None, address: str, program: str) -> Registry:
+    if registry is None:
+        raise ToolError(
+            f"the project has it from {address[:200]}, which was not asked: your own {program} do not name this address"
+        )
+    return registry
+
+
+def _missing(kind: str, name: str, asked: list[str]) -> ToolError:
+    near = suggest_names(kind, name)
+    hint = f" Did you mean {' or '.join(near)}?" if near else " Look at how it is spelt."
+    return ToolError(f"there is no package {name} at {', '.join(asked)}.{hint}")
+
+
+def _path(name: str) -> str:
+    return quote(name, safe="@")
+
+
+def _text(answer: Answer) -> str:
+    return answer.body.decode("utf-8", "replace")

@@ -1,0 +1,289 @@
+"""Packages of Python and npm: their versions, what changed between two, and which of a project's are outdated."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TypedDict
+
+from anyio import to_thread
+
+from ot.context import current
+from ot.effects import reads
+from ot.errors import CallError, ToolError
+from ot.files.allowed_files import allowed_files
+from ot_packs.package.asking import open_registries
+from ot_packs.package.lookups import open_lookups
+from ot_packs.package.project import Declared, Verdict, judge_all, read_files
+from ot_packs.package.releases import About, Choice, differences
+
+pack = "package"
+timeout = 120
+needs = {"packaging": "packaging>=26", "nodesemver": "node-semver>=0.9"}
+
+_MOST_PACKAGES = 400  # of one project
+
+
+class Release(TypedDict):
+    """A version; `requires` is the Python or Node that it runs on, `withdrawn` why it was yanked or deprecated."""
+
+    version: str
+    released: str
+    requires: str
+    withdrawn: str | None
+    prerelease: bool
+
+
+class Dependency(TypedDict):
+    """What one release needs and the other needs otherwise; None where it does not need it."""
+
+    name: str
+    extra: str
+    before: str | None
+    after: str | None
+
+
+class Changes(TypedDict):
+    """What lies between two releases; `dependencies` is None if the registry does not tell them."""
+
+    since: str
+    to: str
+    releases: int
+    requires: list[str]
+    dependencies: list[Dependency] | None
+
+
+class Package(TypedDict):
+    """A package, as the registry that answered has it."""
+
+    name: str
+    registry: str
+    newest: Release | None
+    matching: Release | None
+    versions: list[Release]
+    total: int
+    more: bool
+    tags: dict[str, str]
+    summary: str
+    license: str
+    links: dict[str, str]
+    changes: Changes | None
+
+
+class Outdated(TypedDict):
+    """A package that a project uses; `wanted` is the newest that the project's own range allows."""
+
+    kind: str
+    name: str
+    group: str
+    file: str
+    asked: str
+    current: str
+    wanted: str
+    newest: str
+    released: str
+    requires: str
+    withdrawn: str | None
+
+
+class Problem(TypedDict):
+    """A package or a file that nothing can be said of, and why."""
+
+    name: str
+    reason: str
+
+
+class Report(TypedDict):
+    """The packages of a project that are behind, of as many as were `checked`."""
+
+    packages: list[Outdated]
+    total: int
+    more: bool
+    checked: int
+    problems: list[Problem]
+
+
+@reads
+async def pypi(
+    *,
+    name: str,
+    version: str = "",
+    since: str = "",
+    python: str = "",
+    prereleases: bool = False,
+    limit: int = 20,
+) -> Package:
+    """Look up a Python package in the indexes that pip and uv are configured with.
+
+    Args:
+        name: Its name: "httpx".
+        version: Only versions that fit: ">=2,<3", or "2.1".
+        since: A version that you have: tells what changed up to the newest that fits.
+        python: Only releases that run on this Python: "3.11".
+        prereleases: Take pre-releases for the newest too.
+        limit: At most so many versions.
+
+    Returns:
+        The `newest` release, the newest `matching` one, and the fitting `versions`, newest first, of a `total`: each
+        with `released`, `requires` (the Python) and why it is `withdrawn`. Of the matching one `summary`, `license`
+        and `links`, with `changelog` and `repository` if it names them. With `since` the `changes`: how many
+        `releases`, `requires` before and after, and the `dependencies` that differ.
+
+    Example:
+        seen = package.pypi(name="httpx", version="<1", since="0.27.0")
+        seen["matching"]["version"], seen["links"].get("changelog"), seen["changes"]["dependencies"]
+    """
+    async with open_registries() as client:
+        lookups = await open_lookups(client, allowed_files().home)
+        registry, index = await lookups.find_python(
+            name, version=version, since=since, python=python, prereleases=prereleases, limit=limit
+        )
+        about = await _optional(lookups.about_python(registry, index, _version_of(index)))
+        before = await _optional(lookups.about_python(registry, index, _since_of(index)))
+    return _describe(name, registry.url, index, about, before, asked=since)
+
+
+@reads
+async def npm(
+    *,
+    name: str,
+    version: str = "",
+    since: str = "",
+    prereleases: bool = False,
+    dates: bool = False,
+    limit: int = 20,
+) -> Package:
+    """Look up an npm package in the registries that npm is configured with, also by scope.
+
+    Args:
+        name: Its name: "react", "@types/node".
+        version: Only versions in this range: "^18", or a tag: "next".
+        since: A version that you have: tells what changed up to the newest that fits.
+        prereleases: Take pre-releases for the newest too.
+        dates: Also say when versions were released, for which the registry's whole document is read.
+        limit: At most so many versions.
+
+    Returns:
+        What `package.pypi` gives; `requires` is the Node that a version runs on, `withdrawn` why it is deprecated. The
+        `tags` lead to versions; `newest` is the one tagged as latest.
+
+    Example:
+        seen = package.npm(name="react", version="^18", since="18.2.0")
+        seen["matching"]["version"], seen["newest"]["version"], seen["changes"]["dependencies"]
+    """
+    async with open_registries() as client:
+        lookups = await open_lookups(client, allowed_files().home)
+        registry, document = await lookups.find_npm(
+            name, version=version, since=since, prereleases=prereleases, dates=dates, limit=limit
+        )
+        about = await _optional(lookups.about_npm(registry, name, document, _version_of(document)))
+    before = document["about"].get(_since_of(document))
+    return _describe(name, registry.url, document, about, before, asked=since) | {"tags": document["tags"]}
+
+
+@reads
+async def outdated(*, path: str = ".", indirect: bool = False, prereleases: bool = False, limit: int = 100) -> Report:
+    """List the packages that a project uses and that have newer versions, or were withdrawn.
+
+    Args:
+        path: A folder, or one of pyproject.toml, requirements*.txt and package.json, with the lock files beside it.
+        indirect: Also those that only the lock files name.
+        prereleases: Take pre-releases for the newest too.
+        limit: At most so many packages.
+
+    Returns:
+        `packages`, of a `total`, with the range that is `asked`, the `current` version, the newest that is `wanted` by
+        that range, the `newest` of all, when that was `released`, what it `requires`, and why the current one is
+        `withdrawn`; how many were `checked`, and `problems` with their reasons.
+
+    Example:
+        [(each["name"], each["current"], each["newest"]) for each in package.outdated()["packages"]]
+    """
+    files = allowed_files()
+    texts = await to_thread.run_sync(read_files, files, path)
+    async with open_registries() as client:
+        used = await client.read("read_project", files=texts, indirect=indirect)
+        packages: list[Declared] = used["packages"][:_MOST_PACKAGES]
+        verdicts = await judge_all(await open_lookups(client, files.home), packages, prereleases=prereleases)
+    behind = [_outdated(verdict) for verdict in verdicts if verdict["behind"]]
+    problems: list[Problem] = [{"name": "", "reason": reason} for reason in used["problems"]]
+    problems += [{"name": each["package"]["name"], "reason": each["problem"]} for each in verdicts if each["problem"]]
+    if len(used["packages"]) > _MOST_PACKAGES:
+        left = len(used["packages"]) - _MOST_PACKAGES
+        problems.append({"name": "", "reason": f"{left} packages were not looked up: name one file as path"})
+    return {
+        "packages": behind[:limit],
+        "total": len(behind),
+        "more": len(behind) > limit,
+        "checked": sum(not verdict["problem"] for verdict in verdicts),
+        "problems": problems[:limit],
+    }
+
+
+def _version_of(choice: Choice) -> str:
+    return choice["matching"]["version"] if choice["matching"] else ""
+
+
+def _since_of(choice: Choice) -> str:
+    return choice["since"]["version"] if choice["since"] else ""
+
+
+async def _optional(reading: Awaitable[About | None]) -> About | None:
+    """Return what a release says of itself; where that cannot be had, the rest of the answer stands without it."""
+    try:
+        return await reading
+    except CallError as error:
+        current().note(f"package: {error}")
+        return None
+
+
+def _describe(
+    name: str, registry: str, choice: Choice, about: About | None, before: About | None, *, asked: str
+) -> Package:
+    if asked and choice["since"] is None:
+        known = ", ".join(release["version"] for release in choice["releases"][:5]) or "none that fits"
+        raise ToolError(f"{name} has no version {asked[:100]}; the newest are {known}")
+    return {
+        "name": name,
+        "registry": registry,
+        "newest": choice["newest"],
+        "matching": choice["matching"],
+        "versions": choice["releases"],
+        "total": choice["total"],
+        "more": choice["total"] > len(choice["releases"]),
+        "tags": {},
+        "summary": about["summary"] if about else "",
+        "license": about["license"] if about else "",
+        "links": about["links"] if about else {},
+        "changes": _changes(choice, about, before),
+    }
+
+
+def _changes(choice: Choice, about: About | None, before: About | None) -> Changes | None:
+    since, to = choice["since"], choice["matching"]
+    if since is None or to is None:
+        return None
+    return {
+        "since": since["version"],
+        "to": to["version"],
+        "releases": choice["between"],
+        "requires": [since["requires"], to["requires"]],
+        "dependencies": list(differences(before["needs"], about["needs"])) if before and about else None,
+    }
+
+
+def _outdated(verdict: Verdict) -> Outdated:
+    package, newest, wanted = verdict["package"], verdict["newest"], verdict["matching"]
+    own = verdict["current"]
+    return {
+        "kind": package["kind"],
+        "name": package["name"],
+        "group": package["group"],
+        "file": package["file"],
+        "asked": package["asked"],
+        "current": package["current"],
+        "wanted": wanted["version"] if wanted else "",
+        "newest": newest["version"] if newest else "",
+        "released": newest["released"] if newest else "",
+        "requires": newest["requires"] if newest else "",
+        "withdrawn": own["withdrawn"] if own else None,
+    }
