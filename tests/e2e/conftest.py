@@ -19,6 +19,6 @@ def raw_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawServer]:
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[RawServer]:
-    """A server that the test may bring down."""
-    with start_raw_server(tmp_path, preloaded=False) as server:
+    """A server that the test may bring down, and that does not wait long for runs."""
+    with start_raw_server(tmp_path, config="execution: {patience: 0.5}", preloaded=False) as server:
         yield server

@@ -258,6 +258,7 @@ def interrupt(server: RawServer) -> None:
 def test_a_server_that_is_ended_in_the_middle_of_runs_leaves_no_process_behind(
     own_server: RawServer, end: Callable[[RawServer], None]
 ) -> None:
+    detached = own_server.run("while True: pass")
     for command in ("while True: pass", "demo.sleep(seconds=600)", "demo.block(seconds=600)"):
         own_server.start_run(f"demo.upper(text='begun')\n{command}")
     own_server.wait_for_log("demo.upper", times=3)
@@ -268,6 +269,7 @@ def test_a_server_that_is_ended_in_the_middle_of_runs_leaves_no_process_behind(
 
     assert own_server.wait_for_exit() == 0
     wait_until_gone(below)
+    assert "is still running" in detached["content"][0]["text"]
 
 
 def test_a_server_that_is_killed_leaves_no_process_behind(own_server: RawServer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import time
 from collections.abc import Awaitable, Callable
@@ -68,29 +69,33 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
     loop, filter, `ot.parallel(...)`, and return only what you need. Each run starts fresh, in a sandbox: files, network
     and programs are reached through packs only.
     """
+    came = asyncio.get_running_loop().time()
     service = ctx.request_context.lifespan_context
     progress = ProgressReport(ctx.report_progress)
     if is_sessionless(ctx):
         if ctx.request_state is not None or ctx.input_responses is not None:
             return await _resume(service, ctx, progress)
         if can_be_asked(ctx.client_capabilities):
-            work = partial(_work_in_turns, service, args.command, ctx)
+            work = partial(_work_in_turns, service, args.command, ctx, came)
             return _render(await service.suspended.start(work, progress=progress))
     ask = asking_within(ctx) if can_ask(ctx) else None
     front = ClientFront(ctx, service.log_levels)
     memory = service.clients.memory_of(ctx)
     caller = Caller(progress=progress, ask=ask, front=front, memory=memory, client=_name_client(ctx))
     app = await service.app.get()
-    return render_result(await app.runs.run(args.command, caller=caller))
+    return render_result(await app.runs.run(args.command, caller=caller, since=came))
 
 
-async def _work_in_turns(service: Service, command: str, ctx: Context[Service], client: RunClient) -> Answer:
+async def _work_in_turns(
+    service: Service, command: str, ctx: Context[Service], came: float, client: RunClient
+) -> Answer:
     """Run a command for a client that is asked between two of its requests."""
     ask = asking_between(client.ask) if can_ask(ctx) else None
     front = SuspendedFront(ctx, client.ask)
     memory = service.clients.memory_of(ctx)
     caller = Caller(progress=client.progress, ask=ask, front=front, memory=memory, client=_name_client(ctx))
-    return await (await service.app.get()).runs.run(command, caller=caller, asked_between=True)
+    runs = (await service.app.get()).runs
+    return await runs.run(command, caller=caller, since=came, asked_between=True)
 
 
 def _name_client(ctx: Context[Service]) -> str:

@@ -271,7 +271,7 @@ class Kernel:
 
     def ask_for_line(self) -> int:
         """Have the code write down which line its main thread is at; `told_line` finds it with what is returned."""
-        size = os.fstat(self._dump).st_size
+        size = 0 if self._closed else os.fstat(self._dump).st_size
         self.signal(WHERE)
         return size
 

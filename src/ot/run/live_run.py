@@ -26,11 +26,10 @@ Result = TypeVar("Result")
 class LiveRun:
     """One run. Its own caller, `caller`, reaches the client that began it, and then whichever client waits for it."""
 
-    def __init__(
-        self, client: Caller, *, patience: float, limit: float, hold: float = HOLD, asked_between: bool = False
-    ) -> None:
+    def __init__(self, client: Caller, *, patience: Patience, limit: float, hold: float = HOLD) -> None:
         self.id = new_run_id()
-        self.patience = Patience(patience, self.nudge, renewed=asked_between)
+        self.patience = patience
+        patience.on_over = self.nudge
         self.limit = limit  # seconds
         self.memory = client.memory
         self.principal = client.principal

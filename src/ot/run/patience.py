@@ -13,16 +13,17 @@ GRACE = 2.0  # seconds in which a run that has waited for another one can end by
 class Patience:
     """Counts down while nobody is asked, and then is `over`; a run that waits for another one has more of it.
 
-    `renewed` if the word on a question comes with a new request, so that the client's own patience is new as well.
+    It began when the loop's clock showed `since`, or now. `renewed` if the word on a question comes with a new request,
+    so that the client's own patience is new as well.
     """
 
-    def __init__(self, seconds: float, on_over: Callable[[], None], *, renewed: bool = False) -> None:
+    def __init__(self, seconds: float, *, since: float | None = None, renewed: bool = False) -> None:
         self.over = False
+        self.on_over: Callable[[], None] = lambda: None
         self._seconds = seconds
-        self._on_over = on_over
         self._renewed = renewed
         self._loop = asyncio.get_running_loop()
-        self._began = self._loop.time()
+        self._began = self._loop.time() if since is None else since
         self._ends = self._began + seconds
         self._asked_at = 0.0
         self._questions = 0
@@ -86,4 +87,4 @@ class Patience:
 
     def _end(self) -> None:
         self.over = True
-        self._on_over()
+        self.on_over()

@@ -18,7 +18,7 @@ from ot.run.answer import Answer, RunAnswer
 from ot.run.errands import HOLD
 from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import LiveRun
-from ot.run.patience import LONGEST_WAIT
+from ot.run.patience import LONGEST_WAIT, Patience
 from ot.run.reporting import word_running, word_stopped
 from ot.run.runner import Runner
 
@@ -43,21 +43,22 @@ class Runs:
         self._tasks = OwnedTasks(reused=False)  # each has the context of its own request
         self._live: dict[str, LiveRun] = {}
 
-    async def run(self, command: str, *, caller: Caller, asked_between: bool = False) -> Answer:
+    async def run(
+        self, command: str, *, caller: Caller, since: float | None = None, asked_between: bool = False
+    ) -> Answer:
         """Run a command for a client: its answer, or, when patience is over, how to get it.
 
-        `asked_between` if the client's word on a question comes with its next request. A client that leaves ends its
-        run, unless it was answered before.
+        The client has waited `since` a time of the event loop's clock. `asked_between` if its word on a question comes
+        with its next request. A client that leaves ends its run, unless it was answered before.
         """
         settings = self._runner.settings
         if not settings.patience:
             return await self._runner.run(command, caller=caller)
         run = LiveRun(
             caller,
-            patience=settings.patience,
+            patience=Patience(settings.patience, since=since, renewed=asked_between),
             limit=settings.timeout,
             hold=self._hold,
-            asked_between=asked_between,
         )
         self._live[run.id] = run
         self._tasks.start(partial(self._carry_out, run), command)

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("runs")]
 
 WAIT = 60.0  # seconds: a bound for a machine that is busy
 CONFIG = """
-execution: {patience: 0.2}
+execution: {patience: 0.1}
 policy:
   ask: [demo.foo]
   flows: [{from: [demo.bar], to: [demo.echo], action: deny}]

@@ -1,0 +1,150 @@
+"""Runs that take longer than a client waits, with the official client: over stdio and HTTP, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.session import ClientRequestContext
+from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
+
+from tests.demo_pack import with_demo
+from tests.e2e.raw_server import RawServer, environment_of
+from tests.preloaded import preloaded_command
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("patience")]
+
+LEGACY, MODERN = "legacy", "2026-07-28"
+CONFIG = 'execution: {patience: 0.5}\npolicy: {ask: ["demo.foo"]}\n'
+WAIT = 60.0  # seconds: a bound for a machine that is busy
+RUNNING = re.compile(r"Run (r\w+) is still running")
+CLIENT_LIMIT = 3.0  # seconds that a client waits for an answer
+
+
+class Person:
+    """Agrees to everything."""
+
+    def __init__(self) -> None:
+        self.questions: list[str] = []
+
+    async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        self.questions.append(params.message)
+        return ElicitResult(action="accept", content={"answer": "once"})
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server over HTTP that the tests share."""
+    folder = tmp_path_factory.mktemp("http")
+    (folder / "onetool.yaml").write_text(with_demo(CONFIG))
+    arguments = ("--config", str(folder / "onetool.yaml"), "--http", "127.0.0.1:0", "--no-token")
+    server = RawServer(folder, *arguments, preloaded=True)
+    try:
+        server.wait_for_log("serving MCP at")
+        yield next(found[1] for line in server.log if (found := re.search(r"serving MCP at (\S+)", line)))
+    finally:
+        server.end()
+
+
+def over_stdio(folder: Path) -> StdioServerParameters:
+    folder.mkdir()
+    (folder / "onetool.yaml").write_text(with_demo(CONFIG))
+    command, *program = preloaded_command("onetool")
+    arguments = [*program, "serve", "--config", str(folder / "onetool.yaml")]
+    return StdioServerParameters(command=command, args=arguments, env=environment_of(folder), cwd=folder)
+
+
+def waiting_for(file: Path) -> str:
+    """Code that goes on when a file is there."""
+    return f"import os, time\nprint('begun')\nwhile not os.path.exists({str(file)!r}): time.sleep(0.01)\n"
+
+
+def text_of(result: CallToolResult) -> str:
+    block = result.content[0]
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+async def run(client: Client, command: str) -> CallToolResult:
+    result = await client.call_tool("run", {"command": command})
+    assert isinstance(result, CallToolResult)
+    return result
+
+
+async def detach(client: Client, command: str) -> str:
+    """Begin a run that outlasts patience, and return its id."""
+    found = RUNNING.search(text_of(await run(client, command)))
+    assert found is not None
+    return found[1]
+
+
+async def wait_for(client: Client, identifier: str, *, seconds: float = 45) -> CallToolResult:
+    """Wait until the whole answer is there, as often as it takes."""
+    with anyio.fail_after(WAIT):
+        while True:
+            result = await run(client, f"ot.wait(run={identifier!r}, seconds={seconds})")
+            found = RUNNING.search(text_of(result))
+            if found is None:
+                return result
+            identifier = found[1]
+
+
+async def test_an_answer_arrives_whole_though_the_client_waits_for_less_long(address: str, tmp_path: Path) -> None:
+    file = tmp_path / "open"
+    command = f"{waiting_for(file)}print('done')\n[demo.picture(), demo.upper(text='whole')]"
+    answers: list[CallToolResult] = []
+
+    async def use(server: str | StdioServerParameters, mode: str) -> None:
+        async with Client(server, mode=mode, read_timeout_seconds=CLIENT_LIMIT) as client:
+            answers.append(await wait_for(client, await detach(client, command), seconds=0.5))
+
+    with anyio.fail_after(WAIT):
+        async with anyio.create_task_group() as tasks:
+            for mode in (LEGACY, MODERN):
+                tasks.start_soon(use, address, mode)
+                tasks.start_soon(use, over_stdio(tmp_path / mode), mode)
+            await anyio.sleep(CLIENT_LIMIT + 0.5)  # no answer could have been waited for
+            file.touch()
+
+    assert len(answers) == 4
+    for answer in answers:
+        assert text_of(answer).startswith("begun\ndone\n")
+        assert "WHOLE" in text_of(answer)
+        assert [block.type for block in answer.content] == ["text", "image"]
+
+
+@pytest.mark.parametrize(("begins", "waits"), [(LEGACY, MODERN), (MODERN, LEGACY)])
+async def test_a_question_reaches_the_person_at_the_client_that_waits(
+    address: str, tmp_path: Path, begins: str, waits: str
+) -> None:
+    file, first, second = tmp_path / "open", Person(), Person()
+    async with Client(address, mode=begins, elicitation_callback=first) as client:
+        identifier = await detach(client, f"{waiting_for(file)}demo.foo(text='agreed')")
+    file.touch()
+    async with Client(address, mode=waits, elicitation_callback=second) as client:
+        answer = await wait_for(client, identifier)
+
+    assert text_of(answer) == "begun\nagreed"
+    assert first.questions == []
+    assert len(second.questions) == 1
+
+
+async def test_an_error_and_a_stop_arrive_as_such(address: str, tmp_path: Path) -> None:
+    file = tmp_path / "open"
+    async with Client(address) as client:
+        fails = await detach(client, f"{waiting_for(file)}1 / 0")
+        stops = await detach(client, waiting_for(tmp_path / "never"))
+        file.touch()
+        failed = await wait_for(client, fails)
+        stopped = await run(client, f"ot.stop(run={stops!r})")
+        later = await wait_for(client, stops)
+
+    assert failed.is_error
+    assert "ZeroDivisionError: division by zero\n  line 4: 1 / 0" in text_of(failed)
+    assert not stopped.is_error
+    assert text_of(later) == text_of(stopped)
+    assert later.is_error
