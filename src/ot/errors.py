@@ -36,6 +36,7 @@ OneToolError
 │   ├── ToolChangedError
 │   ├── UntrustedPackError
 │   ├── WrongSettingsError
+│   ├── BrokenPackError
 │   ├── WorkerStartError
 │   ├── PackNotReadyError
 │   ├── WorkerCrashedError
@@ -266,12 +267,16 @@ class ConsentError(CallError):
     rule: str  # why somebody is asked at all
 
 
-class ToolTimeoutError(CallError):
-    """The call took longer than its limit; `still_running` is true where a plain tool could not be stopped."""
+class ToolTimeoutError(CallError, names=("key",)):
+    """The call took longer than its limit; `still_running` is true where a plain tool could not be stopped.
+
+    `key` is what sets the limit, empty where that is the caller.
+    """
 
     tool: str
     limit: float
     still_running: bool = False
+    key: str = ""
 
 
 class ToolStoppedError(CallError):
@@ -362,6 +367,14 @@ class WrongSettingsError(CallError, names=("pack",)):
 
     pack: str
     mistake: str  # in words
+
+
+class BrokenPackError(CallError, names=("pack",)):
+    """An extension that cannot be used, because its file has a mistake; `place` is where."""
+
+    pack: str
+    place: str
+    reason: str
 
 
 class WorkerStartError(CallError):
@@ -502,7 +515,8 @@ class ArgumentValueError(CallError):
 class ToolFailedError(CallError, names=("kind", "incident")):
     """The tool raised; `kind` is the builtin exception it was, `incident` finds the traceback in the log.
 
-    Where its helper process ended, `status` is that of waitpid and `tail` the end of what it wrote to stderr.
+    Where its helper process ended, `status` is that of waitpid and `tail` the end of what it wrote to stderr. `place`
+    is the line of an extension's own file.
     """
 
     tool: str
@@ -511,6 +525,7 @@ class ToolFailedError(CallError, names=("kind", "incident")):
     incident: str
     status: int | None = None
     tail: str = ""
+    place: str = ""
 
 
 class ToolError(CallError):

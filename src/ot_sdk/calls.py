@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from itertools import islice
 
@@ -112,12 +114,25 @@ def answer_with_error(call: Call, error: BaseException) -> bytes:
     if call.cancelled:
         return protocol.write_error(call.number, protocol.CANCELLED, "cancelled")
     cause = innermost(error)
-    details = {"kind": builtin_name(cause), "traceback": _traceback(error)}
+    details = {"kind": builtin_name(cause), "traceback": _traceback(error), "place": _place_of(cause)}
     if isinstance(cause, ToolError):
         kind = builtin_name(cause.__cause__) if cause.__cause__ is not None else ""
         return protocol.write_error(call.number, protocol.TOOL_ERROR, message_of(cause), kind=kind)
     code = protocol.UNAVAILABLE if is_network_failure(cause) else protocol.TOOL_FAILED
     return protocol.write_error(call.number, code, message_of(cause) or type(cause).__name__, **details)
+
+
+def _place_of(error: BaseException) -> str:
+    """Name the innermost line that is in a file of the extension's folder."""
+    folder = os.path.dirname(getattr(sys.modules.get("__main__"), "__file__", None) or "")
+    place = ""
+    traceback = error.__traceback__
+    while traceback is not None and folder:
+        code = traceback.tb_frame.f_code
+        if os.path.dirname(code.co_filename) == folder:
+            place = f"{os.path.basename(code.co_filename)}, line {traceback.tb_lineno}, in {code.co_name}"
+        traceback = traceback.tb_next
+    return place
 
 
 def _traceback(error: BaseException) -> str:

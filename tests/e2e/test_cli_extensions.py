@@ -47,6 +47,16 @@ def test_a_new_pack_works_and_is_listed(onetool: OneTool) -> None:
     assert onetool("check").returncode == 0
 
 
+def test_a_broken_pack_is_told_as_broken_where_code_names_it(onetool: OneTool, tmp_path: Path) -> None:
+    write_extension(tmp_path / "home", "weather", "def hello() -> str:\n    return 'a\n")
+
+    ran = onetool("run", "weather.hello()")
+
+    assert ran.returncode == 1
+    assert "The pack weather is broken: weather" in ran.stdout
+    assert "line 2: not valid Python: unterminated string literal" in ran.stdout
+
+
 def test_the_test_of_a_new_pack_passes(onetool: OneTool, tmp_path: Path) -> None:
     onetool("new", "pack", "weather")
     folder = tmp_path / "project" / ".onetool" / "tools" / "weather"

@@ -246,7 +246,9 @@ async def test_a_tool_past_its_time_is_cancelled_and_answered(tmp_path: Path) ->
     async with open_executor(config=config, project=tmp_path) as opened:
         answer = await opened.executor.execute("demo.block", {"seconds": 60, "path": str(marker)})
 
-        assert answer == "demo.block took longer than 0.3 s. It was stopped."
+        assert answer == (
+            "demo.block took longer than 0.3 s. It was stopped. Its limit is packs.demo.timeout in the configuration."
+        )
         assert opened.isolate.idle_pids() == []
         assert not marker.exists()
 

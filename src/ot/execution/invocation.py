@@ -26,7 +26,7 @@ async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, entry:
 
     `entry` is the number of the call's line in the audit log.
     """
-    limit = time_limit(call)
+    limit, key = time_limit(call)
     deadline = asyncio.get_running_loop().time() + limit  # move_on_after would look for the loop's kind, twice
     with anyio.CancelScope(deadline=deadline) as scope:
         context = CallContext(
@@ -44,30 +44,31 @@ async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, entry:
         except BaseException as error:  # the edge: whatever a tool raises is told to its caller
             if scope.cancel_called:
                 late = isinstance(error, ToolStoppedError) and error.still_running
-                raise ToolTimeoutError(call.name, limit, still_running=late) from error
+                raise ToolTimeoutError(call.name, limit, still_running=late, key=key) from error
             failure = call_error_from(error, call.name)
             # A pack's own error keeps the cause that the pack named: code may catch it as that.
             raise failure from failure.__cause__ if isinstance(failure, ToolError) else error
         finally:
             reset_current(token)
-    raise ToolTimeoutError(call.name, limit)
+    raise ToolTimeoutError(call.name, limit, key=key)
 
 
-def time_limit(call: Call) -> float:
-    """Return the seconds that a call may take: the least of what tool, caller and run allow.
+def time_limit(call: Call) -> tuple[float, str]:
+    """Return the seconds that a call may take, the least of what tool, caller and run allow, and the key that says so.
 
     Raises ToolStoppedError where the run has no time left.
     """
-    limit = call.tool.limit
+    limit, key = call.tool.limit, call.tool.limit_key
     caller = call.caller
-    if caller.timeout is not None:
-        limit = min(limit, caller.timeout)
+    if caller.timeout is not None and caller.timeout < limit:
+        limit, key = caller.timeout, ""
     if caller.remaining is not None:
         left = caller.remaining()
         if left <= 0:
             raise ToolStoppedError(call.name)
-        limit = min(limit, left)
-    return limit
+        if left < limit:
+            limit, key = left, "execution.timeout"
+    return limit, key
 
 
 def _being_cancelled() -> bool:

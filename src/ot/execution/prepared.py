@@ -23,6 +23,7 @@ class PreparedTool:
     function: ToolFunction
     check: ArgumentCheck
     limit: float  # seconds
+    limit_key: str  # of the configuration
     effect: Effect
     audited: bool
     guard: Guard
@@ -54,6 +55,7 @@ class Preparation:
             registered.function,
             ArgumentCheck(definition),
             own_limit,
+            f"packs.{definition.pack}.timeout",
             definition.effect,
             _is_audited(definition),
             build_guard(definition.all_names, self._config.policy),

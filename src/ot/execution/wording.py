@@ -100,7 +100,8 @@ def _word_unknown_tool(error: errors.UnknownToolError) -> str:
 
 def _word_timeout(error: errors.ToolTimeoutError) -> str:
     end = _STILL_RUNNING if error.still_running else " It was stopped."
-    return f"{error.tool} took longer than {error.limit:.3g} s.{end}"
+    key = f" Its limit is {error.key} in the configuration." if error.key else ""
+    return f"{error.tool} took longer than {error.limit:.3g} s.{end}{key}"
 
 
 def _word_stopped(error: errors.ToolStoppedError) -> str:
@@ -139,7 +140,8 @@ def _last_words(tail: str) -> str:
 
 def _word_failed(error: errors.ToolFailedError) -> str:
     end = f": {_word_status(error.status)}" if error.status is not None else ""
-    incident = f" (incident {error.incident} in the log)"
+    place = f"{error.place}; " if error.place else ""
+    incident = f" ({place}incident {error.incident} in the log)"
     return f"{error.tool} failed: {error.kind}: {error.message}{end}{incident}{_last_words(error.tail)}"
 
 
@@ -220,6 +222,9 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     ),
     errors.UntrustedSnippetError: lambda error: _word_untrusted(f"The snippet ${error.name}", error.project),
     errors.WrongSnippetError: lambda error: _word_wrong(f"The snippet ${error.name}", error.mistake),
+    errors.BrokenPackError: lambda error: (
+        f"The pack {error.pack} is broken: {error.place}: {error.reason}. Once its file is right, it is there again."
+    ),
     errors.WrongSettingsError: lambda error: _word_wrong(f"The pack {error.pack}", error.mistake),
     errors.UntrustedPackError: lambda error: _word_untrusted(f"The pack {error.pack}", error.project),
     errors.SnippetError: lambda error: f"${error.name}: {error.reason}. Usage: {error.usage}",
@@ -345,7 +350,8 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.KernelStartError: lambda error: f"No run could be started: {error.reason}.",
     errors.RunTimeoutError: lambda error: (
         f"The run took longer than {error.limit:.3g} s and was stopped{_at_line(error.line)}. "
-        "Do less in one run, or call slow tools together with ot.parallel."
+        "Do less in one run, or call slow tools together with ot.parallel; the limit is execution.timeout in the "
+        "configuration."
     ),
     errors.RunLimitError: lambda error: (
         f"The run used more {error.what} than its limit of "
@@ -388,6 +394,7 @@ _KINDS: dict[type, str] = {
     errors.ToolChangedError: "PermissionError",
     errors.UntrustedPackError: "PermissionError",
     errors.WrongSettingsError: "LookupError",
+    errors.BrokenPackError: "ImportError",
     errors.WorkerCrashedError: "ChildProcessError",
     errors.InvalidPeriodError: "ValueError",
     errors.PathError: "OSError",

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ot.errors import (
+    BrokenPackError,
     CallError,
     LateResumeError,
     NameTooLongError,
@@ -30,6 +31,7 @@ from ot.run.namespace import PROJECTS
 from ot.run.outcome import MAX_NAME
 
 _CERTAIN = (
+    BrokenPackError,
     NameTooLongError,
     ServerUnavailableError,
     SwitchedOffError,

@@ -11,6 +11,8 @@ from ot.errors import CallError, ServiceUnavailableError, ToolError, ToolFailedE
 from ot.logs import write_log
 from ot_sdk import protocol
 
+_LONGEST_PLACE = 300  # characters: an extension may say anything
+
 
 def error_from(error: object, *, pack: str, tool: str) -> CallError:
     """Return the error that the caller of `pack.tool` gets for the `error` of an answer, which may hold anything."""
@@ -34,7 +36,8 @@ def error_from(error: object, *, pack: str, tool: str) -> CallError:
         case _:
             incident = os.urandom(4).hex()
             write_log(logging.ERROR, "worker.failure", tool=name, incident=incident, detail=_traceback(data))
-            return ToolFailedError(name, _exception_type(data.get("kind")).__name__, message, incident)
+            kind = _exception_type(data.get("kind")).__name__
+            return ToolFailedError(name, kind, message, incident, place=str(data.get("place", ""))[:_LONGEST_PLACE])
 
 
 def _tool_error(message: str, tool: str, kind: object) -> ToolError:

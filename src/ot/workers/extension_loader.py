@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from ot.errors import PackLoadError, UntrustedPackError
+from ot.errors import BrokenPackError, PackLoadError, UntrustedPackError
 from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Cancellation, PackDefinition
 from ot.registry.from_source import parse_name, read_pack
@@ -172,7 +172,7 @@ class ExtensionLoader:
             ]
             problems = [*look.problems(), *self._places.offer("extensions", layers)]
             self._replace_problems(problems)
-            self._registry.explain_absent("extensions", self._untrusted(look))
+            self._registry.explain_absent("extensions", {**_broken(look), **self._untrusted(look)})
             for file in self._last.files() - look.files():
                 self._forget(file)
             self._last = look
@@ -236,3 +236,15 @@ def _version_of(source: Path) -> str:
 def _as_of(file: Path, pack: PackDefinition) -> PackDefinition:
     """Return a pack that was read from a copy as one of the file itself."""
     return replace(pack, file=file, tools={name: replace(tool, file=file) for name, tool in pack.tools.items()})
+
+
+def _broken(look: Look) -> dict[str, AbsentPack]:
+    """Return the packs whose files have a mistake, by the name that they would have."""
+    absent: dict[str, AbsentPack] = {}
+    for found, reading in look.readings.items():
+        problem = reading.problems[-1] if reading.problems and reading.pack is None else None
+        if problem is not None and found.name.isidentifier():
+            line = f", line {problem.line}" if problem.line else ""
+            explain = partial(BrokenPackError, found.name, f"{found.file.name}{line}", problem.reason)
+            absent[found.name] = AbsentPack(explain, expected=True)
+    return absent

@@ -183,22 +183,22 @@ def test_a_caller_without_a_clock_needs_none_held() -> None:
 
 
 @pytest.mark.parametrize(
-    ("timeout", "remaining", "limit"),
+    ("timeout", "remaining", "limit", "key"),
     [
-        (None, None, 10),
-        (None, 0.5, 0.5),
-        (4, None, 4),
-        (40, None, 10),
-        (None, 3, 3),
-        (None, 30, 10),
-        (4, 3, 3),
-        (2, 3, 2),
+        (None, None, 10, "packs.x.timeout"),
+        (None, 0.5, 0.5, "execution.timeout"),
+        (4, None, 4, ""),
+        (40, None, 10, "packs.x.timeout"),
+        (None, 3, 3, "execution.timeout"),
+        (None, 30, 10, "packs.x.timeout"),
+        (4, 3, 3, "execution.timeout"),
+        (2, 3, 2, ""),
     ],
 )
-def test_the_least_of_all_limits_counts(timeout: float | None, remaining: float | None, limit: float) -> None:
+def test_the_least_of_all_limits_counts(timeout: float | None, remaining: float | None, limit: float, key: str) -> None:
     left: Callable[[], float] | None = None if remaining is None else lambda: remaining
 
-    assert time_limit(call_of(prepare(timeout=10), caller=Caller(timeout=timeout, remaining=left))) == limit
+    assert time_limit(call_of(prepare(timeout=10), caller=Caller(timeout=timeout, remaining=left))) == (limit, key)
 
 
 @pytest.mark.parametrize("left", [0, -1])

@@ -159,6 +159,35 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     ),
     (errors.ToolTimeoutError("a.b", 30.0), "a.b took longer than 30 s. It was stopped."),
     (
+        errors.ToolTimeoutError("a.b", 30.0, key="packs.a.timeout"),
+        "a.b took longer than 30 s. It was stopped. Its limit is packs.a.timeout in the configuration.",
+    ),
+    (
+        errors.NoDetachedRunError("r7k2", ["r9"]),
+        (
+            "No detached run 'r7k2' is known here (there is r9). A run's answer is kept for results.keep_for; a run that "
+            "was going on ended with its server."
+        ),
+    ),
+    (
+        errors.BrokenPackError("a", "a_tools.py, line 5", "not valid Python"),
+        "The pack a is broken: a_tools.py, line 5: not valid Python. Once its file is right, it is there again.",
+    ),
+    (
+        errors.WrongSettingsError("a", "file: packs.a: no"),
+        (
+            "The pack a is off, because its settings are wrong: file: packs.a: no. "
+            "Once they are right, ot.reload() switches it on."
+        ),
+    ),
+    (
+        errors.WrongSnippetError("s", "file: snippets.s: no"),
+        (
+            "The snippet $s is off, because its settings are wrong: file: snippets.s: no. "
+            "Once they are right, ot.reload() switches it on."
+        ),
+    ),
+    (
         errors.ToolTimeoutError("a.b", 0.5, still_running=True),
         "a.b took longer than 0.5 s. It is still running and may yet have an effect.",
     ),
@@ -300,7 +329,8 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         errors.RunTimeoutError(120.0, 7),
         (
             "The run took longer than 120 s and was stopped at line 7. "
-            "Do less in one run, or call slow tools together with ot.parallel."
+            "Do less in one run, or call slow tools together with ot.parallel; the limit is execution.timeout in the "
+            "configuration."
         ),
     ),
     (

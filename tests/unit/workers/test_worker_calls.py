@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,7 @@ async def test_another_exception_is_an_incident_whose_traceback_is_in_the_log(
     assert (caught.value.kind, caught.value.message) == ("KeyError", "'absent'")
     incident = next(record for record in caplog.records if caught.value.incident in str(record.msg))
     assert 'failing.py", line' in str(incident.msg)
+    assert re.fullmatch(r"failing\.py, line \d+, in \w+", caught.value.place)
 
 
 @pytest.mark.parametrize(
