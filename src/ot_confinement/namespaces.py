@@ -114,18 +114,48 @@ def make_read_only(libc: ctypes.CDLL, *, writable: tuple[str, ...], closed: tupl
 
     What is closed in one of them is read-only nevertheless.
 
-    Landlock says nothing about modes, owners, times and attributes of files: this holds those too.
+    Landlock says nothing about modes, owners, times and attributes of files: this holds those too. The namespace is
+    private because what others mount later would be writable; so what they unmount stays until the program ends.
     """
     kept = [path for path in sorted(writable) if os.path.exists(path) and not _is_read_only(path)]
+    inner = _writable_mounts(kept, closed)
     for path in (*kept, *(path for path in closed if os.path.exists(path))):
         bind(libc, path, path)
     _set_attributes(libc, b"/", _AT_RECURSIVE, _MountAttributes(set=_RDONLY))
     for path in kept:
         _set_attributes(libc, os.fsencode(path), 0, _MountAttributes(clear=_RDONLY))
+    for mount in inner:
+        _let_write(libc, mount)
     try:
         os.chdir(os.getcwd())  # one of these places may lie above it by now
     except OSError:
         pass  # it has no name any more, or never had one that we may use
+
+
+def _let_write(libc: ctypes.CDLL, mount: bytes) -> None:
+    try:
+        _set_attributes(libc, mount, 0, _MountAttributes(clear=_RDONLY))
+    except OSError:
+        pass  # it was unmounted meanwhile, or another one was mounted above it
+
+
+def _writable_mounts(places: list[str], closed: tuple[str, ...]) -> list[bytes]:
+    """Return where other file systems are mounted in these places, and not in what is closed, to be written."""
+    inside, outside = (tuple(os.fsencode(f"{os.path.realpath(path)}/") for path in paths) for paths in (places, closed))
+    with open("/proc/self/mountinfo", "rb") as file:
+        rows = [line.split(b" ", 6) for line in file]
+    writable = (_unescape(row[4]) for row in rows if b"rw" in row[5].split(b","))
+    return [
+        mount
+        for mount in writable
+        if mount.startswith(inside) and not (mount + b"/").startswith(outside) and os.path.realpath(mount) == mount
+    ]
+
+
+def _unescape(path: bytes) -> bytes:
+    """Return a path of that file, in which a space, for one, is written as a backslash and three octal digits."""
+    first, *rest = path.split(b"\\")
+    return first + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in rest)
 
 
 def bring_loopback_up() -> None:

