@@ -36,7 +36,8 @@ _FOUND = """
     FROM words JOIN files ON files.id = words.rowid WHERE words MATCH ? AND files.path >= ? AND files.path < ?
 """
 _RANKED = (
-    f"SELECT files.path, -bm25(words, 4.0, 1.0) AS score {_FOUND} ORDER BY score DESC, files.path LIMIT ? OFFSET ?"
+    f"WITH found AS MATERIALIZED (SELECT files.path, -bm25(words, 4.0, 1.0) AS score {_FOUND}) "
+    "SELECT path, score, (SELECT COUNT(*) FROM found) FROM found ORDER BY score DESC, path LIMIT ? OFFSET ?"
 )
 _UNRANKED = f"SELECT files.path, 0.0 {_FOUND} ORDER BY words.rowid LIMIT ? OFFSET ?"
 _COMMON = 0.2  # of the files: a word that so many have tells none of them from the others
@@ -60,6 +61,7 @@ class Index:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._most: int | None = None  # files that may have a word which still tells something
 
     def follow(self, tree: SourceTree, watch: FolderWatch) -> Generator[int, None, None]:
         """Bring the index up to date; yields now and then how many files were indexed. What was done so far is kept.
@@ -124,20 +126,24 @@ class Index:
         What most files have is not ranked: that would take long, and tell nothing.
         """
         place = (f"{below}/", f"{below}/{_LAST}") if below else ("", _LAST)
+        asked = (expression, *place, limit, offset)
+        ranked = [] if self._is_common(expression) else self._select(_RANKED, asked).fetchall()
+        if ranked:
+            return [Hit(path, round(score, 3)) for path, score, _ in ranked], ranked[0][2]
         total = self._select(f"SELECT COUNT(*) {_FOUND}", (expression, *place)).fetchone()[0]
-        statement = _UNRANKED if total > self._common() else _RANKED
-        found = self._select(statement, (expression, *place, limit, offset))
-        return [Hit(path, round(score, 3)) for path, score in found], total
+        return [Hit(path, score) for path, score in self._select(_UNRANKED, asked)] if total else [], total
 
     def without_common(self, terms: Sequence[str]) -> list[str]:
         """Leave out the terms that most files have, unless that leaves none."""
-        most = self._common()
-        statement = "SELECT COUNT(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
-        rare = [term for term in terms if self._select(statement, (term, most + 1)).fetchone()[0] <= most]
-        return rare or list(terms)
+        return [term for term in terms if not self._is_common(term)] or list(terms)
 
-    def _common(self) -> int:
-        return max(_ALWAYS_RANKED, int(self.count() * _COMMON))
+    def _is_common(self, expression: str) -> bool:
+        """True if most files have it; no more are counted than that takes."""
+        if self._most is None:
+            self._most = max(_ALWAYS_RANKED, int(self.count() * _COMMON))
+        statement = "SELECT COUNT(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
+        found: int = self._select(statement, (expression, self._most + 1)).fetchone()[0]
+        return found > self._most
 
     def count(self) -> int:
         """Return how many files there are."""

@@ -107,9 +107,7 @@ class SourceTree:
 
     def shown(self, path: str) -> str:
         """Return the name of a file as tools take it: from the project on if it lies there, else whole."""
-        whole = self.root / path
-        project = os.path.realpath(self.files.project)
-        return str(whole.relative_to(project) if whole.is_relative_to(project) else whole)
+        return self.files.short(self.root / path)
 
 
 def find_tree(files: AllowedFiles, path: str) -> SourceTree:

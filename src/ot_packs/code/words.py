@@ -16,10 +16,9 @@ def split_humps(text: str) -> str:
     return _HUMP.sub(" ", text)
 
 
-def line_pattern(terms: Iterable[Term]) -> re.Pattern[str]:
-    """Return a pattern for the words of a query in plain text, without regard to their endings."""
-    words = sorted({_stem(part) for term in terms for part in term}, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+def stems_of(terms: Iterable[Term]) -> set[str]:
+    """Return the words of a query as they are looked for in lines: small, and without their endings."""
+    return {_stem(part) for term in terms for part in term}
 
 
 def _stem(word: str) -> str:
