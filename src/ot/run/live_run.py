@@ -10,7 +10,7 @@ from typing import TypeVar
 import anyio
 
 from mcp_core.json_types import Json, JsonObject
-from ot.caller import Ask, Caller, Choice
+from ot.caller import Ask, Caller, Choice, Notes
 from ot.front import Front, FrontError
 from ot.run.answer import Answer
 from ot.run.errands import HOLD, Errand, NobodyCameError
@@ -36,11 +36,14 @@ class LiveRun:
         self.sight = Sight()
         self.scope = anyio.CancelScope()
         self.outcome: Answer | Exception | None = None  # None for good if it was cancelled
+        self.stopped = ""  # what to answer once it has been cancelled
+        self.notes = Notes()
         self.ended = False
         self.detached = False
         self.caller = replace(
             client,
             run_id=self.id,
+            notes=self.notes,
             progress=self._report,
             ask=self._ask if client.ask is not None else None,
             front=_RelayedFront(self, client.front) if client.front is not None else None,

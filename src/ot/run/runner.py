@@ -80,7 +80,7 @@ class Runner:
     async def run(self, command: str, *, caller: Caller = NOBODY, sight: Sight | None = None) -> Answer:
         """Run one command and word its outcome; only cancellation is raised. `sight` lets others look meanwhile."""
         record = RunRecord(self._executor.recorder, command, caller.client)
-        settings, notes = self._settings, Notes()
+        settings, notes = self._settings, caller.notes or Notes()
         number = record.number or next(self._unrecorded)
         caller = replace(
             self._executor.known(caller),
@@ -95,6 +95,9 @@ class Runner:
                 outcome = await self._execute(command, caller, settings, sight or Sight())
             except OneToolError as error:
                 outcome = Failure(error)
+            except anyio.get_cancelled_exc_class():
+                journalled.add_notes(notes, failed=True)
+                raise
             span.add(outcome=type(outcome).__name__)
             answer = await self._answer(outcome, caller, settings.inline_limit)
             journalled.add_notes(notes, failed=answer.is_error)

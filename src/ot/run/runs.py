@@ -101,11 +101,11 @@ class Runs:
         if run.ended:
             return _ENDED_BEFORE.format(name)
         limit = self._runner.settings.inline_limit
-        run.outcome = stopped = Answer(word_stopped(run.id, seen, run.elapsed, inline_limit=limit), is_error=True)
+        run.stopped = word_stopped(run.id, seen, run.elapsed, inline_limit=limit)
         run.scope.cancel()
         await run.has_ended()
         caller.memory.note(run.memory.read)
-        return stopped.text if run.outcome is stopped else _ENDED_BEFORE.format(name)
+        return _answer_of(run).text if run.scope.cancelled_caught else _ENDED_BEFORE.format(name)
 
     # -- the life of a run
 
@@ -113,6 +113,8 @@ class Runs:
         try:
             with run.scope:
                 run.outcome = await self._runner.run(command, caller=run.caller, sight=run.sight)
+            if run.scope.cancelled_caught and run.stopped:
+                run.outcome = Answer(run.notes.below(run.stopped), is_error=True)
         except Exception as error:  # noqa: BLE001 - it belongs to whoever follows this run, not to the server
             if run.detached:
                 write_log(logging.ERROR, "run.detached", run=run.id, detail=traceback.format_exc())

@@ -34,6 +34,16 @@ policy:
   ask: [demo.foo]
   flows: [{from: [demo.bar], to: [demo.echo], action: deny}]
 """
+POST = '''
+"""A pack with an effect."""
+
+pack = "post"
+
+
+async def send(*, text: str) -> str:
+    """Send a text."""
+    return text
+'''
 PRINT_PROCESS = "import os\nprint(f'process {os.getpid()}')\n"
 RUNNING = re.compile(r"Run (r\w+) is still running")
 
@@ -45,7 +55,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
-    async with open_engine(tmp_path_factory.mktemp("runs"), config=CONFIG) as app:
+    async with open_engine(tmp_path_factory.mktemp("runs"), config=CONFIG, packs={"post": POST}) as app:
         yield app
 
 
@@ -280,6 +290,15 @@ async def test_a_run_that_was_stopped_says_so_to_whoever_waits_for_it(app: App) 
     assert not stopped.is_error
     assert later == Answer(stopped.text, is_error=True)
     assert "had ended before" in again.text
+
+
+async def test_a_run_that_was_stopped_says_how_to_go_on_from_what_it_did(app: App) -> None:
+    run, text = await detach(app.runs, "post.send(text='once')\nprint('begun')\nwhile True: pass")
+    await until(app.runs, run, "begun", shown=text)
+    stopped = await app.runs.stop(run, caller=Caller())
+
+    assert f'ot.resume(run="{run}")' in stopped
+    assert (await wait_for(app.runs, run)).text == stopped
 
 
 async def test_a_run_whose_kernel_is_killed_says_so(app: App) -> None:
