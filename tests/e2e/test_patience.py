@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,30 +11,60 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.session import ClientRequestContext
-from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
+from mcp_types import (
+    CallToolResult,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequestParams,
+    ElicitResult,
+    ListRootsResult,
+    Root,
+    TextContent,
+)
+from pydantic import FileUrl
 
 from tests.demo_pack import with_demo
 from tests.e2e.raw_server import RawServer, environment_of
 from tests.preloaded import preloaded_command
+from tests.proxied import program
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("patience")]
 
 LEGACY, MODERN = "legacy", "2026-07-28"
-CONFIG = 'execution: {patience: 0.5}\npolicy: {ask: ["demo.foo"]}\n'
+CONFIG = json.dumps(
+    {"execution": {"patience": 0.5}, "policy": {"ask": ["demo.foo"]}, "servers": {"asks": program("asks")}}
+)
 WAIT = 60.0  # seconds: a bound for a machine that is busy
 RUNNING = re.compile(r"Run (r\w+) is still running")
 CLIENT_LIMIT = 3.0  # seconds that a client waits for an answer
 
 
-class Person:
-    """Agrees to everything."""
+class Front:
+    """A client that can be asked everything, whose person agrees and whose model says yes."""
 
     def __init__(self) -> None:
-        self.questions: list[str] = []
+        self.asked: list[str] = []
 
-    async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
-        self.questions.append(params.message)
-        return ElicitResult(action="accept", content={"answer": "once"})
+    def connect(self, address: str, *, mode: str) -> Client:
+        return Client(
+            address,
+            mode=mode,
+            elicitation_callback=self._elicit,
+            sampling_callback=self._sample,
+            list_roots_callback=self._list_roots,
+        )
+
+    async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        self.asked.append(params.message.partition("\n")[0])
+        return ElicitResult(action="accept", content={"answer": "once", "name": "Ada"})
+
+    async def _sample(self, context: ClientRequestContext, params: CreateMessageRequestParams) -> CreateMessageResult:
+        self.asked.append("the model")
+        return CreateMessageResult(role="assistant", content=TextContent(text="yes"), model="m")
+
+    async def _list_roots(self, context: ClientRequestContext) -> ListRootsResult:
+        self.asked.append("the roots")
+        return ListRootsResult(roots=[Root(uri=FileUrl("file:///work/notes"))])
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +84,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def over_stdio(folder: Path) -> StdioServerParameters:
     folder.mkdir()
     (folder / "onetool.yaml").write_text(with_demo(CONFIG))
-    command, *program = preloaded_command("onetool")
-    arguments = [*program, "serve", "--config", str(folder / "onetool.yaml")]
+    command, *words = preloaded_command("onetool")
+    arguments = [*words, "serve", "--config", str(folder / "onetool.yaml")]
     return StdioServerParameters(command=command, args=arguments, env=environment_of(folder), cwd=folder)
 
 
@@ -118,19 +149,21 @@ async def test_an_answer_arrives_whole_though_the_client_waits_for_less_long(add
 
 
 @pytest.mark.parametrize(("begins", "waits"), [(LEGACY, MODERN), (MODERN, LEGACY)])
-async def test_a_question_reaches_the_person_at_the_client_that_waits(
+async def test_what_a_run_and_its_servers_ask_reaches_the_client_that_waits(
     address: str, tmp_path: Path, begins: str, waits: str
 ) -> None:
-    file, first, second = tmp_path / "open", Person(), Person()
-    async with Client(address, mode=begins, elicitation_callback=first) as client:
-        identifier = await detach(client, f"{waiting_for(file)}demo.foo(text='agreed')")
+    file, first, second = tmp_path / "open", Front(), Front()
+    asking = "demo.foo(text='agreed'), asks.elicit(), asks.sample(), asks.roots()"
+    async with first.connect(address, mode=begins) as client:
+        identifier = await detach(client, f"{waiting_for(file)}{asking}")
     file.touch()
-    async with Client(address, mode=waits, elicitation_callback=second) as client:
+    async with second.connect(address, mode=waits) as client:
         answer = await wait_for(client, identifier)
 
-    assert text_of(answer) == "begun\nagreed"
-    assert first.questions == []
-    assert len(second.questions) == 1
+    for heard in ("agreed", "Ada", "yes", "file:///work/notes"):
+        assert heard in text_of(answer)
+    assert first.asked == []
+    assert second.asked == ["Allow this call?", "[asks] Your name?", "the model", "the roots"]
 
 
 async def test_an_error_and_a_stop_arrive_as_such(address: str, tmp_path: Path) -> None:

@@ -432,6 +432,8 @@ async def test_the_end_of_the_engine_ends_what_goes_on(app: App, gate: Gate) -> 
         process = _process_in(await until(runs, run, "process", shown=text))
 
     wait_until_gone({process})
+    assert app.executor.journal is not None
+    assert app.executor.journal.find("local", run).outcome == "cancelled"
 
 
 async def test_an_answer_is_kept_for_later_servers_of_the_same_project(app: App) -> None:
