@@ -31,6 +31,7 @@ class PlayedModels(PlayedService):
     def forget(self) -> None:
         """Forget what an earlier test wanted and asked."""
         self.says = answer_by_the_rules
+        self.key = type(self).key
         self.rate = None
         self.requests.clear()
         self.faults.clear()

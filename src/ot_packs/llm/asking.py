@@ -32,8 +32,8 @@ class Asker:
 
     def __init__(self, chosen: Chosen, context: CallContext, max_tokens: int) -> None:
         self._chosen = chosen
-        self._context = context
         self._max_tokens = max_tokens
+        self._pulse = _Pulse(context)
 
     @property
     def timed(self) -> bool:
@@ -44,7 +44,7 @@ class Asker:
         """Return what the model answers; raises CallError if it does not, or not to the end."""
         request = Request(SYSTEM, messages, (), self._max_tokens, may_call=False, goes_on=False)
         try:
-            turn = await self._follow(request, _Pulse(self._context) if progress else None)
+            turn = await self._follow(request, progress=progress)
         except ModelError as error:
             raise explain(error, self._chosen.sources) from error
         reason = turn.stopped.reason if turn.stopped is not None else "done"
@@ -58,7 +58,7 @@ class Asker:
             raise ToolError(f"the model gave no answer{f': {answer[:300]}' if answer else '; ask in other words'}")
         return answer
 
-    async def _follow(self, request: Request, pulse: _Pulse | None) -> Turn:
+    async def _follow(self, request: Request, *, progress: bool) -> Turn:
         written = 0
         async with aclosing(self._chosen.models.ask(request)) as events:
             async for event in events:
@@ -67,8 +67,8 @@ class Asker:
                         written += len(event.text)
                         if written > _LONGEST_ANSWER:
                             raise ToolError(f"the model does not stop: it wrote {_LONGEST_ANSWER:,} characters")
-                        if pulse is not None:
-                            await pulse.report(written)
+                        if progress:
+                            await self._pulse.report(written)
                     case Retrying():
                         written -= len(event.withdrawn)
                     case Turn():
@@ -77,7 +77,7 @@ class Asker:
 
 
 class _Pulse:
-    """Reports how much has been written, now and then; what is withdrawn is not taken back."""
+    """Reports how much has been written, now and then; it only grows, whatever is withdrawn or written anew."""
 
     def __init__(self, context: CallContext) -> None:
         self._context = context

@@ -21,8 +21,9 @@ from ot.errors import (
 )
 from ot.logs import write_log
 from ot.paces import Pace, Paces
+from ot.trusted_roots import trusted_roots
 from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
-from ot_packs.net.guarded import AGENT, trusted_roots
+from ot_packs.net.guarded import AGENT
 from ot_packs.net.refusals import is_passing, nonsense, read_json, reason_of, refusal
 from ot_packs.net.repeating import PassingError, Repetition, TooMuchError
 from ot_packs.net.service import Service, ServiceOptions, check_key, read_service_options

@@ -6,15 +6,14 @@ address a moment later gains nothing.
 
 from __future__ import annotations
 
-import functools
 import socket
-import ssl
 from collections.abc import Iterable
 
 import anyio
 import httpcore2
 import httpx2
 
+from ot.trusted_roots import trusted_roots
 from ot_packs.net.addresses import Allowed, Target, check_address, read_target
 
 MAX_REDIRECTS = 10
@@ -34,12 +33,6 @@ class GuardedClient(httpx2.AsyncClient):
             trust_env=False,  # a proxy would resolve names once more, unchecked
             headers={"user-agent": AGENT},
         )
-
-
-@functools.cache
-def trusted_roots() -> ssl.SSLContext:
-    """The certificates that the system trusts; reading them takes longer than a request."""
-    return ssl.create_default_context()
 
 
 class _GuardedTransport(httpx2.AsyncHTTPTransport):

@@ -18,9 +18,10 @@ from ot.isolate import IsolateHost
 from ot.paces import Paces
 from ot.redaction import Redactor
 from ot.registry.definitions import Touches
+from ot.trusted_roots import trusted_roots
 from ot_packs.net.addresses import Allowed
 from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
-from ot_packs.net.guarded import AGENT, GuardedClient, trusted_roots
+from ot_packs.net.guarded import AGENT, GuardedClient
 from ot_packs.net.refusals import is_passing, reason_of
 from ot_packs.net.repeating import PassingError, Repetition, TooMuchError
 from ot_packs.net.waits import seconds_to_wait

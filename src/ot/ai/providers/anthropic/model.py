@@ -13,6 +13,7 @@ from ot.ai.providers.anthropic import AnthropicSettings
 from ot.ai.providers.anthropic.form import PROVIDER, TurnReader, render_request
 from ot.ai.providers.http_failures import UNKNOWN_MODEL, brief, failure_of
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
+from ot.trusted_roots import trusted_roots
 
 _CONNECT = 10.0  # seconds
 _PASSING = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
@@ -32,6 +33,7 @@ class AnthropicModel:
             base_url=settings.base_url,
             max_retries=0,  # there is one place that retries, and it tells
             timeout=anthropic.Timeout(timeout, connect=_CONNECT),
+            http_client=anthropic.DefaultAsyncHttpxClient(verify=trusted_roots()),
         )
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:

@@ -18,6 +18,7 @@ from ot.ai.providers.ollama import OllamaSettings
 from ot.ai.providers.ollama.form import PROVIDER, TurnReader, render_messages, render_tools
 from ot.ai.providers.ollama.lines import without_breaks
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
+from ot.trusted_roots import trusted_roots
 
 _CONNECT = 10.0  # seconds
 _UNREADABLE = (ValidationError, json.JSONDecodeError, AttributeError, TypeError)
@@ -36,6 +37,7 @@ class OllamaModel:
             settings.host,
             headers={"authorization": f"Bearer {api_key}"} if api_key else None,
             timeout=httpx.Timeout(timeout, connect=_CONNECT),
+            verify=trusted_roots(),
             event_hooks={"response": [_split_at_newlines_only]},
         )
 

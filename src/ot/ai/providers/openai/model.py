@@ -13,6 +13,7 @@ from ot.ai.providers.http_failures import UNKNOWN_MODEL, UNPAID, brief, failure_
 from ot.ai.providers.openai import OpenaiSettings
 from ot.ai.providers.openai.form import PROVIDER, TurnReader, render_request
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
+from ot.trusted_roots import trusted_roots
 
 _ADDRESS = "https://api.openai.com/v1"
 _CONNECT = 10.0  # seconds
@@ -34,6 +35,7 @@ class OpenaiModel:
         self._client = httpx2.AsyncClient(
             headers={"content-type": "application/json"} | ({"authorization": f"Bearer {api_key}"} if api_key else {}),
             timeout=httpx2.Timeout(timeout, connect=_CONNECT),
+            verify=trusted_roots(),
         )
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:

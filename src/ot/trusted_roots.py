@@ -1,0 +1,14 @@
+"""The certificates that connections trust, read once: that takes longer than most requests."""
+
+from __future__ import annotations
+
+import functools
+import ssl
+
+import httpx2
+
+
+@functools.cache
+def trusted_roots() -> ssl.SSLContext:
+    """Return the certificates of the system, or those that the environment names."""
+    return httpx2.create_ssl_context()
