@@ -12,11 +12,12 @@ from pathlib import Path
 
 from ot.config.documents import parse_document
 from ot.config.keys import INCLUDE, known_keys
-from ot.config.paths import PROMPTS_FILE, SECRETS_FILE, TOOLS
+from ot.config.paths import PROMPTS_FILE, SECRETS_FILE, SKILLS, TOOLS
 from ot.config.tightening import Tightening
 from ot.config.variables import references
 from ot.errors import ConfigError, PackLoadError
 from ot.registry.from_source import parse_pack
+from ot.skills.skill_file import parse_skill
 from ot.trust.folder_files import FolderFiles
 from ot.trust.project_trust import Comparison
 from ot.trust.record import TrustRecord
@@ -40,6 +41,8 @@ def describe(files: FolderFiles, record: TrustRecord, found: Comparison, *, proj
 def _describe_file(name: str, content: bytes, folder: Path, project: Path) -> Iterator[str]:
     if name.startswith(f"{TOOLS}/") and name.endswith(".py"):
         yield from _describe_tools(name, content, folder)
+    elif name.startswith(f"{SKILLS}/") and name.endswith(".py"):
+        yield from _describe_skill(name, content, folder)
     elif name.startswith(f"{TOOLS}/") and name.endswith(".py.lock"):
         yield from _describe_lock(content)
     elif name == SECRETS_FILE:
@@ -108,6 +111,16 @@ def _describe_tools(name: str, content: bytes, folder: Path) -> Iterator[str]:
         yield f"installs: {', '.join(header.dependencies)}"
     if header is not None and header.tool:
         yield f"tells uv: {header.tool}"
+
+
+def _describe_skill(name: str, content: bytes, folder: Path) -> Iterator[str]:
+    try:
+        skill = parse_skill(content, folder / name)
+    except PackLoadError as error:
+        yield f"cannot be used: {f'line {error.line}: ' if error.line else ''}{error.reason}"
+        return
+    yield f"code that runs confined, with all your tools, when a run calls {skill.definition.signature}"
+    yield from (f"  | {line}" for line in skill.text.splitlines())
 
 
 def _describe_lock(content: bytes) -> Iterator[str]:

@@ -20,7 +20,7 @@ from ot.audit.log import AUDIT_FOLDER, AuditLog
 from ot.caller import NOBODY, Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
-from ot.config.paths import PackFolders, state_folder, tool_folders
+from ot.config.paths import PackFolders, skill_folders, state_folder, tool_folders
 from ot.config.project_trust import project_trust
 from ot.errors import PackLoadError
 from ot.execution.tool_executor import ToolExecutor
@@ -57,6 +57,7 @@ from ot.run.namespace import Namespace
 from ot.run.runner import Runner
 from ot.run.runs import Runs, open_runs
 from ot.shapes.shapes import SHAPES_FOLDER, open_shapes
+from ot.skills.skill_loader import SkillLoader
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
 from ot.store.embedded_journal import EmbeddedJournal
@@ -121,8 +122,7 @@ async def open_app(
     async with AsyncExitStack() as stack:
         zygote = launched or launch(loaded)
         supply = await stack.enter_async_context(open_supply(zygote, group=find_own_group()))
-        host = worker_host(loaded, environ)
-        workers = await stack.enter_async_context(open_worker_pool(config.workers, host=host))
+        workers = await stack.enter_async_context(open_worker_pool(config.workers, host=worker_host(loaded, environ)))
         isolates = await stack.enter_async_context(IsolateHost(find_python=workers.environments.python_of))
         standby = await stack.enter_async_context(Standby())
         threads = ToolThreads()
@@ -157,6 +157,7 @@ async def open_app(
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
         extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)
+        skills = load_skills(registry, places, loaded)
         servers = await stack.enter_async_context(
             open_servers(
                 config.servers,
@@ -166,7 +167,7 @@ async def open_app(
                 ahead=connect_ahead,
             )
         )
-        executor.lend(servers, stack.enter_context(closing(FolderWatches())), extensions, Finder(registry))
+        executor.lend(servers, stack.enter_context(closing(FolderWatches())), extensions, skills, Finder(registry))
         build_health = partial(Health, executor, supply, workers, servers, threads, settings=config.execution)
 
         def rebuild(fresh: LoadedConfig) -> None:
@@ -187,7 +188,7 @@ async def open_app(
             supply,
             namespace,
             Keeping(results),
-            catch_up=partial(catch_up, extensions, servers),
+            catch_up=partial(catch_up, extensions, skills, servers),
             settings=run_settings(loaded),
         )
         runs = await stack.enter_async_context(open_runs(runner, build_kept_answers(loaded, results, reader)))
@@ -202,6 +203,7 @@ async def open_app(
                 supply=supply,
                 workers=workers,
                 extensions=extensions,
+                skills=skills,
                 servers=servers,
                 results=results,
                 reader=reader,
@@ -339,9 +341,10 @@ def show_servers(registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfi
     return servers
 
 
-async def catch_up(extensions: ExtensionLoader, servers: Servers, code: str) -> None:
+async def catch_up(extensions: ExtensionLoader, skills: SkillLoader, servers: Servers, code: str) -> None:
     """Let the registry see what has changed since the last run, and what this one needs."""
     await extensions.catch_up()
+    await skills.catch_up()
     await servers.catch_up(code)
 
 
@@ -354,16 +357,24 @@ def load_extensions(
     forget: Callable[[Path], None] = lambda _: None,
 ) -> ExtensionLoader:
     """The person's own packs beside those in the registry, read from their source too."""
-    folders = find_tool_folders(loaded)
+    folders = with_trust(tool_folders(loaded.project, loaded.home), loaded)
     timeout = loaded.config.workers.call_timeout
     loader = ExtensionLoader(registry, folders, function_of, timeout=timeout, places=places, forget=forget)
     loader.load()
     return loader
 
 
-def find_tool_folders(loaded: LoadedConfig) -> list[ToolFolder]:
-    """Find the folders of extensions, nearest first; those of a project count as the person has trusted them."""
-    near, far = tool_folders(loaded.project, loaded.home)
+def load_skills(registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig) -> SkillLoader:
+    """The skills of the project and of the person, read from their source."""
+    folders = with_trust(skill_folders(loaded.project, loaded.home), loaded)
+    loader = SkillLoader(registry, places, folders, home=loaded.home, redact=loaded.redactor.text)
+    loader.load()
+    return loader
+
+
+def with_trust(folders: tuple[Path, Path], loaded: LoadedConfig) -> list[ToolFolder]:
+    """Return the project's folder and the person's; what is in the project's counts as the person has trusted it."""
+    near, far = folders
     trust = project_trust(loaded.project, loaded.home)
     return [ToolFolder(far)] if trust is None else [ToolFolder(near, trust), ToolFolder(far)]
 

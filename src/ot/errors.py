@@ -13,6 +13,7 @@ OneToolError
 ├── PackLoadError                 a pack file cannot be read
 ├── ResultNotKeptError            a result is not in the store
 ├── NewExtensionError             an extension cannot be written
+├── NewSkillError                 a skill cannot be written
 ├── PreflightError                names or arguments that are certain to fail
 ├── CallError                     one call to a tool did not succeed
 │   ├── UnknownPackError
@@ -35,8 +36,11 @@ OneToolError
 │   ├── ServerUnavailableError
 │   ├── ToolChangedError
 │   ├── UntrustedPackError
+│   │   └── UntrustedSkillError
 │   ├── WrongSettingsError
 │   ├── BrokenPackError
+│   ├── BrokenSkillError
+│   ├── SkillPreflightError       calls of a skill that are certain to fail
 │   ├── WorkerStartError
 │   ├── PackNotReadyError
 │   ├── WorkerCrashedError
@@ -174,6 +178,13 @@ class ResultNotKeptError(OneToolError):
 
 class NewExtensionError(OneToolError):
     """A new extension of this name cannot be written."""
+
+    name: str
+    reason: str
+
+
+class NewSkillError(OneToolError):
+    """A new skill of this name cannot be written."""
 
     name: str
     reason: str
@@ -375,6 +386,29 @@ class BrokenPackError(CallError, names=("pack",)):
     pack: str
     place: str
     reason: str
+
+
+class UntrustedSkillError(UntrustedPackError):
+    """A skill that a project brings, and that nobody has trusted."""
+
+    skill: str
+
+
+class BrokenSkillError(CallError):
+    """The file of a skill is not what a skill looks like."""
+
+    tool: str
+    file: str
+    reason: str
+    line: int | None = None
+
+
+class SkillPreflightError(CallError):
+    """Calls in the file of a skill that are certain to fail, found before any of it was executed."""
+
+    tool: str
+    file: str
+    problems: Sequence[tuple[int, CallError]]
 
 
 class WorkerStartError(CallError):

@@ -30,6 +30,7 @@ from ot.results.store import ResultStore
 from ot.run.namespace import Namespace
 from ot.run.runner import Runner, RunSettings
 from ot.run.snippets import Snippets
+from ot.skills.skill_loader import SkillLoader
 from ot.workers.extension_loader import ExtensionLoader
 from ot.workers.pool import WorkerPool
 
@@ -44,6 +45,7 @@ class LiveParts:
     supply: KernelSupply
     workers: WorkerPool
     extensions: ExtensionLoader
+    skills: SkillLoader
     servers: Servers
     results: ResultStore
     reader: ResultReader
@@ -85,6 +87,7 @@ class LiveConfig:
         self._loaded = loaded
 
         await parts.extensions.catch_up(at_once=True)
+        await parts.skills.catch_up(at_once=True)
         await parts.servers.apply(config.servers)
         return self._waiting()
 

@@ -42,26 +42,41 @@ class Program(NamedTuple):
 def compile_program(source: str, *, packs: Collection[str], aliases: dict[str, str], values: dict[str, str]) -> Program:
     """Compile a command's code. Raises SyntaxError, AliasCycle or ValueError; all name lines of `source`."""
     tree = parse(source)
-    with _deep_recursion():
-        if values:
+    if values:
+        with _deep_recursion():
             insert_values(tree, values)
+    return compile_tree(tree, packs=packs, aliases=aliases)
+
+
+def compile_tree(
+    tree: ast.Module,
+    *,
+    packs: Collection[str],
+    aliases: dict[str, str],
+    given: Collection[str] = (),
+    file: str = FILENAME,
+) -> Program:
+    """Compile code whose names in `given` are defined before it runs; raises as `compile_program` does."""
+    with _deep_recursion():
         survey = Survey(tree)
+        survey.bound.update(given)
         free = survey.used - survey.bound  # not the names that the program defines itself
         used = {name: resolve(name, aliases) for name in aliases if name in free}
         references = survey.references(packs, used)
         if survey.has_await:
             tree = _AwaitAnything().visit(tree)
         if has_top_level_return(tree):
-            return Program(_compile(wrap_in_function(tree), "exec"), None, True, references, used)
+            return Program(_compile(wrap_in_function(tree, file), "exec", file), None, True, references, used)
         value = tree.body[-1] if tree.body else None
         if not isinstance(value, ast.Expr):
-            return Program(_compile(tree, "exec"), None, False, references, used)
+            return Program(_compile(tree, "exec", file), None, False, references, used)
         tree.body.pop()
-        return Program(_compile(tree, "exec"), _compile(ast.Expression(value.value), "eval"), False, references, used)
+        last = _compile(ast.Expression(value.value), "eval", file)
+        return Program(_compile(tree, "exec", file), last, False, references, used)
 
 
-def _compile(tree: ast.Module | ast.Expression, mode: str) -> CodeType:
-    code: CodeType = compile(tree, FILENAME, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+def _compile(tree: ast.Module | ast.Expression, mode: str, file: str) -> CodeType:
+    code: CodeType = compile(tree, file, mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     return code
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib.machinery
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -39,11 +39,16 @@ def build_error(kind: str, message: str) -> ToolError:
     return error
 
 
+RunSkill = Callable[[Message, tuple[Value, ...], dict[str, Value]], Value]
+"""Executes a skill, given what the server says of it and the arguments of the call."""
+
+
 class Tools:
     """Asks the server everything about tools."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, run_skill: RunSkill | None = None) -> None:
         self._channel = channel
+        self._run_skill = run_skill
 
     def call(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """Make one call and return its value; raises ToolError."""
@@ -57,7 +62,12 @@ class Tools:
             done = len(message["args"])
             which = done + 1 if done < len(args) else list(kwargs)[len(message["kwargs"])]
             raise UnsupportedValueError(error.reason, f"argument {which} of {name}(){error.where}") from None
-        return self._value(message) if name != KEEP else self._keep(message, find_value(args, kwargs))
+        if name == KEEP:
+            return self._keep(message, find_value(args, kwargs))
+        answer = self._ask(message)
+        if "skill" in answer and self._run_skill is not None:
+            return self._run_skill(answer["skill"], args, kwargs)
+        return self._read(answer)
 
     def _keep(self, message: Message, value: Value) -> Value:
         try:
@@ -81,13 +91,17 @@ class Tools:
         return description
 
     def _value(self, message: Message) -> Value:
+        return self._read(self._ask(message))
+
+    def _ask(self, message: Message) -> Message:
         answer = self._channel.ask(message)
         error = answer.get("error")
         if error is not None:
             raise build_error(error["kind"], error["message"])
-        if "file" in answer:
-            return self._stored(answer)
-        return decode(answer.get("value"))
+        return answer
+
+    def _read(self, answer: Message) -> Value:
+        return self._stored(answer) if "file" in answer else decode(answer.get("value"))
 
     def _stored(self, answer: Message) -> Value:
         """Read a value that came as a file, written by another run."""
@@ -182,13 +196,18 @@ class PackFinder:
         """Do nothing: a pack has no code here."""
 
 
-def build_namespace(channel: Channel, pack_names: Iterable[str], aliases: dict[str, str]) -> dict[str, Value]:
-    """Return packs and aliases by name, and make packs importable."""
-    tools = Tools(channel)
-    packs = {name: PackProxy(name, tools) for name in pack_names}
+def build_packs(channel: Channel, names: Iterable[str], run_skill: RunSkill | None = None) -> dict[str, PackProxy]:
+    """Return the packs by name, and make them importable."""
+    tools = Tools(channel, run_skill)
+    packs = {name: PackProxy(name, tools) for name in names}
     if "ot" in packs:
         packs["ot"].__dict__["parallel"] = parallel
     sys.meta_path.insert(0, PackFinder(packs))
+    return packs
+
+
+def name_tools(packs: dict[str, PackProxy], aliases: dict[str, str]) -> dict[str, Value]:
+    """Return packs and aliases as code finds them, by name."""
     names: dict[str, Value] = {**packs, "ToolError": ToolError}
     for alias, target in aliases.items():
         pack, _, tool = target.partition(".")

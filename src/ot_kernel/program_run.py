@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import errno
 import gc
 import io
@@ -10,14 +9,14 @@ import itertools
 import linecache
 import signal
 import sys
-from collections.abc import Callable, Coroutine
-from types import CodeType, FrameType, ModuleType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 
-from ot_kernel.compiler import AWAIT, AliasCycle, Program, compile_program
+from ot_kernel.compiler import AliasCycle, compile_program
+from ot_kernel.executing import NOTHING, RunInterrupted, execute, fill_scope
 from ot_kernel.indentation import FILENAME
 from ot_kernel.large_results import ORDINARY, set_apart
-from ot_kernel.pack_proxy import PackProxy, ToolError, build_namespace, know_tool
-from ot_kernel.top_level_return import ENTRY, IMPORT_STAR
+from ot_kernel.pack_proxy import PackProxy, ToolError, build_packs
+from ot_kernel.top_level_return import ENTRY
 from ot_kernel.values import UnsupportedValueError, Value, encode
 from ot_kernel.wire import Channel, Message
 
@@ -27,19 +26,8 @@ MAX_TEXT = 4_000
 MAX_NOTES = 20
 _DEEPEST_GROUP = 12  # characters of margin, three a level
 _MOST_MEMBER_LINES = 60
-_NOTHING = object()
-_INSPECT_COROUTINE = 0x80  # inspect.CO_COROUTINE
 
-_Scope = dict[str, Value]  # the globals of the code
-_Frame = tuple[int, str, str]  # line, function, source
-
-
-class RunInterrupted(BaseException):
-    """The time limit is over. Not an Exception: it must pass every `except Exception` of the code."""
-
-    waiting: list[tuple[int, str]] | None = (
-        None  # where coroutines waited, if it reached an event loop with nothing to do
-    )
+_Frame = tuple[int, str, str] | tuple[int, str, str, str]  # line, function, source; the file, if it is a skill's
 
 
 def interrupt(_signum: int, _frame: FrameType | None) -> None:
@@ -55,6 +43,8 @@ class ProgramRun:
         self._channel = channel
         self._request = request
         self._source: str = request["code"]
+        self._packs: dict[str, PackProxy] = {}
+        self._skill_files: set[str] = set()
 
     def reply(self) -> Message:
         """Run the program; every way in which it can end has its message."""
@@ -76,43 +66,21 @@ class ProgramRun:
         if program.references:
             self._channel.send({"op": "references", "references": program.references})
             self._channel.receive()  # "go on"; a program that may not is killed instead
-        return self._execute(program, self._build_module(program))
-
-    def _build_module(self, program: Program) -> _Scope:
-        """Build the globals of a plain `__main__`, with the packs in them."""
+        self._packs = build_packs(self._channel, request["packs"], self._run_skill)
         module = ModuleType("__main__")
         sys.modules["__main__"] = module
-        scope = module.__dict__
-        names = build_namespace(self._channel, self._request["packs"], program.aliases)
-        for reference in program.references:
-            pack = names[reference["pack"]]
-            if isinstance(pack, PackProxy):
-                know_tool(pack, reference["tool"])
-        scope.update(names)
-        scope["__builtins__"] = builtins
-        scope["__file__"] = FILENAME
-        scope[AWAIT] = _await_value
-        scope[IMPORT_STAR] = lambda name: exec(f"from {name} import *", scope)
-        return scope
+        fill_scope(module.__dict__, program, self._packs)
+        return execute(program, module.__dict__, self._source)
 
-    def _execute(self, program: Program, scope: _Scope) -> object:
-        if "asyncio" in self._source:
-            _accept_plain_values()
-        codes = [program.body, program.last] if program.last is not None else [program.body]
-        if program.entry:
-            exec(program.body, scope)
-            codes = [scope.pop(ENTRY).__code__]
-        value: object = _NOTHING
-        if any(code.co_flags & _INSPECT_COROUTINE for code in codes):
-            waiting = _run_each(codes, scope)
-            value = _run_in_loop(waiting) if "import" in self._source else _run_without_loop(waiting)
-        else:
-            for code in codes:
-                value = eval(code, scope)
-        return value if program.last is not None or program.entry else _NOTHING
+    def _run_skill(self, skill: Message, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        """Execute a skill that the code calls, in this very process."""
+        from ot_kernel.skills import run_skill  # noqa: PLC0415 - most programs call none
+
+        self._skill_files.add(skill["file"])
+        return run_skill(skill, args, kwargs, self._channel, self._packs, self._request["aliases"])
 
     def _reply_to(self, value: object) -> Message:
-        if value is _NOTHING:
+        if value is NOTHING:
             return {"op": "nothing"}
         gc.disable()  # this process is about to end, and looking through a large result would take half of its time
         try:
@@ -131,8 +99,8 @@ class ProgramRun:
         if isinstance(error, SystemExit) and error.code in (None, 0):
             return {"op": "nothing"}
         frames = self._frames(error.__traceback__)
-        if isinstance(error, SyntaxError) and error.filename == FILENAME and error.lineno:
-            frames.append(self._frame(error.lineno, "<module>"))
+        if isinstance(error, SyntaxError) and error.lineno and error.filename in {FILENAME, *self._skill_files}:
+            frames.append(self._frame(error.lineno, "<module>", str(error.filename)))
         return {
             "op": "error",
             "type": _type_name(error),
@@ -149,9 +117,9 @@ class ProgramRun:
         described = []
         for number, member in enumerate(error.exceptions[:MAX_NOTES], 1):
             described.append(f"{margin}{number}. {_type_name(member)}: {_message_of(member)}")
-            for line, function, source in self._frames(member.__traceback__)[-MAX_NOTES:]:
+            for line, function, source, *file in self._frames(member.__traceback__)[-MAX_NOTES:]:
                 where = "" if function == "<module>" else f", in {function}"
-                described.append(f"{margin}   line {line}{where}: {source}")
+                described.append(f"{margin}   {''.join(f'{name}, ' for name in file)}line {line}{where}: {source}")
             described += self._members_of(member, margin + "   ")
         if len(error.exceptions) > MAX_NOTES:
             described.append(f"{margin}and {len(error.exceptions) - MAX_NOTES} more")
@@ -161,85 +129,15 @@ class ProgramRun:
         frames = []
         while traceback is not None:
             code = traceback.tb_frame.f_code
-            if code.co_filename == FILENAME:
+            if code.co_filename == FILENAME or code.co_filename in self._skill_files:
                 name = "<module>" if code.co_name == ENTRY else code.co_name
-                frames.append(self._frame(traceback.tb_lineno, name))
+                frames.append(self._frame(traceback.tb_lineno, name, code.co_filename))
             traceback = traceback.tb_next
         return frames
 
-    def _frame(self, line: int, function: str) -> _Frame:
-        return (line, function, linecache.getline(FILENAME, line).strip()[:200])
-
-
-async def _await_value(value: Value) -> Value:
-    """Await anything: a plain value comes back as it is."""
-    return await value if hasattr(type(value), "__await__") or _is_awaitable_generator(value) else value
-
-
-def _is_awaitable_generator(value: object) -> bool:
-    return bool(getattr(getattr(value, "gi_code", None), "co_flags", 0) & 0x100)  # inspect.CO_ITERABLE_COROUTINE
-
-
-async def _run_each(codes: list[CodeType], scope: _Scope) -> object:
-    value: Value = _NOTHING
-    for code in codes:
-        value = eval(code, scope)
-        if code.co_flags & _INSPECT_COROUTINE:
-            value = await value
-    return value
-
-
-def _run_without_loop(coroutine: Coroutine[object, None, object]) -> object:
-    """Run code that imports nothing: it can wait only for tools, and those answer at once."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        return end.value
-    raise RuntimeError("the code waits for something that needs an event loop: import asyncio")
-
-
-def _run_in_loop(coroutine: Coroutine[object, None, object]) -> object:
-    import asyncio  # noqa: PLC0415 - large, and most programs never wait
-
-    with asyncio.Runner() as runner:
-        try:
-            return runner.run(coroutine)
-        except RunInterrupted as error:
-            error.waiting = _suspended_at(coroutine)  # now: closing the loop ends the coroutine
-            raise
-
-
-def _suspended_at(coroutine: object) -> list[tuple[int, str]]:
-    """Find the author's lines at which coroutines wait for each other, outermost first."""
-    places = []
-    while coroutine is not None:
-        frame = getattr(coroutine, "cr_frame", None)
-        if frame is not None and frame.f_code.co_filename == FILENAME:
-            name = frame.f_code.co_name
-            places.append((frame.f_lineno, "<module>" if name == ENTRY else name))
-        coroutine = getattr(coroutine, "cr_await", None)
-    return places
-
-
-def _accept_plain_values() -> None:
-    """Let asyncio's functions accept the value of a tool, which is already there, in place of an awaitable."""
-    import asyncio  # noqa: PLC0415 - only for a program that names it
-
-    async def ready(value: object) -> object:
-        return value
-
-    def wrap(value: object) -> object:
-        return value if asyncio.isfuture(value) or hasattr(type(value), "__await__") else ready(value)
-
-    def accepting(function: Callable[..., object], *, several: bool) -> Callable[..., object]:
-        def call(*args: object, **kwargs: object) -> object:
-            values = [wrap(value) for value in args] if several else [wrap(args[0]), *args[1:]]
-            return function(*values, **kwargs)
-
-        return call
-
-    for name, several in (("gather", True), ("create_task", False), ("ensure_future", False), ("wait_for", False)):
-        setattr(asyncio, name, accepting(getattr(asyncio, name), several=several))
+    def _frame(self, line: int, function: str, file: str = FILENAME) -> _Frame:
+        frame = (line, function, linecache.getline(file, line).strip()[:200])
+        return frame if file == FILENAME else (*frame, file)
 
 
 def _describe_indescribable(error: BaseException, inner: BaseException) -> Message:

@@ -24,10 +24,10 @@ def has_top_level_return(tree: ast.Module) -> bool:
     return any(True for _ in _in_module_scope(tree.body, ast.Return))
 
 
-def wrap_in_function(tree: ast.Module) -> ast.Module:
+def wrap_in_function(tree: ast.Module, file: str = FILENAME) -> ast.Module:
     """Return a module that defines the function ENTRY, which does what the tree does and returns its value."""
     for node in _in_module_scope(tree.body, (ast.Yield, ast.YieldFrom)):
-        raise SyntaxError("'yield' outside function", (FILENAME, node.lineno, node.col_offset + 1, None))
+        raise SyntaxError("'yield' outside function", (file, node.lineno, node.col_offset + 1, None))
     names = _GlobalNames()
     names.visit(tree)
     start = _count_opening_statements(tree)

@@ -1,4 +1,4 @@
-"""New extensions: a file with one tool to start from, and its test."""
+"""New extensions and skills: files to start from, written where they belong."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from functools import partial
 
 import anyio.to_thread
 
-from ot.config.paths import FOLDER, TOOLS
+from ot.config.paths import FOLDER, SKILLS, TOOLS
 from ot.context import CallContext, current
-from ot.errors import ConsentError, NewExtensionError, ToolError
+from ot.errors import ConsentError, NewExtensionError, NewSkillError, ToolError
+from ot.execution.shown_arguments import visible
 from ot.execution.wording import word_error
+from ot.skills.draft import Draft
+from ot.skills.new_skill import NewSkill, write_text
+from ot.skills.skill_loader import SkillLoader
 from ot.trust.untrusted import trust_command
 from ot.workers.extension_loader import ExtensionLoader
 from ot.workers.new_extension import check_name, write_extension
@@ -39,7 +43,8 @@ async def extension(*, name: str) -> dict[str, str]:
     trust = extensions.trust_in(tools / name)
     try:
         check_name(name, taken)
-        agreed = await _ask(context, name, own=trust is None)
+        question = f"Write a new extension {name!r} into {context.project / FOLDER}, and trust it?"
+        agreed = await _ask(context, question, own=trust is None)
         write = partial(write_extension, tools, name, project=context.project, taken=taken)
         written = await anyio.to_thread.run_sync(write)
     except NewExtensionError as error:
@@ -53,10 +58,61 @@ async def extension(*, name: str) -> dict[str, str]:
     return {**files, "waits_for": f"a person who looks at it and types: {trust_command(context.project)}"}
 
 
-async def _ask(context: CallContext, name: str, *, own: bool) -> bool:
+async def skill(
+    *,
+    name: str,
+    code: str,
+    description: str,
+    parameters: str = "",
+    arguments: dict[str, str] | None = None,
+    returns: str = "",
+    example: str = "",
+) -> dict[str, str]:
+    """Keep code that worked as a skill: a function in the project's .onetool/skills, called as skills.NAME(...).
+
+    The person is shown the whole file first, and the skill can be called from the next run on. If nobody can be asked,
+    it has to wait until the person trusts it. An existing skill is never overwritten.
+
+    Args:
+        name: What stands after the dot: letters, digits and underscores.
+        code: Code as in a run, in which the parameters are names; its last expression is the value.
+        description: One line that says what it does; ot.help finds it by that.
+        parameters: What it takes, as between the brackets of a function: "repo: str, days: int = 7".
+        arguments: What each parameter means, by its name.
+        returns: What it returns.
+        example: A call of it; by default one with every parameter.
+
+    Returns:
+        The file, and a call to try, or the command that the person has to type.
+
+    Example:
+        scaffold.skill(name="shout", code="text.upper() + '!'", description="Shout a text.", parameters="text: str")
+    """
+    context = current()
+    loader = context.part(SkillLoader)
+    folder = context.project / FOLDER / SKILLS
+    new = NewSkill(name, code, description, parameters, arguments or {}, returns, example)
+    try:
+        text = await anyio.to_thread.run_sync(write_text, new, folder)
+        draft = Draft(folder, name, text)
+        async with draft.shown(context.project, visible) as shown:
+            question = f"Write the skill {name!r} into {folder}, and trust it?\n\n{shown}"
+            agreed = await _ask(context, question, own=loader.trust is None)
+        file = await anyio.to_thread.run_sync(draft.write)
+    except NewSkillError as error:
+        raise ToolError(word_error(error)) from error
+    if agreed and loader.trust is not None:
+        await anyio.to_thread.run_sync(loader.trust.accept_content, file, text.encode())
+    await loader.catch_up(at_once=True)
+    if agreed:
+        return {"file": str(file), "try": context.registry.get(f"skills.{name}").docs.example}
+    return {"file": str(file), "waits_for": f"a person who looks at it and types: {trust_command(context.project)}"}
+
+
+async def _ask(context: CallContext, question: str, *, own: bool) -> bool:
     """Ask the person; False where nobody can be asked, and the project's trust can wait for them."""
     try:
-        agreed = await context.ask(f"Write a new extension {name!r} into {context.project / FOLDER}, and trust it?")
+        agreed = await context.ask(question)
     except ConsentError:
         if own:  # what lies in the person's own folder counts at once
             raise

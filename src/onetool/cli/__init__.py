@@ -19,6 +19,7 @@ COMMANDS = {
     "run": "run Python and print the answer",
     "tools": "list tools",
     "call": "call one tool",
+    "skills": "list the skills that runs can call, or show one",
     "stats": "show what was called, how it went and what it saved",
     "audit": "show what was called with effect, or check that the log of it is whole",
     "check": "check the configuration and the packs for mistakes",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ot.app import find_built_in_packs, load_extensions, load_registry, show_servers
+from ot.app import find_built_in_packs, load_extensions, load_registry, load_skills, show_servers
 from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
 from ot.live_config import reads_of
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
+from ot.skills.skill_loader import SkillLoader
 from ot.workers.extension import Extension
 
 
@@ -32,8 +33,15 @@ def read_definitions(loaded: LoadedConfig) -> tuple[ToolRegistry, dict[str, Exte
     registry.trust_reads(reads_of(loaded.config))
     places = PackPlaces(registry, loaded.config.packs)
     load_extensions(registry, places, loaded, function_of)
+    load_skills(registry, places, loaded)
     show_servers(registry, places, loaded)
     return registry, extensions
+
+
+def read_skills(loaded: LoadedConfig) -> SkillLoader:
+    """Read the skills alone."""
+    registry = ToolRegistry()
+    return load_skills(registry, PackPlaces(registry), loaded)
 
 
 def _without_worker(extension: Extension, tool: str) -> ToolFunction:

@@ -10,6 +10,7 @@ from ot.errors import ConfigError
 
 FOLDER = ".onetool"
 TOOLS = "tools"
+SKILLS = "skills"
 CONFIG_FILE = "onetool.yaml"
 PROMPTS_FILE = "prompts.yaml"
 SECRETS_FILE = "secrets.yaml"
@@ -61,9 +62,14 @@ def closed_places(*, project: Path, home: Path) -> tuple[str, ...]:
     return tuple(str(place) for place in (home / FOLDER, project / FOLDER, *secrets))
 
 
-def tool_folders(project: Path, home: Path) -> tuple[Path, ...]:
+def tool_folders(project: Path, home: Path) -> tuple[Path, Path]:
     """Return the folders of extension files, nearest first; they need not exist."""
     return (project / FOLDER / TOOLS, home / FOLDER / TOOLS)
+
+
+def skill_folders(project: Path, home: Path) -> tuple[Path, Path]:
+    """Return the folders of skills, nearest first; they need not exist."""
+    return (project / FOLDER / SKILLS, home / FOLDER / SKILLS)
 
 
 def belongs_to_stranger(folder: Path, *, or_root: bool = False) -> bool:

@@ -25,6 +25,7 @@ from ot.journal.reuse import Unknown
 from ot.journal.run_journal import INLINE, OpenCall
 from ot.large_values import LARGE_MESSAGE, FileValue, aside
 from ot.redaction import Redactor
+from ot.registry.definitions import Cancellation
 from ot.results.masking import mask
 from ot.values import ToolValue
 from ot_kernel.values import UnsupportedValueError, encode
@@ -43,7 +44,7 @@ _to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 class CallJournal:
     """One call in the journal of its run, while it lasts; nothing happens for a call without one.
 
-    A call inside a call is part of the outer one.
+    A call inside a call is part of the outer one. That of a skill gives code, and it is the calls in there that count.
     """
 
     __slots__ = ("_call", "_journal", "_open", "_redactor", "_run", "_source", "reused")
@@ -55,7 +56,7 @@ class CallJournal:
         self._journal = journal
         self._open: OpenCall | None = None
         self._run = None
-        if journal is not None and not call.depth and call.name not in UNJOURNALLED:
+        if journal is not None and not call.depth and call.name not in UNJOURNALLED and not _is_skill(call):
             self._run = journal.run_of(call.caller.run_id)
             self._source = "" if self._run is None else journal.sources.of(call.tool.definition)
 
@@ -189,3 +190,7 @@ class CallJournal:
             return False
         text = sent.decode("utf-8", "surrogateescape")
         return self._redactor.text(text) != text
+
+
+def _is_skill(call: Call) -> bool:
+    return call.tool.definition.cancellation is Cancellation.SKILL

@@ -155,6 +155,14 @@ def _word_preflight(error: errors.PreflightError) -> str:
     return "\n".join(lines)
 
 
+def _word_skill_preflight(error: errors.SkillPreflightError) -> str:
+    lines = [f"{error.tool}: nothing of it was executed."]
+    lines += [
+        f"{error.file}, line {line}: {_word_problem(problem)}" for line, problem in error.problems[:_MOST_PROBLEMS]
+    ]
+    return "\n".join(lines)
+
+
 def _word_problem(problem: errors.CallError) -> str:
     if isinstance(problem, errors.UnknownPackError) and is_module(problem.pack):
         renamed = f"{problem.pack}_"  # a server with the name of a module
@@ -227,6 +235,12 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     ),
     errors.WrongSettingsError: lambda error: _word_wrong(f"The pack {error.pack}", error.mistake),
     errors.UntrustedPackError: lambda error: _word_untrusted(f"The pack {error.pack}", error.project),
+    errors.UntrustedSkillError: lambda error: _word_untrusted(f"The skill {error.skill}", error.project),
+    errors.BrokenSkillError: lambda error: (
+        f"{error.tool} is broken: {error.file}{f', line {error.line}' if error.line else ''}: {error.reason}."
+    ),
+    errors.SkillPreflightError: _word_skill_preflight,
+    errors.NewSkillError: lambda error: f"No skill {error.name!r} was written: {error.reason}.",
     errors.SnippetError: lambda error: f"${error.name}: {error.reason}. Usage: {error.usage}",
     errors.AliasCycleError: lambda error: f"These aliases lead back to themselves: {' -> '.join(error.cycle)}.",
     errors.PackLoadError: _word_pack_load,

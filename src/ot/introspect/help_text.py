@@ -123,7 +123,7 @@ def _returns(tool: ToolDefinition) -> str:
 
 def _docs(tool: ToolDefinition, base: str) -> str:
     """Name the page of a tool's pack below `docs_url`: most have the pack's name; extensions and servers have none."""
-    if tool.cancellation in (Cancellation.WORKER, Cancellation.PROXY):
+    if tool.cancellation in (Cancellation.WORKER, Cancellation.PROXY, Cancellation.SKILL):
         return ""
     return f"Docs: {base.rstrip('/')}/{quote(_DOCUMENTED_AS.get(tool.pack, tool.pack))}/"
 

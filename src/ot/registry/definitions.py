@@ -26,6 +26,7 @@ class Cancellation(StrEnum):
     WORKER = "worker"  # its worker is told, then killed
     PROXY = "proxy"  # its server is told
     KERNEL = "kernel"  # carried out inside the run itself
+    SKILL = "skill"  # its code becomes part of the run, and ends with it
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,14 +55,14 @@ def parse_pack(content: bytes, file: Path, *, name: str | None = None) -> PackDe
 
 def parse_name(content: bytes, file: Path) -> str | None:
     """Return the name that a pack gives itself, and look at nothing else in it; raises PackLoadError."""
-    known, value = AnnotationReader(_parse(content, file)).constant(ast.Name("pack"))
+    known, value = AnnotationReader(parse_source(content, file)).constant(ast.Name("pack"))
     return value if known and isinstance(value, str) else None
 
 
 def _define(
     content: bytes, file: Path, *, source: str, name: str | None, cancellation: Cancellation | None
 ) -> PackDefinition:
-    module = _parse(content, file)
+    module = parse_source(content, file)
     reader = _PackReader(file, source, module, name or file.stem, cancellation)
     pack = PackDefinition(
         name=reader.pack,
@@ -84,7 +84,8 @@ def _read(file: Path) -> bytes:
         raise PackLoadError(file, error.strerror or type(error).__name__) from error
 
 
-def _parse(content: bytes, file: Path) -> ast.Module:
+def parse_source(content: bytes, file: Path) -> ast.Module:
+    """Parse the content of a file; raises PackLoadError."""
     try:
         # Decoded first: given bytes, the parser lets pass in comments what an import of the file then refuses.
         return _build_tree(decode_source(content), str(file))

@@ -15,6 +15,9 @@ from ot.registry.registry import AbsentPack, ToolRegistry
 ORIGINS = ("extensions", "servers")
 """Who offers packs beside the built-in ones; who stands first chooses first."""
 
+MODEST = "skills"
+"""The origin whose packs move aside as built-in ones do where their name is taken."""
+
 _ASKED_FOR = frozenset({"demo", "shell"})
 """Built-in packs that are there only for those who switch them on."""
 
@@ -69,16 +72,16 @@ class PackPlaces:
 
     def _arrange(self) -> list[PackLoadError]:
         offered = [layer for name in ORIGINS for layer in self._offered.get(name, ())]
-        built_in = [
-            e.pack for e in self._built_in if self._is_on(e.pack.name, unless_said=e.pack.name not in _ASKED_FOR)
-        ]
+        modest = [each for layer in self._offered.get(MODEST, ()) for each in layer]
+        stand_by = [*self._built_in, *modest]
+        built_in = [e.pack for e in stand_by if self._is_on(e.pack.name, unless_said=e.pack.name not in _ASKED_FOR)]
         arrangement = arrange([[each.pack for each in layer] for layer in offered], built_in)
         placed = {each.pack.name: each for each in arrangement.packs if self._is_on(each.pack.name)}
-        known = {each.pack.name for each in self._built_in} | {each.pack.name for each in arrangement.packs}
+        known = {each.pack.name for each in stand_by} | {each.pack.name for each in arrangement.packs}
         self._registry.explain_absent("settings", {name: _switched_off(name) for name in known.difference(placed)})
         for name in self._differing(self._placed, placed):
             self._registry.remove_pack(name)
-        register = {id(each.pack): each.register for layer in (*offered, self._built_in) for each in layer}
+        register = {id(each.pack): each.register for layer in (*offered, stand_by) for each in layer}
         problems: list[PackLoadError] = []
         for name in self._differing(placed, self._placed):
             try:

@@ -50,6 +50,7 @@ class ToolRegistry:
         self._packs: dict[str, PackDefinition] = {}
         self._late: dict[str, LoadPack] = {}
         self._absent: dict[str, Mapping[str, AbsentPack]] = {}  # by who explains it
+        self._unusable: Mapping[str, Callable[[], CallError]] = {}  # by the tool's full name
         self._originals: dict[str, str] = {}  # `server.get-env` to `server.get_env`
         self._reads: Mapping[str, Sequence[str]] = {}
         self.problems: list[PackLoadError] = []
@@ -140,6 +141,10 @@ class ToolRegistry:
         """Replace what one origin has to say about packs that are not here."""
         self._absent[origin] = packs
 
+    def explain_unusable(self, tools: Mapping[str, Callable[[], CallError]]) -> None:
+        """Replace what is said, to whoever looks for one of them, about tools that are there and cannot be used."""
+        self._unusable = tools
+
     def find(self, name: str) -> RegisteredTool:
         """Definition and function of `pack.tool`, also by the name that its server has for it.
 
@@ -193,7 +198,8 @@ class ToolRegistry:
 
     def pack_names(self) -> list[str]:
         """The name of every pack, also of those that are absent; none is loaded for it."""
-        return sorted({*self._packs, *self._late, *chain.from_iterable(self._absent.values())})
+        unusable = (name.partition(".")[0] for name in self._unusable)
+        return sorted({*self._packs, *self._late, *chain.from_iterable(self._absent.values()), *unusable})
 
     def absence(self, name: str) -> CallError | None:
         """Return why a pack is missing that should be here; None for any other name."""
@@ -229,6 +235,8 @@ class ToolRegistry:
             write_log(logging.WARNING, "registry.load", pack=name, reason=problem.reason)
 
     def _unknown(self, name: str) -> CallError:
+        if name in self._unusable:
+            return self._unusable[name]()
         wanted = name.partition(".")[0]
         pack = self._packs.get(wanted)
         if pack is None:

@@ -12,11 +12,12 @@ MAX_NAME = 200  # characters of a name or a line of code: authors may make them 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One line of the author's code on the way to an error."""
+    """One line of the author's code on the way to an error, or of a skill that it calls."""
 
     line: int
     function: str
     source: str
+    file: str = ""  # of the skill
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class CodeError:
     @property
     def line(self) -> int | None:
         """The line that the author should look at first: the innermost of their own."""
-        return self.frames[-1].line if self.frames else None
+        return next((frame.line for frame in reversed(self.frames) if not frame.file), None)
 
 
 @dataclass(frozen=True, slots=True)

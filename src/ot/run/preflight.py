@@ -11,34 +11,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ot.errors import (
-    BrokenPackError,
     CallError,
     LateResumeError,
     NameTooLongError,
     PreflightError,
-    ServerUnavailableError,
-    SwitchedOffError,
     ToolArgumentError,
-    UnknownPackError,
     UnknownToolError,
-    UntrustedPackError,
-    WrongSettingsError,
 )
 from ot.journal.journal import RESUME
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.run.namespace import PROJECTS
 from ot.run.outcome import MAX_NAME
-
-_CERTAIN = (
-    BrokenPackError,
-    NameTooLongError,
-    ServerUnavailableError,
-    SwitchedOffError,
-    UnknownPackError,
-    UntrustedPackError,
-    WrongSettingsError,
-)
 
 PARALLEL = "ot.parallel"
 _MADE_BEFORE = "it takes functions, and calls would be made one by one before it: write lambda: pack.tool(...)"
@@ -86,11 +70,9 @@ def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | N
     try:
         refuse_long_names((reference.pack, reference.tool, *reference.keywords))
         definition = registry.get(f"{reference.pack}.{reference.tool}")
-    except _CERTAIN as error:
-        return error
-    except UnknownToolError as error:
-        # A project is an attribute of this pack, and whether there is one is seen when it is read.
-        return None if reference.pack == PROJECTS else error
+    except CallError as error:
+        # A project is an attribute of its pack, and whether there is one is seen when it is read.
+        return None if isinstance(error, UnknownToolError) and reference.pack == PROJECTS else error
     if definition.cancellation is Cancellation.KERNEL:
         # The kernel's own functions have signatures that no schema can tell.
         made = reference.given_calls and definition.name == PARALLEL

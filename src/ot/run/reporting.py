@@ -185,7 +185,8 @@ def _places(frames: tuple[Frame, ...]) -> list[str]:
         function = "" if frame.function == "<module>" else f", in {_cut(frame.function, MAX_NAME)}"
         source = f": {_cut(frame.source.strip(), MAX_NAME)}" if frame.source.strip() else ""
         times = f"  ({count} times)" if count > 1 else ""
-        places.append(f"  line {frame.line}{function}{source}{times}")
+        file = f"{_cut(frame.file, MAX_NAME)}, " if frame.file else ""
+        places.append(f"  {file}line {frame.line}{function}{source}{times}")
     if len(places) > _MOST_PLACES:
         half = _MOST_PLACES // 2
         places[half:-half] = [f"  ... {len(places) - 2 * half} more"]

@@ -21,6 +21,7 @@ from ot.errors import (
     RunLimitError,
     RunRefusedError,
     RunTimeoutError,
+    SkillPreflightError,
     ToolStoppedError,
     UntrustedPackError,
 )
@@ -37,8 +38,9 @@ from ot.results.written_value import WrittenValue
 from ot.run.backlog import Backlog
 from ot.run.clock import RunClock
 from ot.run.namespace import Namespace
-from ot.run.outcome import CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
+from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
 from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Reference, judge, refuse_long_names
+from ot.skills.skill_code import SkillCode
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import UnsupportedValueError, decode, encode
@@ -111,6 +113,7 @@ class RunInProgress:
             "attribute": self._on_attribute,
             "describe": self._on_describe,
             "references": self._on_references,
+            "judge": self._on_judge,
             "value": lambda m: self._end(lambda: self._value(m["value"], m)),
             "large": lambda m: self._end(lambda: self._value(m["head"], m)),
             "nothing": lambda _: self._end(lambda: Nothing(self._printed())),
@@ -276,6 +279,25 @@ class RunInProgress:
         self._refuse(f"the kernel sent a message that makes no sense: {error}")
 
     def _on_references(self, message: Message) -> None:
+        try:
+            self._judge(message)
+        except PreflightError as error:
+            self._end(partial(self._fail, error))
+        else:
+            self._kernel.send({"op": "go"})
+
+    def _on_judge(self, message: Message) -> None:
+        """Look at the calls of a skill: they go wrong where it is called, and not for the run as a whole."""
+        skill, file = str(message["skill"])[:MAX_NAME], str(message["file"])[:MAX_NAME]
+        try:
+            self._judge(message)
+        except PreflightError as error:
+            self._send_error(message["id"], SkillPreflightError(skill, file, error.problems))
+        else:
+            self._kernel.send({"id": message["id"], "value": None})
+
+    def _judge(self, message: Message) -> None:
+        """Look at calls that are certain to be made; raises PreflightError."""
         if len(message["references"]) > MAX_REFERENCES:
             raise ValueError(f"more than {MAX_REFERENCES:,} calls are written out")
         if any(len(reference["keywords"]) > MAX_KEYWORDS for reference in message["references"]):
@@ -283,14 +305,12 @@ class RunInProgress:
         references = [Reference(**{**r, "keywords": tuple(r["keywords"])}) for r in message["references"]]
         try:
             judge(references, self._namespace.registry)
-        except OneToolError as error:
-            for _, problem in error.problems if isinstance(error, PreflightError) else ():
+        except PreflightError as error:
+            for _, problem in error.problems:
                 self._executor.redact(problem)  # signatures come from servers
             named = (f"{each.pack}.{each.tool}" for each in references[:MAX_PROBLEMS])
             self._executor.note_refused(named, self._caller)
-            self._end(partial(self._fail, error))
-        else:
-            self._kernel.send({"op": "go"})
+            raise
 
     def _on_attribute(self, message: Message) -> None:
         pack, name = message["pack"], message["name"]
@@ -383,6 +403,8 @@ class _ToKernel:
             return pack({"id": self._number, "file": name, "kind": kind})
         if type(value) is JournalledValue:
             return b'{"id":%d,"value":%b}' % (self._number, value.encoded)
+        if type(value) is SkillCode:
+            return pack({"id": self._number, "skill": {"name": value.name, "file": value.file, "source": value.source}})
         return pack({"id": self._number, "value": encode(value)})
 
     def send(self, packed: bytes) -> None:
@@ -413,9 +435,11 @@ def _code_error(message: Message) -> CodeError:
 
 
 def _frames(message: Message) -> list[Frame]:
-    return [Frame(int(line), str(function), str(source)) for line, function, source in message["frames"]]
+    frames = message["frames"]
+    return [
+        Frame(int(line), str(function), str(source), *map(str, file[:1])) for line, function, source, *file in frames
+    ]
 
 
 def _last_line(message: Message) -> int | None:
-    frames = _frames(message)
-    return frames[-1].line if frames else None
+    return next((frame.line for frame in reversed(_frames(message)) if not frame.file), None)

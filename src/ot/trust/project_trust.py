@@ -55,6 +55,10 @@ class ProjectTrust:
         names = [file.relative_to(self.folder).as_posix() for file in files]
         self.store.trust(self.project, {name: read_inside(self.folder, name) for name in names}, whole=False)
 
+    def accept_content(self, file: Path, content: bytes) -> None:
+        """Trust one file as a person was shown it, whatever it holds by now; raises OSError."""
+        self.store.trust(self.project, {file.relative_to(self.folder).as_posix(): content}, whole=False)
+
     def refuse_untrusted(self) -> None:
         """Raise ConfigError where a file lies in the folder that nobody has trusted: what is beside it could use it."""
         found = self.compare()

@@ -9,9 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-import anyio
-import anyio.to_thread
-
 from ot.errors import BrokenPackError, PackLoadError, UntrustedPackError
 from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Cancellation, PackDefinition
@@ -24,10 +21,8 @@ from ot.trust.project_trust import ProjectTrust, TrustedFiles
 from ot.trust.record import digest
 from ot.workers.discovery import FolderContents, FoundFile, ToolFolder, list_folder
 from ot.workers.extension import Extension
+from ot.workers.looks import PATIENCE, Looks
 from ot.workers.pep723 import ScriptHeader, read_header
-
-INTERVAL = 1.0  # seconds between two looks
-PATIENCE = 5.0  # seconds that one may take: a folder on a network may not answer, and runs do not depend on it
 
 _MOST_PARSED = 200_000  # bytes of a file that nobody has trusted; a larger one goes by its own name
 _LONGEST_NAME = 100  # characters
@@ -90,20 +85,14 @@ class ExtensionLoader:
         self._timeout = timeout  # seconds of one call
         self._forget = forget  # is told of each file that is gone
         self._list_folder = list_folder
-        self._patience = patience
-        self._clock = clock
-        self._next_look = 0.0
-        self._looking = anyio.Lock()
+        self._looks = Looks(self._look, self._apply, patience=patience, clock=clock)
         self._last = Look(())
         self._problems: list[PackLoadError] = []
         self._places = places or PackPlaces(registry)
 
     def load(self) -> None:
         """Register what is there now; blocking."""
-        look = self._look()
-        if look is not None:
-            self._apply(look)
-        self._next_look = self._clock() + INTERVAL
+        self._looks.load()
 
     def apply(self, *, timeout: float) -> None:
         """Set the time limit of calls, from the next look on."""
@@ -112,21 +101,8 @@ class ExtensionLoader:
             self._last = Look(())  # every file is read again
 
     async def catch_up(self, *, at_once: bool = False) -> None:
-        """Notice files that came, changed or went, without blocking others.
-
-        Looks at most once a second, and costs nothing in between; `at_once` looks in any case.
-        """
-        if not at_once and self._clock() < self._next_look:
-            return
-        async with self._looking:
-            if not at_once and self._clock() < self._next_look:
-                return
-            look: Look | None = None
-            with anyio.move_on_after(self._patience) as limit:
-                look = await anyio.to_thread.run_sync(self._look, abandon_on_cancel=True)
-            if look is not None:
-                self._apply(look)
-            self._next_look = self._clock() + (10 * self._patience if limit.cancelled_caught else INTERVAL)
+        """Notice files that came, changed or went, without blocking others; `at_once` looks in any case."""
+        await self._looks.catch_up(at_once=at_once)
 
     def _look(self) -> Look | None:
         """None where nothing has changed; a file that has not is not read again."""

@@ -88,7 +88,7 @@ def write_extension(folder: Path, name: str, *, project: Path, taken: Collection
     check_name(name, taken)
     target = folder / name
     try:
-        _check_place(folder, project)
+        check_place(folder, project)
         if target.exists() or target.is_symlink() or (folder / f"{name}.py").exists():
             raise NewExtensionError(name, f"{target} is there already")
         _write(target, name)
@@ -112,8 +112,8 @@ def check_name(name: str, taken: Collection[str]) -> None:
         raise NewExtensionError(name, reason)
 
 
-def _check_place(folder: Path, project: Path) -> None:
-    """Refuse a link that leads elsewhere: whoever asks for an extension means this project."""
+def check_place(folder: Path, project: Path) -> None:
+    """Refuse a link that leads elsewhere: whoever asks for a file in a project means this project. Raises OSError."""
     if not folder.resolve().is_relative_to(project.resolve()):
         raise OSError(errno.EXDEV, "a link leads out of the project")
 

@@ -124,9 +124,9 @@ def test_full_listings_show_effects() -> None:
 @pytest.mark.parametrize(
     ("pack", "unknown", "idempotent_tools"),
     [
-        ("ot", {"notify", "parallel"}, {"stats", "reload"}),
+        ("ot", {"notify", "parallel"}, {"keep", "stats", "reload", "stop"}),
         ("proj", set(), set()),
-        ("scaffold", {"extension"}, set()),
+        ("scaffold", {"extension", "skill"}, set()),
         ("demo", set(), {"block"}),
     ],
 )

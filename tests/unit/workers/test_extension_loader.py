@@ -15,7 +15,8 @@ from ot.registry.definitions import Cancellation, PackDefinition
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.workers.discovery import FolderContents, ToolFolder, list_folder
 from ot.workers.extension import Extension
-from ot.workers.extension_loader import INTERVAL, ExtensionLoader
+from ot.workers.extension_loader import ExtensionLoader
+from ot.workers.looks import INTERVAL
 from tests.opened_executor import define
 
 pytestmark = pytest.mark.anyio

@@ -1,0 +1,73 @@
+"""`onetool skills`: the skills that runs can call, and the code of one."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+
+from mcp_core.json_types import JsonObject
+from mcp_core.nearest_names import nearest
+from onetool.cli import FAILED, OK
+from onetool.cli.definitions import read_skills
+from onetool.cli.printing import complain, say, visible
+from onetool.cli.start import load
+from ot.execution.wording import word_error
+from ot.skills.skill_file import Skill
+from ot.skills.skill_loader import SkillLoader
+from ot.trust.untrusted import trust_command
+
+EPILOG = (
+    "A skill is a function in .onetool/skills of the project or of your home; code in a run calls it as skills.NAME()."
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    listing = actions.add_parser("list", help="list the skills; so does no action at all")
+    show = actions.add_parser("show", help="show one skill with its code")
+    show.add_argument("name", metavar="NAME")
+    for each in (parser, listing, show):
+        each.add_argument("--json", action="store_true", help="print JSON")
+
+
+def main(options: Namespace) -> int:
+    loader = read_skills(load(options))
+    if options.action == "show":
+        return _show(loader, options.name, as_json=options.json)
+    if options.json:
+        say(json.dumps([_describe(skill) for skill in loader.skills()], indent=2))
+        return OK
+    for skill in loader.skills():
+        say(f"{skill.definition.signature}\n    {visible(skill.definition.description)}  [{loader.shown(skill.file)}]")
+    for file in loader.waiting():
+        complain(f"{loader.shown(file)} is not trusted; see {trust_command(file.parents[2])}")
+    for problem in loader.problems:
+        complain(f"broken: {problem.file.parent}/{word_error(problem)}")
+    if not loader.skills():
+        complain("There are no skills; scaffold.skill(...) in a run writes one.")
+    return OK
+
+
+def _show(loader: SkillLoader, name: str, *, as_json: bool) -> int:
+    known = {skill.name: skill for skill in loader.skills()}
+    skill = known.get(name.removeprefix("skills."))
+    if skill is None:
+        names = ", ".join(nearest(name, known)) or "none"
+        complain(f"There is no skill {name!r}. Skills: {names}")
+        return FAILED
+    if as_json:
+        say(json.dumps({**_describe(skill), "code": skill.text}, indent=2))
+    else:
+        say(f"# {loader.shown(skill.file)}\n" + "\n".join(map(visible, skill.text.splitlines())))
+    return OK
+
+
+def _describe(skill: Skill) -> JsonObject:
+    tool = skill.definition
+    return {
+        "name": skill.name,
+        "signature": tool.signature,
+        "description": tool.description,
+        "file": str(skill.file),
+        "example": tool.docs.example,
+    }

@@ -1,0 +1,170 @@
+"""SkillLoader: registers skills as the pack `skills` without executing anything, and follows their changes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from ot.context import current
+from ot.errors import BrokenSkillError, CallError, PackLoadError, ToolError, UntrustedSkillError
+from ot.logs import LogSpan, write_log
+from ot.registry.definitions import PackDefinition
+from ot.registry.places import MODEST, OfferedPack, PackPlaces
+from ot.registry.registry import ToolFunction, ToolRegistry
+from ot.skills.skill_code import SkillCode
+from ot.skills.skill_file import MOST_BYTES, PACK, SOURCE, Skill, parse_skill
+from ot.trust.project_trust import ProjectTrust, TrustedFiles
+from ot.values import ToolValue
+from ot.workers.discovery import FolderContents, FoundFile, ToolFolder, list_folder
+from ot.workers.looks import Looks
+
+_DESCRIPTION = "Code that worked, kept as functions; each is executed inside the run that calls it."
+
+
+@dataclass(frozen=True, slots=True)
+class SkillLook:
+    """All folders at one moment, with every file in them read.
+
+    A nearer skill hides one of the same name; one that nobody has trusted hides nothing.
+    """
+
+    contents: tuple[FolderContents, ...]
+    readings: dict[FoundFile, Skill | PackLoadError | None] = field(default_factory=dict)  # None: nobody trusts it
+
+    def nearest(self) -> dict[str, tuple[FoundFile, Skill | PackLoadError | None]]:
+        """Return by name what a call would find."""
+        found: dict[str, tuple[FoundFile, Skill | PackLoadError | None]] = {}
+        for file in (file for folder in self.contents for file in folder.found):
+            if file.name not in found or found[file.name][1] is None:
+                found[file.name] = (file, self.readings[file])
+        return found
+
+
+class SkillLoader:
+    """Keeps the registry true to the folders of skills; `redact` takes secrets out of code on its way to a kernel."""
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        places: PackPlaces,
+        folders: Sequence[ToolFolder],
+        *,
+        home: Path,
+        redact: Callable[[str], str] = str,
+    ) -> None:
+        self._registry = registry
+        self._places = places
+        self._folders = tuple(folders)
+        self._home = home
+        self._redact = redact
+        self._last = SkillLook(())
+        self._problems: list[PackLoadError] = []
+        self._looks = Looks(self._look, self._apply)
+        self.load, self.catch_up = self._looks.load, self._looks.catch_up
+
+    def skills(self) -> list[Skill]:
+        """Return the skills that can be called, by name."""
+        return sorted((each for _, each in self._last.nearest().values() if isinstance(each, Skill)), key=_name_of)
+
+    def waiting(self) -> list[Path]:
+        """Return the files that nobody has trusted."""
+        return [found.file for found, reading in self._last.readings.items() if reading is None]
+
+    @property
+    def problems(self) -> list[PackLoadError]:
+        """The files that are no skills, and why."""
+        return list(self._problems)
+
+    @property
+    def trust(self) -> ProjectTrust | None:
+        """The trust that a skill of the project needs; None where the project's folder is the person's own."""
+        return self._folders[0].trust
+
+    def shown(self, file: Path) -> str:
+        """Write the place of a skill as a person would."""
+        for root, prefix in ((self._folders[0].path.parent.parent, ""), (self._home, "~/")):
+            if file.is_relative_to(root) and (prefix or root != self._home):
+                return f"{prefix}{file.relative_to(root)}"
+        return str(file)
+
+    def _look(self) -> SkillLook | None:
+        """None where nothing has changed; a file that has not is not read again."""
+        contents = tuple(list_folder(folder) for folder in self._folders)
+        if contents == self._last.contents:
+            return None
+        readings: dict[FoundFile, Skill | PackLoadError | None] = {}
+        for folder, content in zip(self._folders, contents, strict=True):
+            trusted = TrustedFiles(folder.trust) if folder.trust is not None else None
+            for found in content.found:
+                known = self._last.readings
+                readings[found] = known[found] if found in known else _read(found, trusted)
+        return SkillLook(contents, readings)
+
+    def _apply(self, look: SkillLook) -> None:
+        """Change the registry in one step, on the event loop: no run sees half of it."""
+        with LogSpan("skills.load", files=len(look.readings)) as span:
+            self._last = look
+            tools = {skill.name: skill.definition for skill in self.skills()}
+            pack = PackDefinition(PACK, _DESCRIPTION, SOURCE, tools=tools)
+            layers = [[OfferedPack(pack, self._register)]] if tools else []
+            self._registry.explain_unusable(self._explanations(look))
+            misplaced = [
+                PackLoadError(each.file, each.reason) for content in look.contents for each in content.misplaced
+            ]
+            broken = [each for each in look.readings.values() if isinstance(each, PackLoadError)]
+            self._replace_problems([*misplaced, *broken, *self._places.offer(MODEST, layers)])
+            span.add(skills=len(tools), problems=len(self._problems))
+
+    def _register(self, pack: PackDefinition) -> None:
+        functions = {skill.name: self._function_of(skill, pack.name) for skill in self.skills()}
+        self._registry.register_pack(pack, functions)
+
+    def _function_of(self, skill: Skill, pack: str) -> ToolFunction:
+        async def call(_: dict[str, ToolValue]) -> SkillCode:
+            context = current()
+            if context.depth or not context.caller.run_id:
+                raise ToolError("a skill is executed inside a run: call it from the code of a run")
+            return SkillCode(f"{pack}.{skill.name}", self.shown(skill.file), self._redact(skill.text))
+
+        return call
+
+    def _explanations(self, look: SkillLook) -> dict[str, Callable[[], CallError]]:
+        """Return what is said of skills that are there and cannot be called, by the names that code uses."""
+        found: dict[str, Callable[[], CallError]] = {}
+        for name, (file, reading) in look.nearest().items():
+            tool = f"{PACK}.{name}"
+            if isinstance(reading, PackLoadError):
+                found[tool] = partial(BrokenSkillError, tool, self.shown(file.file), reading.reason, reading.line)
+            elif reading is None and self.trust is not None:
+                found[tool] = partial(UntrustedSkillError, PACK, str(self.trust.project), name)
+        return found
+
+    def _replace_problems(self, problems: list[PackLoadError]) -> None:
+        """Replace what was wrong with skills; the registry also holds the problems of packs."""
+        for problem in self._problems:
+            self._registry.problems.remove(problem)
+        for problem in problems:
+            self._registry.problems.append(problem)
+            write_log(logging.WARNING, "skills.problem", file=problem.file, line=problem.line, reason=problem.reason)
+        self._problems = problems
+
+
+def _name_of(skill: Skill) -> str:
+    return skill.name
+
+
+def _read(found: FoundFile, trusted: TrustedFiles | None) -> Skill | PackLoadError | None:
+    """Read a skill, or what is wrong with it; None for one that nobody has trusted, of which nothing is read."""
+    source = found.file if trusted is None else trusted.copy_of(found.file)
+    if source is None:
+        return None
+    try:
+        with source.open("rb") as file:
+            return parse_skill(file.read(MOST_BYTES + 1), found.file)
+    except OSError as error:
+        return PackLoadError(found.file, error.strerror or type(error).__name__)
+    except PackLoadError as problem:
+        return problem

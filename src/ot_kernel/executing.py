@@ -1,0 +1,128 @@
+"""Compiled code, executed as a plain module does it; code that awaits gets an event loop only if it needs one."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Coroutine
+from types import CodeType
+
+from ot_kernel.compiler import AWAIT, Program
+from ot_kernel.indentation import FILENAME
+from ot_kernel.pack_proxy import PackProxy, know_tool, name_tools
+from ot_kernel.top_level_return import ENTRY, IMPORT_STAR
+from ot_kernel.values import Value
+
+NOTHING = object()
+_INSPECT_COROUTINE = 0x80  # inspect.CO_COROUTINE
+
+Scope = dict[str, Value]  # the globals of the code
+
+
+class RunInterrupted(BaseException):
+    """The time limit is over. Not an Exception: it must pass every `except Exception` of the code."""
+
+    waiting: list[tuple[int, str]] | None = (
+        None  # where coroutines waited, if it reached an event loop with nothing to do
+    )
+
+
+def fill_scope(scope: Scope, program: Program, packs: dict[str, PackProxy], file: str = FILENAME) -> None:
+    """Put into the globals of a module what code finds there: packs, aliases, and what the compiler relies on."""
+    for reference in program.references:
+        pack = packs.get(reference["pack"])
+        if pack is not None:
+            know_tool(pack, reference["tool"])
+    scope.update(name_tools(packs, program.aliases))
+    scope["__builtins__"] = builtins
+    scope["__file__"] = file
+    scope[AWAIT] = _await_value
+    scope[IMPORT_STAR] = lambda name: exec(f"from {name} import *", scope)
+
+
+def execute(program: Program, scope: Scope, source: str) -> object:
+    """Run a program to its end and return its value, or NOTHING; `source` is the text that it was compiled from."""
+    if "asyncio" in source:
+        _accept_plain_values()
+    codes = [program.body, program.last] if program.last is not None else [program.body]
+    if program.entry:
+        exec(program.body, scope)
+        codes = [scope.pop(ENTRY).__code__]
+    value: object = NOTHING
+    if any(code.co_flags & _INSPECT_COROUTINE for code in codes):
+        waiting = _run_each(codes, scope)
+        value = _run_in_loop(waiting) if "import" in source else _run_without_loop(waiting)
+    else:
+        for code in codes:
+            value = eval(code, scope)
+    return value if program.last is not None or program.entry else NOTHING
+
+
+async def _await_value(value: Value) -> Value:
+    """Await anything: a plain value comes back as it is."""
+    return await value if hasattr(type(value), "__await__") or _is_awaitable_generator(value) else value
+
+
+def _is_awaitable_generator(value: object) -> bool:
+    return bool(getattr(getattr(value, "gi_code", None), "co_flags", 0) & 0x100)  # inspect.CO_ITERABLE_COROUTINE
+
+
+async def _run_each(codes: list[CodeType], scope: Scope) -> object:
+    value: Value = NOTHING
+    for code in codes:
+        value = eval(code, scope)
+        if code.co_flags & _INSPECT_COROUTINE:
+            value = await value
+    return value
+
+
+def _run_without_loop(coroutine: Coroutine[object, None, object]) -> object:
+    """Run code that imports nothing: it can wait only for tools, and those answer at once."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("the code waits for something that needs an event loop: import asyncio")
+
+
+def _run_in_loop(coroutine: Coroutine[object, None, object]) -> object:
+    import asyncio  # noqa: PLC0415 - large, and most programs never wait
+
+    with asyncio.Runner() as runner:
+        try:
+            return runner.run(coroutine)
+        except RunInterrupted as error:
+            error.waiting = _suspended_at(coroutine)  # now: closing the loop ends the coroutine
+            raise
+
+
+def _suspended_at(coroutine: object) -> list[tuple[int, str]]:
+    """Find the author's lines at which coroutines wait for each other, outermost first."""
+    places = []
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None)
+        if frame is not None and frame.f_code.co_filename == FILENAME:
+            name = frame.f_code.co_name
+            places.append((frame.f_lineno, "<module>" if name == ENTRY else name))
+        coroutine = getattr(coroutine, "cr_await", None)
+    return places
+
+
+def _accept_plain_values() -> None:
+    """Let asyncio's functions accept the value of a tool, which is already there, in place of an awaitable."""
+    import asyncio  # noqa: PLC0415 - only for a program that names it
+
+    async def ready(value: object) -> object:
+        return value
+
+    def wrap(value: object) -> object:
+        return value if asyncio.isfuture(value) or hasattr(type(value), "__await__") else ready(value)
+
+    def accepting(function: Callable[..., object], *, several: bool) -> Callable[..., object]:
+        def call(*args: object, **kwargs: object) -> object:
+            values = [wrap(value) for value in args] if several else [wrap(args[0]), *args[1:]]
+            return function(*values, **kwargs)
+
+        return call
+
+    for name, several in (("gather", True), ("create_task", False), ("ensure_future", False), ("wait_for", False)):
+        setattr(asyncio, name, accepting(getattr(asyncio, name), several=several))

@@ -1,0 +1,142 @@
+"""A skill inside a kernel: the code of a file, executed in the run that calls it as if it stood there.
+
+The server has checked the arguments and what the file looks like. The function in it only says what a call takes: its
+body is code as in a run, and runs as a module of its own, in which the arguments are names.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import linecache
+import sys
+from _thread import _local
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ot_kernel.compiler import Program, compile_tree
+from ot_kernel.executing import NOTHING, execute, fill_scope
+from ot_kernel.pack_proxy import PackProxy, build_error
+from ot_kernel.values import Value
+from ot_kernel.wire import Channel, Message
+
+MOST_NESTED = 16  # skills that call skills
+
+
+class _Running(_local):
+    """The skills that a thread is in the middle of, outermost first."""
+
+    names: tuple[str, ...] = ()
+
+
+class _Compiled(NamedTuple):
+    """A skill, ready to be executed as often as it is called."""
+
+    program: Program
+    parameters: tuple[str, ...]
+    defaults: dict[str, Value]
+
+
+_running = _Running()
+_compiled: dict[tuple[str, str], _Compiled] = {}
+
+
+def run_skill(
+    skill: Message,
+    args: tuple[Value, ...],
+    kwargs: dict[str, Value],
+    channel: Channel,
+    packs: dict[str, PackProxy],
+    aliases: dict[str, str],
+) -> Value:
+    """Execute a skill with arguments that fit it, and return its value; what its code raises comes out of here."""
+    name, file, source = skill["name"], skill["file"], skill["source"]
+    _refuse_depth(name)
+    ready = _compiled.get((file, source))
+    if ready is None:
+        linecache.cache[file] = (len(source), None, io.StringIO(source, newline=None).readlines(), file)
+        ready = _compile(source, file, packs, aliases)
+        _judge(ready.program, name, file, channel)
+        _compiled[file, source] = ready
+    scope: dict[str, Value] = {"__name__": "__main__"}
+    fill_scope(scope, ready.program, packs, file)
+    scope.update({**ready.defaults, **dict(zip(ready.parameters, args, strict=False)), **kwargs})
+    return _out_of_loop(lambda: _execute(name, ready.program, scope, source))
+
+
+def _refuse_depth(name: str) -> None:
+    if len(_running.names) >= MOST_NESTED:
+        way = " > ".join((*_running.names, name)[-4:])
+        raise RecursionError(f"skills call skills more than {MOST_NESTED} deep: ... > {way}")
+
+
+def _compile(source: str, file: str, packs: dict[str, PackProxy], aliases: dict[str, str]) -> _Compiled:
+    module = ast.parse(source, file)
+    function = next(node for node in module.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    imports = [node for node in module.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    body = function.body[int(ast.get_docstring(function, clean=False) is not None) :]
+    parameters = tuple(node.arg for node in (*function.args.args, *function.args.kwonlyargs))
+    values = [*function.args.defaults, *function.args.kw_defaults]
+    missing = len(parameters) - len(values)
+    defaults = {
+        name: ast.literal_eval(value)
+        for name, value in zip(parameters[missing:], values, strict=True)
+        if value is not None
+    }
+    tree = ast.Module(body=[*imports, *body], type_ignores=[])
+    return _Compiled(
+        compile_tree(tree, packs=packs, aliases=aliases, given=parameters, file=file), parameters, defaults
+    )
+
+
+def _judge(program: Program, name: str, file: str, channel: Channel) -> None:
+    """Have the server look at the calls that the skill is certain to make, before it makes any."""
+    if program.references:
+        question = {"op": "judge", "skill": name, "file": file, "references": program.references}
+        error = channel.ask(question).get("error")
+        if error is not None:
+            raise build_error(error["kind"], error["message"])
+
+
+def _execute(name: str, program: Program, scope: dict[str, Value], source: str) -> Value:
+    before = _running.names
+    _running.names = (*before, name)
+    try:
+        value = execute(program, scope, source)
+    finally:
+        _running.names = before
+    return None if value is NOTHING else value
+
+
+def _out_of_loop(work: Callable[[], Value]) -> Value:
+    """Do the work in a thread of its own if this one is running an event loop: the skill may want one as well."""
+    if not _is_running_loop():
+        return work()
+    import threading  # noqa: PLC0415 - asyncio has loaded it
+
+    outcome: list[tuple[Value, BaseException | None]] = []
+    names = _running.names
+
+    def run() -> None:
+        _running.names = names
+        try:
+            outcome.append((work(), None))
+        except BaseException as error:  # noqa: BLE001 - handed to the thread that called the skill
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    value, failure = outcome[0]
+    if failure is not None:
+        raise failure
+    return value
+
+
+def _is_running_loop() -> bool:
+    """True if this thread is inside an event loop; where asyncio is only being loaded, by another one, it is not."""
+    find = getattr(sys.modules.get("_asyncio"), "get_running_loop", None)
+    try:
+        return find is not None and find() is not None
+    except RuntimeError:
+        return False
