@@ -54,6 +54,7 @@ TESTED_BY = {
     "src/ot/execution/shown_arguments.py": _POLICY,
     "src/ot/execution/validation.py": _ARGUMENTS,
     "src/ot/execution/problems.py": _ARGUMENTS,
+    "src/ot/execution/checker.py": _ARGUMENTS,
     "src/ot/execution/checkable.py": _ARGUMENTS,
     "src/ot/execution/fitting.py": _ARGUMENTS,
     "src/ot/audit/chain.py": _AUDIT,
@@ -79,8 +80,8 @@ EXPLAINED: dict[tuple[str, str], str] = {
         ),
     ): "only decides whether large arguments are checked on a thread",
     ("src/ot/execution/validation.py", "fast_fail=True -> fast_fail=False"): "refuses the same, more slowly",
-    ("src/ot/execution/validation.py", "use_default=False -> use_default=True"): "the copied schema has no defaults",
-    ("src/ot/execution/validation.py", "use_formats=False -> use_formats=True"): "the copied schema has no formats",
+    ("src/ot/execution/checker.py", "use_default=False -> use_default=True"): "the copied schema has no defaults",
+    ("src/ot/execution/checker.py", "use_formats=False -> use_formats=True"): "the copied schema has no formats",
     (
         "src/ot/execution/fitting.py",
         "type(value) in PLAIN or not schema -> type(value) in PLAIN and (not schema)",

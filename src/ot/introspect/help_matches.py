@@ -57,7 +57,7 @@ def _tools(
         elif info == "list":
             entries.append(tool.name)
         else:
-            signature = f"\n  {shorten(signature_of(tool), 2 * _LINE)}" if number < _SIGNATURES else ""
+            signature = f"\n  {shorten(signature_of(tool), 3 * _LINE)}" if number < _SIGNATURES else ""
             entries.append(f"- {tool.name}: {_one_line(tool.description)}{signature}")
     narrow = 'Ask more exactly, or list names: ot.tools(pattern="...", info="list")'
     count = f"{MOST_NEAR} or more" if len(hits) >= MOST_NEAR else str(len(hits))

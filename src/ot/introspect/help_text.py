@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from ot.config.models import Config
 from ot.errors import CallError
-from ot.introspect.listings import Info, SignatureOf
+from ot.introspect.listings import Info, SignatureOf, whole_description
 from ot.introspect.signatures import read_signature
 from ot.introspect.snippet_text import Expand, describe_snippet, example_invocation
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
@@ -28,9 +28,7 @@ def describe_tool(tool: ToolDefinition, info: Info, *, docs_url: str, signature:
     """Describe a tool so that it can be called; in full, with its source and everything its author wrote."""
     if info == "list":
         return tool.name
-    parts = [f"# {tool.name}", tool.description]
-    if info == "full":
-        parts.append(tool.docs.body)
+    parts = [f"# {tool.name}", whole_description(tool) if info == "full" else tool.description]
     parts += [f"Signature: {signature}", _arguments(tool), _returns(tool)]
     if tool.docs.example:
         parts.append(f"Example:\n{tool.docs.example}")
@@ -107,7 +105,7 @@ def _line(tool: ToolDefinition, info: Info, signature_of: SignatureOf) -> str:
 
 
 def _arguments(tool: ToolDefinition) -> str:
-    types = read_signature(tool.signature).parameters
+    types = read_signature(tool.python_signature).parameters
     names = dict.fromkeys([*types, *tool.docs.arguments])
     lines = []
     for name in names:
@@ -117,7 +115,7 @@ def _arguments(tool: ToolDefinition) -> str:
 
 
 def _returns(tool: ToolDefinition) -> str:
-    parts = [part for part in (read_signature(tool.signature).returns, tool.docs.returns) if part]
+    parts = [part for part in (read_signature(tool.python_signature).returns, tool.docs.returns) if part]
     return f"Returns: {': '.join(parts)}" if parts else ""
 
 

@@ -72,6 +72,15 @@ def list_snippets(
     return "\n\n".join(describe_snippet(name, snippet, expand) for name, snippet in found.items())
 
 
+def whole_description(tool: ToolDefinition) -> str:
+    """Everything that its author wrote; a text that begins with its own summary is not told twice."""
+    body = tool.docs.body
+    summary = tool.description.rstrip("…")
+    if " ".join(body.split()).startswith(summary):
+        return body
+    return f"{tool.description}\n\n{body}" if body else tool.description
+
+
 def contains(text: str, pattern: str) -> bool:
     """True if the text contains the pattern, in upper or lower case."""
     return pattern.casefold() in text.casefold()
@@ -79,8 +88,7 @@ def contains(text: str, pattern: str) -> bool:
 
 def _describe_tool(tool: ToolDefinition, signature: str) -> JsonObject:
     docs = tool.docs
-    text = f"{tool.description}\n\n{docs.body}" if docs.body else tool.description
-    described = {"name": tool.name, "signature": signature, "description": text}
+    described = {"name": tool.name, "signature": signature, "description": whole_description(tool)}
     described |= {"source": tool.source, "effect": str(tool.effect)}
     parts = {
         "args": [f"{name}: {text}" for name, text in docs.arguments.items()],

@@ -68,6 +68,11 @@ class AnnotationReader:
                 return self._named(_last_name(node), node)
         return self._not_understood(node)
 
+    def names_own(self, node: ast.expr) -> bool:
+        """True if an annotation names a class or a constant of the file."""
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        return not names.isdisjoint([*self._classes, *self._constants])
+
     def constant(self, node: ast.expr) -> tuple[bool, Json]:
         """Tell whether an expression is a constant of the file, and return its value."""
         if isinstance(node, ast.Name) and node.id in self._constants:

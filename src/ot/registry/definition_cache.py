@@ -15,7 +15,8 @@ from ot.registry.from_source import read_pack
 from ot.registry.pack_module import file_state
 
 _READERS = [
-    Path(__file__).with_name(f"{name}.py") for name in ("annotations", "definitions", "docstrings", "from_source")
+    Path(__file__).with_name(f"{name}.py")
+    for name in ("annotations", "definitions", "docstrings", "from_source", "schema_text")
 ]
 _TUPLES = ("reads", "writes", "outputs", "hosts")
 

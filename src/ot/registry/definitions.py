@@ -96,6 +96,7 @@ class ToolDefinition:
     declared: Effect = Effect.UNKNOWN  # by its pack's file, or by its server: of that one it is a hint
     known_to_read: bool = False  # the person says so
     touches: Touches = Touches()  # an isolated tool
+    plain_signature: str = ""  # the signature as Python writes it, where the one that is shown says more
     open_result: str | None = None  # the result in its signature, where that leaves open what comes back
     learns: LearntFrom | None = None  # where the shape of its values is kept
 
@@ -115,6 +116,11 @@ class ToolDefinition:
         packs = dict.fromkeys((self.pack, moved_pack, server))
         tools = dict.fromkeys((self.tool, moved_tool, self.original or self.tool))
         return tuple(f"{pack}.{tool}" for pack in packs for tool in tools)
+
+    @property
+    def python_signature(self) -> str:
+        """The signature as something that Python can parse."""
+        return self.plain_signature or self.signature
 
     @property
     def effect(self) -> Effect:

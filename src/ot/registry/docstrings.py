@@ -35,6 +35,20 @@ def parse_docstring(text: str | None) -> ToolDocs:
     )
 
 
+def drop_arguments(text: str) -> str:
+    """Return a docstring without its section about arguments, and everything else as it is."""
+    kept: list[str] = []
+    inside = False
+    for line in inspect.cleandoc(text).splitlines():
+        heading = _SECTION.fullmatch(line)
+        if heading or (line and not line[0].isspace()):
+            name = heading[1].lower() if heading else ""
+            inside = _NAMES.get(name, name) == "arguments"
+        if not inside:
+            kept.append(line)
+    return "\n".join(kept).strip()
+
+
 def _split(lines: list[str]) -> dict[str, list[str]]:
     """Lines by section; headings stand unindented, their text is indented below or follows on the line."""
     sections: dict[str, list[str]] = {"": []}

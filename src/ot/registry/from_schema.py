@@ -7,18 +7,18 @@ noted as a problem of the server.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from mcp_core.json_types import Json
 from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.registry.definitions import PROXY, Cancellation, PackDefinition, ToolDefinition, ToolDocs
-from ot.registry.docstrings import parse_docstring
+from ot.registry.docstrings import drop_arguments, parse_docstring
 from ot.registry.identifiers import assign_identifiers
 from ot.registry.open_results import leaves_open
 from ot.registry.schema_parameters import Parameter, Parameters, read_parameters
-from ot.registry.schema_text import ANY, annotation_of, default_text, fields_of
+from ot.registry.schema_text import ANY, annotation_of, default_text, detailed_annotation, fields_of
 from ot.registry.wrapped_results import result_schema
 
 MAX_TOOLS = 5_000
@@ -29,6 +29,9 @@ _MAX_ARGUMENT = 500
 
 Tool = Mapping[str, Json]
 """One item of a server's tools/list."""
+
+Annotate = Callable[[object, object], str]
+"""Writes the type that a schema asks for, given the schema and what it is part of."""
 
 
 def define_pack(
@@ -80,7 +83,8 @@ def _usable(tools: Iterable[Json], source: str, notes: list[PackLoadError]) -> d
 
 def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeout: float | None) -> ToolDefinition:
     returned = result_schema(tool.get("outputSchema"))
-    signature = _signature(name, parameters, returned)
+    signature = _signature(name, parameters, returned, detailed_annotation)
+    plain = _signature(name, parameters, returned, annotation_of)
     docs = _read_docs(tool, parameters, returned)
     own_name = str(tool["name"])
     return ToolDefinition(
@@ -95,6 +99,7 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
         original="" if own_name == name.partition(".")[2] else own_name,
         spellings=parameters.spellings,
         declared=_hinted_effect(tool.get("annotations")),
+        plain_signature=plain if plain != signature else "",
         open_result=_open_result(returned),
     )
 
@@ -106,32 +111,32 @@ def _hinted_effect(annotations: object) -> Effect:
     return next((effect for effect, hint in hints if annotations.get(hint) is True), Effect.UNKNOWN)
 
 
-def _signature(name: str, parameters: Parameters, returned: object) -> str:
+def _signature(name: str, parameters: Parameters, returned: object, annotate: Annotate) -> str:
     root = parameters.schema
     shown = parameters.listed[:MAX_SHOWN]
-    texts = [_parameter_text(parameter, root) for parameter in shown]
+    texts = [_parameter_text(parameter, root, annotate) for parameter in shown]
     others = root.get("additionalProperties")
     if others not in (None, False) or len(shown) < len(parameters.listed):
         names = [*(parameter.shown for parameter in shown), "\0others"]
         texts.append(f"**{assign_identifiers(names, fallback='others')[names[-1]]}: {annotation_of(others, root)}")
-    result = _result_text(returned)
+    result = _result_text(returned, annotate)
     return f"{name}({', '.join(texts)})" + (f" -> {result}" if result else "")
 
 
-def _result_text(returned: object) -> str:
+def _result_text(returned: object, annotate: Annotate) -> str:
     """The annotation of what comes back; empty where nothing is said of it."""
-    result = ANY if returned is None else annotation_of(returned, returned)
+    result = ANY if returned is None else annotate(returned, returned)
     return "" if result == ANY else result
 
 
 def _open_result(returned: object) -> str | None:
     """The same where it leaves open what comes back. Plain text does too: it may be JSON."""
-    text = _result_text(returned)
+    text = _result_text(returned, detailed_annotation)
     return text if text == "str" or leaves_open(returned, returned) else None
 
 
-def _parameter_text(parameter: Parameter, root: object) -> str:
-    text = f"{parameter.shown}: {annotation_of(parameter.schema, root)}"
+def _parameter_text(parameter: Parameter, root: object, annotate: Annotate) -> str:
+    text = f"{parameter.shown}: {annotate(parameter.schema, root)}"
     return text if parameter.required else f"{text} = {default_text(parameter.schema)}"
 
 
@@ -146,12 +151,19 @@ def _read_docs(tool: Tool, parameters: Parameters, returned: object) -> ToolDocs
         summary, rest = f"{summary[:MAX_SUMMARY]}…", text
     elif written.summary != " ".join(first.split()):
         rest = text  # a heading stands in the first paragraph already
+    arguments = dict(_describe_arguments(parameters, written.arguments))
     return ToolDocs(
         summary=summary,
-        arguments=dict(_describe_arguments(parameters, written.arguments)),
+        arguments=arguments,
         returns=_describe_result(returned),
-        body=rest.strip(),
+        body=_without_arguments(rest.strip(), written.arguments, arguments),
     )
+
+
+def _without_arguments(text: str, written: Mapping[str, str], told: Mapping[str, str]) -> str:
+    """A description without its section about arguments, where each of them is told of anyway."""
+    said = set(told.values())
+    return drop_arguments(text) if written and said.issuperset(written.values()) else text
 
 
 def _describe_arguments(parameters: Parameters, written: Mapping[str, str]) -> Iterable[tuple[str, str]]:
@@ -159,15 +171,21 @@ def _describe_arguments(parameters: Parameters, written: Mapping[str, str]) -> I
     for parameter in parameters.listed[:MAX_SHOWN]:
         described = parameter.schema.get("description") if isinstance(parameter.schema, dict) else None
         text = _one_line(described) or written.get(parameter.name, "")
-        fields = _one_line(fields_of(parameter.schema, parameters.schema))
+        fields = _untold_fields(parameter.schema, parameters.schema)
         if text or fields:
             yield parameter.shown, f"{text[:_MAX_ARGUMENT]} {fields}".strip()
 
 
 def _describe_result(schema: object) -> str:
-    """The fields of what comes back, where the server tells."""
-    fields = _one_line(fields_of(schema, schema))
+    """The fields of what comes back, where the server tells and the signature does not."""
+    fields = _untold_fields(schema, schema)
     return f"{annotation_of(schema, schema)} of {fields}" if fields else ""
+
+
+def _untold_fields(schema: object, root: object) -> str:
+    """The fields of an object that are too many for the signature."""
+    told = annotation_of(schema, root) != detailed_annotation(schema, root)
+    return "" if told else _one_line(fields_of(schema, root))
 
 
 def _one_line(value: object) -> str:

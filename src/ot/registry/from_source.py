@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from importlib.util import decode_source
 from pathlib import Path
@@ -26,6 +26,7 @@ from ot.registry.definitions import (
 )
 from ot.registry.docstrings import parse_docstring
 from ot.registry.open_results import leaves_open
+from ot.registry.schema_text import ANY, detailed_annotation
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -162,9 +163,11 @@ class _PackReader:
             raise PackLoadError(self._file, f"{node.name} has parameters before *{node.args.vararg.arg}", node.lineno)
         docs = parse_docstring(ast.get_docstring(node))
         parameters = list(list_parameters(node.args))
-        signature = _signature(f"{self.pack}.{node.name}", parameters, node.returns)
+        name = f"{self.pack}.{node.name}"
+        signature = _signature(name, parameters, node.returns, self._annotate)
+        plain = _signature(name, parameters, node.returns, ast.unparse)
         return ToolDefinition(
-            name=f"{self.pack}.{node.name}",
+            name=name,
             description=docs.summary or signature,
             parameters=self._object_schema(parameters, docs),
             signature=signature,
@@ -177,6 +180,7 @@ class _PackReader:
             variadic=next((p.node.arg for p in parameters if p.kind == "*"), None),
             declared=self._effect(node),
             touches=self._touches(node, [parameter.node.arg for parameter in parameters]),
+            plain_signature=plain if plain != signature else "",
             open_result=self._open_result(node.returns),
         )
 
@@ -185,7 +189,15 @@ class _PackReader:
         if self._cancellation is not Cancellation.WORKER:
             return None
         result = AnnotationReader(self._module).schema(returns)
-        return (ast.unparse(returns) if returns else "") if leaves_open(result, result) else None
+        return (self._annotate(returns) if returns else "") if leaves_open(result, result) else None
+
+    def _annotate(self, annotation: ast.expr) -> str:
+        """An annotation as it is shown: what the file gives a name to is written out."""
+        if not self.annotations.names_own(annotation):
+            return ast.unparse(annotation)
+        schema = AnnotationReader(self._module).schema(annotation)
+        text = detailed_annotation(schema, schema)
+        return text if text not in (ANY, "dict", "list", "list[dict]") else ast.unparse(annotation)
 
     def _touches(self, node: FunctionNode, parameters: list[str]) -> Touches:
         """The declaration in `@isolated(reads=...)`; one that cannot be read is a mistake, and not an empty one."""
@@ -282,19 +294,21 @@ def list_parameters(arguments: ast.arguments) -> Iterator[Parameter]:
         yield Parameter(arguments.kwarg, "**", None)
 
 
-def _signature(name: str, parameters: list[Parameter], returns: ast.expr | None) -> str:
+def _signature(
+    name: str, parameters: list[Parameter], returns: ast.expr | None, annotate: Callable[[ast.expr], str]
+) -> str:
     parts: list[str] = []
     for parameter in parameters:
         if parameter.keyword_only and not any(part.startswith("*") for part in parts):
             parts.append("*")
-        parts.append(_parameter_text(parameter))
-    return f"{name}({', '.join(parts)})" + (f" -> {ast.unparse(returns)}" if returns else "")
+        parts.append(_parameter_text(parameter, annotate))
+    return f"{name}({', '.join(parts)})" + (f" -> {annotate(returns)}" if returns else "")
 
 
-def _parameter_text(parameter: Parameter) -> str:
+def _parameter_text(parameter: Parameter, annotate: Callable[[ast.expr], str]) -> str:
     text = parameter.kind + parameter.node.arg
     if parameter.node.annotation:
-        text += f": {ast.unparse(parameter.node.annotation)}"
+        text += f": {annotate(parameter.node.annotation)}"
     if parameter.default:
         text += (" = " if parameter.node.annotation else "=") + ast.unparse(parameter.default)
     return text

@@ -129,6 +129,7 @@ def _rename_tool(tool: ToolDefinition, name: str, pack: PackDefinition) -> ToolD
         name=f"{name}.{tool.tool}",
         description=signature if tool.description == tool.signature else tool.description,
         signature=signature,
+        plain_signature=tool.plain_signature and name + tool.plain_signature.removeprefix(pack.name),
         moved_from=tool.name,
         docs=replace(tool.docs, example=calls.sub(f"{name}.", tool.docs.example)),
     )

@@ -17,6 +17,8 @@ _MAX_LEVELS = 3
 _MAX_NODES = 60
 _MAX_CHOICES = 12
 _MAX_ANNOTATION = 120
+_MAX_DETAILED = 400
+_MAX_DETAILED_LEVELS = 5
 _MAX_DEFAULT = 60
 _MAX_FIELDS = 20
 
@@ -25,6 +27,12 @@ def annotation_of(schema: object, root: object) -> str:
     """The type that a schema asks for, as Python would annotate it; `Any` where that cannot be said shortly."""
     text = _Annotation(root).text(schema, 0)
     return text if len(text) <= _MAX_ANNOTATION else ANY
+
+
+def detailed_annotation(schema: object, root: object) -> str:
+    """The same with the keys of objects, `list[{path: str, line?: int}]`, which is not Python, where that is short."""
+    text = _Annotation(root, detailed=True).text(schema, 0)
+    return text if len(text) <= _MAX_DETAILED else annotation_of(schema, root)
 
 
 def default_text(schema: object) -> str:
@@ -61,14 +69,17 @@ def fields_of(schema: object, root: object, level: int = 0) -> str:
 class _Annotation:
     """One annotation; schemas may refer to themselves in more ways than one, so it looks at a few of them only."""
 
-    def __init__(self, root: object) -> None:
+    def __init__(self, root: object, *, detailed: bool = False) -> None:
         self._root = root
+        self._detailed = detailed
+        self._levels = _MAX_DETAILED_LEVELS if detailed else _MAX_LEVELS
         self._left = _MAX_NODES
+        self._inside: list[Schema] = []  # the objects whose keys are being written
 
     def text(self, schema: object, level: int) -> str:
         self._left -= 1
         schema = resolve(self._root, schema)
-        if not isinstance(schema, dict) or level > _MAX_LEVELS or self._left < 0:
+        if not isinstance(schema, dict) or level > self._levels or self._left < 0:
             return ANY
         choices = [schema["const"]] if "const" in schema else schema.get("enum")
         if isinstance(choices, list) and (literals := _choices(choices)):
@@ -90,9 +101,28 @@ class _Annotation:
             items = self.text(schema.get("items"), level + 1)
             return "list" if items == ANY else f"list[{items}]"
         if kind == "object" or (kind is None and "properties" in schema):
+            if self._detailed and isinstance(properties := schema.get("properties"), dict) and properties:
+                return self._fields(schema, properties, level)
             values = ANY if "properties" in schema else self.text(schema.get("additionalProperties"), level + 1)
             return "dict" if values == ANY else f"dict[str, {values}]"
         return _NAMES.get(kind, ANY) if isinstance(kind, str) else ANY
+
+    def _fields(self, schema: Schema, properties: Schema, level: int) -> str:
+        """The keys of an object; a key that is no name is quoted, with nothing invisible in it."""
+        if any(schema is outer for outer in self._inside):
+            return "dict"
+        required = schema["required"] if isinstance(schema.get("required"), list) else []
+        self._inside.append(schema)
+        texts = [
+            f"{_key(name)}{'' if name in required else '?'}: {self.text(item, level + 1)}"
+            for name, item in list(properties.items())[:_MAX_FIELDS]
+        ]
+        self._inside.pop()
+        return f"{{{', '.join(texts)}{', …' if len(properties) > _MAX_FIELDS else ''}}}"
+
+
+def _key(name: str) -> str:
+    return name if name.isascii() and name.isidentifier() and len(name) <= _MAX_DEFAULT else ascii(name[:_MAX_DEFAULT])
 
 
 def _union(texts: Iterable[str]) -> str:

@@ -70,7 +70,7 @@ class Namespace:
         if tool:
             definition = self.registry.get(name)
             shown = self._shapes.signature(definition, principal)
-            return {"doc": _document(definition, shown), "signature": definition.signature}
+            return {"doc": _document(definition, shown), "signature": definition.python_signature}
         pack = self.registry.pack(pack_name)
         names = [*pack.tools, *(self._projects if pack_name == PROJECTS else ())]
         return {"doc": pack.description, "names": sorted(names)}

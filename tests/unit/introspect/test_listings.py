@@ -10,6 +10,7 @@ import pytest
 from ot.app import App
 from ot.config.models import SnippetSettings
 from ot.errors import ServiceUnavailableError
+from ot.introspect.listings import whole_description
 from ot.introspect.signatures import read_signature
 from ot.introspect.snippet_text import describe_snippet
 from ot.registry.from_schema import define_pack
@@ -148,3 +149,18 @@ async def test_a_snippet_shows_the_code_that_comes_of_it(body: str, params: dict
         return expanded.code, expanded.values
 
     assert describe_snippet("s", snippet, expand).endswith(f"# Expands to:\n{expansion}")
+
+
+@pytest.mark.parametrize(
+    ("description", "shown"),
+    [
+        ("Search.\n\nEverywhere.", "Search.\n\nEverywhere."),
+        ("Search.\nReturns:\n    Issues.", "Search.\nReturns:\n    Issues."),
+        (f"Search {'deeply ' * 80}.\n\nEnd.", f"Search {'deeply ' * 80}.\n\nEnd."),
+    ],
+    ids=["a summary and more", "a heading", "a long beginning"],
+)
+def test_a_description_is_told_once(description: str, shown: str) -> None:
+    [tool] = define_pack("s", "s", [{"name": "search", "description": description}]).tools.values()
+
+    assert whole_description(tool) == shown

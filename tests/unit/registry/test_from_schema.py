@@ -42,8 +42,8 @@ def define(schema: Any, name: str = "tool", **fields: Any) -> ToolDefinition:
 
 def parameters_of(tool: ToolDefinition) -> str:
     """What stands between the brackets of the signature; the signature must compile."""
-    ast.parse(f"def {tool.signature.partition('.')[2]}: ...")
-    return tool.signature.partition("(")[2].rpartition(")")[0]
+    ast.parse(f"def {tool.python_signature.partition('.')[2]}: ...")
+    return tool.python_signature.partition("(")[2].rpartition(")")[0]
 
 
 def bind(tool: ToolDefinition, *positional: Any, **keywords: Any) -> dict[str, Any]:
@@ -185,6 +185,7 @@ def test_a_schema_that_refers_to_itself_is_usable() -> None:
     tool = define({"properties": {"tree": {"$ref": "#/$defs/node"}}, "required": ["tree"], "$defs": {"node": node}})
 
     assert parameters_of(tool) == "tree: dict"
+    assert tool.signature == "pack.tool(tree: {children?: list[dict]})"
     assert bind(tool, {"children": [{"children": []}]}) == {"tree": {"children": [{"children": []}]}}
     with pytest.raises(ToolArgumentError, match="must be list"):
         bind(tool, {"children": 3})
@@ -195,7 +196,42 @@ def test_the_fields_of_nested_objects_are_told() -> None:
 
     tool = define({"properties": {"edits": {"type": "array", "items": edit, "description": "What changes."}}})
 
-    assert tool.docs.arguments == {"edits": "What changes. {old: str, new?: str}"}
+    assert tool.signature == "pack.tool(edits: list[{old: str, new?: str}] = '...')"
+    assert tool.docs.arguments == {"edits": "What changes."}
+
+
+def test_keys_that_are_no_names_are_quoted() -> None:
+    headers = {"type": "object", "properties": {"x-id": {"type": "string"}, "a\u202e\n": {}}, "required": ["x-id"]}
+
+    tool = define({"properties": {"headers": headers}, "required": ["headers"]})
+
+    assert tool.signature == r"pack.tool(headers: {'x-id': str, 'a\u202e\n'?: Any})"
+
+
+def test_a_union_shows_all_its_forms() -> None:
+    box = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
+
+    tool = define({"properties": {"a": {"anyOf": [box, {"type": "string"}, {"type": "null"}]}}, "required": ["a"]})
+
+    assert tool.signature == "pack.tool(a: {size: int} | str | None)"
+
+
+def test_an_object_that_is_too_large_for_the_signature_is_told_beside_its_parameter() -> None:
+    wide = {"type": "object", "properties": {f"a_long_name_{number}": {"type": "string"} for number in range(40)}}
+
+    tool = define({"properties": {"a": wide}, "required": ["a"]})
+
+    assert tool.signature == "pack.tool(a: dict)"
+    assert tool.docs.arguments["a"].startswith("{a_long_name_0?: str, a_long_name_1?: str")
+
+
+def test_arguments_in_a_description_are_told_once() -> None:
+    text = "Reads a file.\n\nArgs:\n    path: Where it is.\n\nReturns:\n    Its text.\n\nIt must exist."
+
+    tool = define({"properties": {"path": {"type": "string"}}}, description=text)
+
+    assert tool.docs.arguments == {"path": "Where it is."}
+    assert tool.docs.body == "Returns:\n    Its text.\n\nIt must exist."
 
 
 def test_a_parameter_may_be_called_like_a_keyword_of_json_schema() -> None:
@@ -366,7 +402,7 @@ def test_a_docstring_in_the_description_describes_parameters_that_the_schema_doe
 @pytest.mark.parametrize(
     ("schema", "returned", "described"),
     [
-        ({"type": "object", "properties": {"a": {"type": "integer"}}}, " -> dict", "dict of {a?: int}"),
+        ({"type": "object", "properties": {"a": {"type": "integer"}}}, " -> {a?: int}", ""),
         (
             {"title": "toolOutput", "type": "object", "properties": {"result": {"type": "integer"}},
              "required": ["result"]},

@@ -232,3 +232,40 @@ def test_a_file_is_read_while_what_is_collected_parses_too(tmp_path: Path) -> No
             assert len(read_pack(file).tools) == 200
     finally:
         gc.set_threshold(*thresholds)
+
+
+def test_what_a_file_gives_a_name_to_is_written_out_in_signatures(tmp_path: Path) -> None:
+    file = write_pack(
+        tmp_path,
+        '''
+        from typing import Literal, NotRequired, TypedDict
+        from elsewhere import Other
+
+        Mode = Literal["fast", "slow"]
+
+        class Comment(TypedDict):
+            path: str
+            line: NotRequired[int]
+
+        class Page(TypedDict):
+            items: list[Comment]
+            next: str | None
+
+        async def review(*, comments: list[Comment], mode: Mode = "fast", other: Other = None) -> Page:
+            """Review."""
+
+        async def plain(*, other: Other) -> Other:
+            """Nothing of this file."""
+        ''',
+    )
+
+    tools = read_pack(file).tools
+
+    assert tools["review"].signature == (
+        "sample.review(*, comments: list[{path: str, line?: int}], mode: Literal['fast', 'slow'] = 'fast', "
+        "other: Other = None) -> {items: list[{path: str, line?: int}], next: str | None}"
+    )
+    assert tools["review"].python_signature == (
+        "sample.review(*, comments: list[Comment], mode: Mode = 'fast', other: Other = None) -> Page"
+    )
+    assert tools["plain"].signature == tools["plain"].python_signature == "sample.plain(*, other: Other) -> Other"
