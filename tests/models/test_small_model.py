@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from mcp_core.json_types import Json
+from ot.ai.conversation.messages import Text, UserMessage
 from ot.ai.events import Finished, TextDelta, ToolEnded, ToolStarted, Usage
-from tests.models.clients import assert_sound, collect, only, open_client
+from ot.ai.models.model import Request, Spent, Stopped
+from tests.models.clients import assert_sound, collect, model_at, only, open_client
 from tests.models.servers import small_model_server
 from tests.opened_executor import open_executor
 from tests.services.played import open_caller
@@ -43,6 +46,22 @@ async def test_a_model_that_calls_tools_badly_gets_its_answers_and_comes_to_an_e
     # What it asks for is rarely a tool with its arguments; then it is told what there is.
     for event in ended:
         assert event.ok or event.text.startswith(("There is no tool", "The arguments", "demo."))
+
+
+@pytest.mark.parametrize("form", ["anthropic", "openai"])
+async def test_the_stream_of_a_server_that_others_wrote_is_understood(form: str, small_model: str) -> None:
+    model = model_at(form, httpx.get(small_model).text, timeout=60)
+    try:
+        request = Request("", (UserMessage("Name a plant."),), (), max_tokens=8)
+        pieces = [piece async for piece in model.stream(request)]
+    finally:
+        await model.close()
+
+    spent = [piece for piece in pieces if isinstance(piece, Spent)][-1]
+    assert "".join(piece.text for piece in pieces if isinstance(piece, Text)).strip()
+    assert spent.input_tokens + spent.cache_read_tokens > 5
+    assert 1 <= spent.output_tokens <= 8
+    assert isinstance(pieces[-1], Stopped)
 
 
 def asking(form: str, address: str) -> dict[str, Json]:

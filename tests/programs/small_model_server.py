@@ -1,8 +1,9 @@
 """SmolLM2-135M behind the APIs of Anthropic, Ollama and OpenAI.
 
-Run by the environment of tests/models. xllamacpp has a server of its own, which leaves tools out for this model: its
-chat template has no place for them. So the prompt is written here, and where tools are offered the model's turn is begun
-for it with the first characters of a call; what it makes of that is its own, and is passed on as it is.
+Run by the environment of tests/models. xllamacpp has a server of its own, which speaks the forms of Anthropic and OpenAI;
+GET gives its address. It leaves tools out for this model, whose chat template has no place for them. So the prompt is
+written here, and where tools are offered the model's turn is begun for it with the first characters of a call; what it
+makes of that is its own, and is passed on as it is.
 """
 
 import importlib.util
@@ -155,6 +156,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         for line in lines:
             self.wfile.write(line.encode())
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(model.listening_address.encode())
 
     def log_message(self, *_):
         pass
