@@ -56,6 +56,14 @@ def write_extension(folder: Path, name: str, source: str) -> Path:
     return file
 
 
+def write_skill(folder: Path, name: str, source: str) -> Path:
+    """A skill in a project or a home."""
+    file = folder / ".onetool" / "skills" / f"{name}.py"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(dedent(source).lstrip("\n"))
+    return file
+
+
 async def answer_of(app: App, command: str) -> str:
     """The answer to a command that must succeed."""
     answer = await app.runner.run(command)

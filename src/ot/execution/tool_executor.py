@@ -137,7 +137,7 @@ class ToolExecutor:
     def note_refused(self, names: Iterable[str], caller: Caller) -> None:
         """Note which of these tools are refused to code before it can call them, because nobody has trusted them."""
         for name in dict.fromkeys(names):
-            absence = self.registry.absence(name.partition(".")[0])
+            absence = self.registry.absence(name)
             if absence is not None:
                 audit_early_refusal(self.audit, name, self.known(caller), absence)
 

@@ -409,6 +409,7 @@ _KINDS: dict[type, str] = {
     errors.UntrustedPackError: "PermissionError",
     errors.WrongSettingsError: "LookupError",
     errors.BrokenPackError: "ImportError",
+    errors.BrokenSkillError: "ImportError",
     errors.WorkerCrashedError: "ChildProcessError",
     errors.InvalidPeriodError: "ValueError",
     errors.PathError: "OSError",

@@ -86,7 +86,7 @@ class Help:
             found.append(describe_snippet_help(query[1:], info, config=config, expand=self.expand))
         if query in config.aliases:
             found.append(describe_alias(query, info, config=config, registry=registry, signature_of=self.signature_of))
-        if (absence := registry.absence(query.partition(".")[0])) is not None:
+        if (absence := registry.absence(query)) is not None:
             found.append(f"# {query}\n\n{word_error(absence)}")
         return found
 

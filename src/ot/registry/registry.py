@@ -202,8 +202,11 @@ class ToolRegistry:
         return sorted({*self._packs, *self._late, *chain.from_iterable(self._absent.values()), *unusable})
 
     def absence(self, name: str) -> CallError | None:
-        """Return why a pack is missing that should be here; None for any other name."""
-        return None if name in self._packs or name in self._late else self._held_back(name)
+        """Return why a pack, or `pack.tool`, is missing that should be here; None for any other name."""
+        if name in self._unusable and name not in self._tools:
+            return self._unusable[name]()
+        pack = name.partition(".")[0]
+        return None if pack in self._packs or pack in self._late else self._held_back(pack)
 
     def _held_back(self, name: str) -> CallError | None:
         return next((packs[name].explain() for packs in self._absent.values() if name in packs), None)
@@ -235,12 +238,12 @@ class ToolRegistry:
             write_log(logging.WARNING, "registry.load", pack=name, reason=problem.reason)
 
     def _unknown(self, name: str) -> CallError:
-        if name in self._unusable:
-            return self._unusable[name]()
-        wanted = name.partition(".")[0]
+        absence, wanted = self.absence(name), name.partition(".")[0]
+        if absence is not None:
+            return absence
         pack = self._packs.get(wanted)
         if pack is None:
-            return self.absence(wanted) or UnknownPackError(wanted, self._expected_names())
+            return UnknownPackError(wanted, self._expected_names())
         # A pack of that name which is held back may have the tool that this one lacks.
         return self._held_back(wanted) or UnknownToolError(name, pack=pack.name, available=sorted(pack.tools))
 

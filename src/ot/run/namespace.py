@@ -50,11 +50,10 @@ class Namespace:
 
     def attribute(self, pack: str, name: str) -> ProjectPath | None:
         """Return None if `pack.name` is a tool, or a project's path; raises UnknownToolError."""
-        tools = self.registry.pack(pack).tools
-        if name in tools or self.registry.has(f"{pack}.{name}"):
+        if self.registry.has(f"{pack}.{name}"):
             return None
         if pack == PROJECTS:
-            return self._project(name, list(tools))
+            return self._project(name, list(self.registry.pack(pack).tools))
         self.registry.get(f"{pack}.{name}")  # raises: there is none
         return None
 

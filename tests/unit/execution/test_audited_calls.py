@@ -18,7 +18,7 @@ from ot.errors import CallError, ToolError
 from ot.proxy.prompts import fill_prompt
 from ot.proxy.resources import read_resource
 from tests.demo_pack import give_demo
-from tests.engine import answer_of, open_engine, write_extension
+from tests.engine import answer_of, open_engine, write_extension, write_skill
 from tests.http_programs import serve_http
 from tests.opened_executor import Opened, add_tool, define, open_executor
 from tests.proxied import open_proxied
@@ -222,15 +222,28 @@ async def test_what_nobody_has_trusted_is_logged_as_refused(tmp_path: Path) -> N
     home, project = give_demo(tmp_path / "home"), tmp_path / "project"
     async with open_engine(project, home=home, config="snippets: {mine: {body: '1'}}") as app:
         write_extension(project, "letters", "def f(*, to: str = '') -> str: ...\n")
+        write_skill(project, "theirs", 'def theirs():\n    """T."""\n    1\n')
         next((home / ".onetool" / "state" / "trust").glob("*/record.json")).unlink()
         await app.runner.run("ot.reload()")
         with pytest.raises(CallError):
             await app.executor.call("letters.f", {"to": "ann"}, caller=Caller(client="editor"))
-        for code in ("letters.f()\nletters.f()", "getattr(letters, 'g')()", "$mine"):
+        for code in (
+            "letters.f()\nletters.f()",
+            "getattr(letters, 'g')()",
+            "$mine",
+            "skills.theirs()",
+            "getattr(skills, 'theirs')",
+        ):
             assert (await app.runner.run(code)).is_error
 
     lines = [entry for entry in calls_in(home / ".onetool" / "state" / "audit") if entry["event"] == "refused"]
-    assert [entry["tool"] for entry in lines] == ["letters.f", "letters.f", "letters.g", "$mine"]
+    assert [entry["tool"] for entry in lines] == [
+        "letters.f",
+        "letters.f",
+        "letters.g",
+        "$mine",
+        *["skills.theirs"] * 2,
+    ]
     assert {entry["refused_by"] for entry in lines} == {f"nobody has trusted it in {project}"}
     assert (lines[0]["client"], lines[0]["arguments"]) == ("editor", {"to": 5})
 

@@ -14,7 +14,7 @@ from ot.caller import Caller
 from ot.client_memory import ClientMemory
 from ot.errors import ToolError
 from tests.demo_pack import give_demo
-from tests.engine import answer_of, open_engine
+from tests.engine import answer_of, open_engine, write_skill
 from tests.trusting import trust_project
 
 pytestmark = pytest.mark.anyio
@@ -83,16 +83,6 @@ SKILLS = {
 @pytest.fixture(scope="module")
 def anyio_backend() -> str:
     return "asyncio"
-
-
-def write_skill(folder: Path, name: str, text: str) -> Path:
-    file = folder / ".onetool" / "skills" / f"{name}.py"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    margin = len(text) - len(text.lstrip()) - 1 if text.startswith("\n") else 0
-    file.write_text(
-        "".join(line[margin:] if line.strip() else "\n" for line in text.lstrip("\n").splitlines(keepends=True))
-    )
-    return file
 
 
 @pytest.fixture(scope="module")
