@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 _BESIDE = re.compile(r"\.[0-9a-f]{16}\.tmp")
+_KEPT_ATTRIBUTES = frozenset({"system.posix_acl_access", "security.selinux"})
 _NOTHING = nullcontext()
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -57,8 +58,9 @@ def replacing(
 ) -> Iterator[BinaryIO]:
     """Give a temporary file in an open folder to be written, then rename it; a link with that name is replaced.
 
-    Without a `mode`, a file that is replaced keeps its permissions and, where the system lets us, its owner. Raises
-    FileExistsError where the name is taken and `replace` is false. What `around_rename` raises leaves all as it was.
+    Without a `mode`, a file that is replaced keeps its permissions and, where the system lets us, its owner, access list
+    and attributes. Raises FileExistsError where the name is taken and `replace` is false. What `around_rename` raises
+    leaves all as it was.
     """
     beside = f".{secrets.token_hex(8)}.tmp"
     before = _status(folder, name) if replace and mode is None else None
@@ -68,6 +70,8 @@ def replacing(
                 _keep_owner(file.fileno(), before)
             if before is not None or mode is not None:
                 os.fchmod(file.fileno(), before.st_mode & 0o777 if before is not None else mode or 0)
+            if before is not None:
+                _keep_attributes(file.fileno(), folder, name)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -114,6 +118,24 @@ def _keep_owner(descriptor: int, before: os.stat_result) -> None:
     if (made.st_uid, made.st_gid) != (before.st_uid, before.st_gid):
         with suppress(PermissionError):
             os.fchown(descriptor, before.st_uid, before.st_gid)
+
+
+def _keep_attributes(descriptor: int, folder: int, name: str) -> None:
+    """Give it what the system keeps beside a file, as far as we may: what a person has noted, and who else has access.
+
+    What stands for trust in the content, as a program's capabilities do, is not kept.
+    """
+    if not hasattr(os, "listxattr"):
+        return
+    try:
+        before = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return
+    with os.fdopen(before), suppress(OSError):  # a file system may have none
+        for attribute in os.listxattr(before):
+            if attribute.startswith("user.") or attribute in _KEPT_ATTRIBUTES:
+                with suppress(OSError):  # it is not for us
+                    os.setxattr(descriptor, attribute, os.getxattr(before, attribute))
 
 
 def _name_once(folder: int, beside: str, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -135,3 +136,23 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "target").read_text() == "before"
     assert (tmp_path / "link").read_text() == "after"
     assert not (tmp_path / "link").is_symlink()
+
+
+def test_a_file_keeps_its_access_list_and_attributes(tmp_path: Path) -> None:
+    file = tmp_path / "notes"
+    file.write_text("before")
+    # One more user may read it: entries of tag, rights and number, in the form that the system keeps.
+    entries = [(1, 6, -1), (2, 4, 1234), (4, 4, -1), (16, 6, -1), (32, 0, -1)]
+    access = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+    try:
+        os.setxattr(file, "user.onetool.test", b"kept")
+        os.setxattr(file, "system.posix_acl_access", access)
+    except OSError as error:
+        pytest.skip(f"the file system of the tests has no attributes: {error}")
+
+    write_file(file, b"after")
+
+    assert file.read_text() == "after"
+    assert os.getxattr(file, "user.onetool.test") == b"kept"
+    assert os.getxattr(file, "system.posix_acl_access") == access
+    assert file.stat().st_mode & 0o777 == 0o660
