@@ -58,9 +58,9 @@ def replacing(
 ) -> Iterator[BinaryIO]:
     """Give a temporary file in an open folder to be written, then rename it; a link with that name is replaced.
 
-    Without a `mode`, a file that is replaced keeps its permissions and, where the system lets us, its owner, access list
-    and attributes. Raises FileExistsError where the name is taken and `replace` is false. What `around_rename` raises
-    leaves all as it was.
+    Without a `mode`, a file that is replaced keeps its permissions and, where the system lets us, its owner, its access
+    list and attributes. Raises FileExistsError where the name is taken and `replace` is false. What `around_rename`
+    raises leaves all as it was.
     """
     beside = f".{secrets.token_hex(8)}.tmp"
     before = _status(folder, name) if replace and mode is None else None

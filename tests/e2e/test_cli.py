@@ -19,7 +19,7 @@ from ot.config.keys import known_keys
 from ot.config.loader import load_config
 from tests.demo_pack import give_demo, with_demo
 from tests.e2e.raw_server import WAIT, RawServer, environment_of
-from tests.preloaded import run_preloaded
+from tests.preloaded import preloaded_command, run_preloaded
 from tests.trusting import trust_project
 
 Finished = subprocess.CompletedProcess[str]
@@ -364,3 +364,34 @@ def test_the_demo_shows_a_session(started_onetool: OneTool) -> None:
     assert "[ONE, TOOL, TO, CALL, THEM, ALL]" in finished.stdout
     assert "has no tool 'uper'" in finished.stdout
     assert re.search(r"1 \+ 1, 20 times", finished.stdout)
+
+
+@pytest.mark.parametrize("words", [["run", "code.search(query='tea')['total']"], ["call", "code.search", "query=tea"]])
+def test_a_person_at_a_terminal_is_told_what_takes_long(tmp_path: Path, words: list[str]) -> None:
+    """Here it is files that are indexed for the first time; installing a pack's libraries is told in the same way."""
+    home = give_demo(tmp_path / "home")
+    (tmp_path / "notes.txt").write_text("tea\n")
+    controller, terminal = os.openpty()
+    command = preloaded_command("onetool", *words)
+
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment_of(home),
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        timeout=WAIT,
+        check=True,
+    )
+
+    os.close(terminal)
+    told = os.read(controller, 65536).decode()
+    os.close(controller)
+    assert "(1 files indexed)" in told
+    assert b"indexed)" not in done.stdout
+
+
+def test_a_program_that_reads_stderr_is_not(tmp_path: Path, onetool: OneTool) -> None:
+    (tmp_path / "notes.txt").write_text("tea\n")
+
+    assert "indexed" not in onetool("run", "code.search(query='tea')['total']").stderr

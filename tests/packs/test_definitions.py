@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -101,3 +101,22 @@ def test_every_parameter_has_a_schema_of_its_own_unless_it_takes_anything(tool: 
         assert {"type", "anyOf", "enum"} & set(schema) or inspect.signature(function).parameters[
             name
         ].annotation == "Any"
+
+
+# Tools that stop at their limit, so that how much there is in all is not known; and those that are cut in other words.
+NOT_COUNTED = {"convert.images", "convert.tables", "db.query", "db.sample", "git.blame", "git.log", "web.sitemap"}
+IN_OTHER_WORDS = {
+    "git.show": "of its diff, as git.diff has it",
+    "ot.result": "a page of a stored result, whose own words tell",
+    "shell.run": "`cut` says so of each stream",
+    "web.fetch_many": "each page tells for itself",
+}
+
+
+def test_what_is_cut_says_how_much_there_is_and_that_there_is_more(tool: ToolDefinition) -> None:
+    if "limit" not in tool.parameters["properties"] or tool.name in IN_OTHER_WORDS:
+        return
+    given = get_type_hints(function_of(tool))["return"]
+
+    expected = {"more"} if tool.name in NOT_COUNTED else {"more", "total"}
+    assert expected <= set(get_type_hints(given))

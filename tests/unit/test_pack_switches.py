@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from ot.registry.from_source import read_pack
 from tests.engine import open_engine
+from tests.opened_executor import BUILT_IN
 
 pytestmark = pytest.mark.anyio
 
@@ -92,3 +95,27 @@ async def test_any_pack_can_be_switched_off_and_on_again(tmp_path: Path, kind: s
     assert OFF.format("greet") in off.text
     assert on.text == kind
     assert OFF.format("greet") in off_again.text
+
+
+async def test_every_built_in_pack_can_be_switched_off_and_on(tmp_path: Path) -> None:
+    names = {read_pack(file).name for file in BUILT_IN.glob("[!_]*.py")}
+    others = names - {"ot"}  # by which the configuration is read again
+    file = tmp_path / "e" / ".onetool" / "onetool.yaml"
+    async with open_engine(tmp_path / "e", config=_switched(others, on=False), demo=False) as app:
+        off = {name: await app.runner.run(f"{name}.anything()") for name in others}
+        left = {pack.name for pack in app.registry.packs()}
+        file.write_text(_switched(names, on=True))
+        await app.executor.call("ot.reload", {})
+        on = {pack.name for pack in app.registry.packs()}
+        file.write_text(_switched(names, on=False))
+        await app.executor.call("ot.reload", {})
+        none = {pack.name for pack in app.registry.packs()}
+        help_off = await app.runner.run("ot.help()")
+
+    assert {name for name in others if OFF.format(name) not in off[name].text} == set()
+    assert (left & names, on & names, none & names) == ({"ot"}, names, set())
+    assert OFF.format("ot") in help_off.text
+
+
+def _switched(names: set[str], *, on: bool) -> str:
+    return json.dumps({"packs": {name: {"enabled": on} for name in sorted(names)}})

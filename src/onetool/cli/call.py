@@ -9,7 +9,7 @@ import anyio
 
 from mcp_core.json_types import Json, Schema
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import complain, print_answer
+from onetool.cli.printing import complain, print_answer, progress_for_person
 from onetool.cli.start import load
 from ot.app import open_app
 from ot.caller import Caller, Notes
@@ -48,7 +48,8 @@ async def _call(loaded: LoadedConfig, name: str, texts: list[tuple[str, str]]) -
             definition = app.registry.get(name)
             properties = definition.parameters.get("properties", {})
             arguments = {key: read_value(text, properties.get(definition.own_name(key), {})) for key, text in texts}
-            rendered = render(await app.executor.call(name, arguments, caller=Caller(notes=notes)))
+            caller = Caller(notes=notes, progress=progress_for_person())
+            rendered = render(await app.executor.call(name, arguments, caller=caller))
         except CallError as error:
             return Answer(word_error(error), is_error=True)
         return Answer(notes.below(rendered.text), attachments=tuple(rendered.attachments))

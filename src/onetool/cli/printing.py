@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from onetool.chat.clean_text import write_encodable
+from ot.caller import Progress
 from ot.errors import ConfigError
 from ot.run.answer import Answer
 
@@ -32,6 +33,21 @@ def confirm(question: str) -> bool:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
     except UnicodeDecodeError as error:
         raise ConfigError("the answer could not be read") from error
+
+
+def progress_for_person() -> Progress | None:
+    """Return what tells the person at the terminal, on stderr, what a call is doing; None if nobody reads along."""
+    if not sys.stderr.isatty():
+        return None
+    told = ""
+
+    async def tell(done: float, total: float | None, message: str) -> None:
+        nonlocal told
+        if message and message != told:
+            told = message
+            complain(visible(f"({message})"))
+
+    return tell
 
 
 def print_answer(answer: Answer) -> None:

@@ -8,9 +8,10 @@ from argparse import ArgumentParser, Namespace
 import anyio
 
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import complain, print_answer
+from onetool.cli.printing import complain, print_answer, progress_for_person
 from onetool.cli.start import load
 from ot.app import launch, open_app
+from ot.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.run.answer import Answer
@@ -35,4 +36,4 @@ def main(options: Namespace) -> int:
 
 async def _run(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> Answer:
     async with open_app(loaded, launched=launched, connect_ahead=False) as app:
-        return await app.runner.run(command)
+        return await app.runner.run(command, caller=Caller(progress=progress_for_person()))
