@@ -61,6 +61,8 @@ OneToolError
 │   ├── RunNotResumableError
 │   ├── LateResumeError
 │   ├── CallNotRepeatedError
+│   ├── RecordedFailureError
+│   ├── CallNotRecordedError
 │   ├── ArgumentValueError
 │   ├── ToolFailedError
 │   └── ToolError                 raised by packs, for the caller to read
@@ -409,6 +411,21 @@ class SkillPreflightError(CallError):
     tool: str
     file: str
     problems: Sequence[tuple[int, CallError]]
+
+
+class RecordedFailureError(CallError, names=("kind",)):
+    """A call in a replay that failed when it was made; `kind` is the builtin exception that it was."""
+
+    tool: str
+    kind: str
+    message: str
+
+
+class CallNotRecordedError(CallError):
+    """A call in a replay that the run which is played again has not made, or whose value is no longer kept."""
+
+    tool: str
+    reason: str
 
 
 class WorkerStartError(CallError):

@@ -33,6 +33,7 @@ from ot.introspect import (
     wait_for_servers,
 )
 from ot.journal.journal import Journal
+from ot.journal.listing import describe_run
 from ot.journal.reuse import Unknown
 from ot.notify import append_message, find_topic
 from ot.proxy import Servers, fill_prompt, list_prompts, list_resources, read_resource
@@ -402,6 +403,27 @@ async def stop(*, run: str) -> str:
         ot.stop(run="r7k2m9xqd")
     """
     return await current().part(Runs).stop(run, caller=current().caller)
+
+
+@reads
+async def runs(*, limit: int = 20) -> list[dict[str, Any]]:
+    """List the latest runs of this project that the journal has, the newest last.
+
+    Args:
+        limit: How many, at most.
+
+    Returns:
+        For each: run, began, seconds, outcome (value, nothing, error or cancelled; empty while it goes on, or if its
+        server was killed), error, the run that it resumed, and the beginning of its command.
+
+    Example:
+        ot.runs(limit=5)
+    """
+    if limit < 1:
+        raise ArgumentValueError(f"limit must be at least 1, got {limit}")
+    context = current()
+    found = await anyio.to_thread.run_sync(context.part(Journal).recent, context.caller.principal)
+    return [describe_run(run) for run in found[-limit:]]
 
 
 @reads

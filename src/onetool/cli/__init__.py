@@ -21,6 +21,8 @@ COMMANDS = {
     "call": "call one tool",
     "skills": "list the skills that runs can call, or show one",
     "stats": "show what was called, how it went and what it saved",
+    "runs": "list the runs of this project that the journal has, or show one",
+    "replay": "run the code of a run again, with every call answered from its journal",
     "audit": "show what was called with effect, or check that the log of it is whole",
     "check": "check the configuration and the packs for mistakes",
     "trust": "look at what a project's .onetool would do, and trust it",

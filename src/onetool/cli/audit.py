@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from onetool.chat.clean_text import one_line
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import complain, say
+from onetool.cli.printing import complain, say, word_table
 from ot.audit.calls import AuditedCall, collect_calls
 from ot.audit.log import AUDIT_FOLDER
 from ot.audit.reading import Chain, Entry, Finding, find_chains, walk
@@ -98,11 +97,7 @@ def _word_table(calls: Sequence[AuditedCall]) -> Iterator[str]:
     if not calls:
         yield "Nothing that was called with effect is in the log."
         return
-    rows = [_HEADINGS, *(_word_call(call) for call in calls)]
-    rows = [tuple(one_line(cell, width) for cell, width in zip(row, _WIDTHS, strict=True)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield from word_table([_HEADINGS, *(_word_call(call) for call in calls)], _WIDTHS)
 
 
 def _word_call(call: AuditedCall) -> tuple[str, ...]:

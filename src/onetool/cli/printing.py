@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 
-from onetool.chat.clean_text import write_encodable
+from onetool.chat.clean_text import one_line, write_encodable
 from ot.caller import Progress
 from ot.errors import ConfigError
 from ot.run.answer import Answer
@@ -23,6 +24,14 @@ def complain(text: str) -> None:
 def visible(text: str) -> str:
     """Return a line of a stranger's text that cannot move the cursor of this terminal, nor hide anything in it."""
     return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def word_table(rows: Iterable[Sequence[str]], most: Sequence[int]) -> Iterator[str]:
+    """Write rows in columns, each cell as one line of at most so many characters."""
+    shown = [[one_line(cell, width) for cell, width in zip(row, most, strict=True)] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
+        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def confirm(question: str) -> bool:

@@ -11,16 +11,19 @@ from typing import Self, TypeVar
 from ot.effects import Effect
 from ot.errors import (
     CallError,
+    CallNotRecordedError,
     CallNotRepeatedError,
+    RecordedFailureError,
     ServiceUnavailableError,
     ToolStoppedError,
     ToolTimeoutError,
 )
 from ot.execution.call import Call
-from ot.execution.wording import word_error
-from ot.journal.journal import RESUME, Journal, word_call
+from ot.execution.wording import builtin_kind, word_error
+from ot.journal.journal import RESUME, Journal, word_arguments, word_call
 from ot.journal.journalled_value import JournalledValue
 from ot.journal.recorded import Outcome, RecordedCall
+from ot.journal.replay import Replay
 from ot.journal.reuse import Unknown
 from ot.journal.run_journal import INLINE, OpenCall
 from ot.large_values import LARGE_MESSAGE, FileValue, aside
@@ -47,7 +50,7 @@ class CallJournal:
     A call inside a call is part of the outer one. That of a skill gives code, and it is the calls in there that count.
     """
 
-    __slots__ = ("_call", "_journal", "_open", "_redactor", "_run", "_source", "reused")
+    __slots__ = ("_call", "_journal", "_open", "_redactor", "_replay", "_run", "_source", "reused")
 
     def __init__(self, journal: Journal | None, call: Call, redactor: Redactor) -> None:
         self.reused = False  # it was answered from an earlier run
@@ -56,15 +59,21 @@ class CallJournal:
         self._journal = journal
         self._open: OpenCall | None = None
         self._run = None
-        if journal is not None and not call.depth and call.name not in UNJOURNALLED and not _is_skill(call):
-            self._run = journal.run_of(call.caller.run_id)
-            self._source = "" if self._run is None else journal.sources.of(call.tool.definition)
+        self._source = ""
+        self._replay = None
+        if journal is not None and not call.depth and not _is_skill(call):
+            self._replay = journal.replay_of(call.caller.run_id)
+            self._run = journal.run_of(call.caller.run_id) if call.name not in UNJOURNALLED else None
+            if self._run is not None or self._replay is not None:
+                self._source = journal.sources.of(call.tool.definition)
 
     async def reuse(self, bound: dict[str, ToolValue]) -> JournalledValue | None:
         """Return the value of an equal call in the run that this one goes on from; None where there is none.
 
-        Raises CallNotRepeatedError.
+        Raises CallNotRepeatedError and, in a replay, RecordedFailureError and CallNotRecordedError.
         """
+        if self._replay is not None:
+            return await self._play(self._replay, bound)
         if self._run is None or self._run.reuse is None:
             return None
         digest = await self._aside(self._digest, bound)
@@ -108,11 +117,32 @@ class CallJournal:
             return
         if isinstance(error, CallError):
             unknown = isinstance(error, _NO_END) or getattr(error, "begun", False)
-            self._run.fail(self._open, self._call.name, word_error(error), unknown=unknown)
+            reason, builtin = word_error(error), builtin_kind(error)
+            self._run.fail(self._open, self._call.name, reason, kind=builtin, unknown=unknown)
         elif isinstance(error, UnsupportedValueError):  # it was carried out, and the code cannot have its value
             self._run.succeed_without_value(self._open)
         else:
             self._run.abandon(self._open, self._call.name)
+
+    # -- replaying
+
+    async def _play(self, replay: Replay, bound: dict[str, ToolValue]) -> JournalledValue:
+        """Return what the same call gave in the run that is played again; calls inside calls do not get here."""
+        self.reused = True
+        if self._call.name in UNJOURNALLED:
+            return JournalledValue(_NOTHING)
+        shown = encode(self._redactor.value(_without_files(bound)))
+        found = await aside(replay.take, self._call.name, self._digest(bound), shown)
+        if found is None:
+            given = word_arguments(shown)
+            replay.found.unrecorded.append(f"{self._call.name}({given})")
+            raise CallNotRecordedError(self._call.name, "the run has not made this call")
+        if found.outcome is Outcome.ERROR:
+            raise RecordedFailureError(self._call.name, found.kind or "RuntimeError", found.error)
+        value = await aside(replay.value_of, found)
+        if value is None:
+            raise CallNotRecordedError(self._call.name, "nobody knows how it ended, or its value is no longer kept")
+        return JournalledValue(b"".join(mask([value], self._redactor.known)))
 
     # -- reusing
 
@@ -171,8 +201,7 @@ class CallJournal:
             return b'%b"sent":%b' % (source, sent)
         assert self._run is not None
         digest = b'"digest":"%b",' % self._digest(bound).encode("ascii")
-        shown = {name: str(value) if isinstance(value, FileValue) else value for name, value in bound.items()}
-        arguments = _to_json(encode(self._redactor.value(shown))).encode("ascii")
+        arguments = _to_json(encode(self._redactor.value(_without_files(bound)))).encode("ascii")
         if len(arguments) > INLINE:
             return digest + self._run.keep_large(arguments)
         return b'%b"arguments":%b' % (digest, arguments)
@@ -194,3 +223,7 @@ class CallJournal:
 
 def _is_skill(call: Call) -> bool:
     return call.tool.definition.cancellation is Cancellation.SKILL
+
+
+def _without_files(bound: dict[str, ToolValue]) -> dict[str, ToolValue]:
+    return {name: str(value) if isinstance(value, FileValue) else value for name, value in bound.items()}

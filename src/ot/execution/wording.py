@@ -35,7 +35,7 @@ def word_error(error: errors.OneToolError) -> str:
 
 def builtin_kind(error: errors.OneToolError) -> str:
     """The builtin exception under which code may catch it too."""
-    if isinstance(error, errors.ToolFailedError):
+    if isinstance(error, errors.ToolFailedError | errors.RecordedFailureError):
         return error.kind
     if isinstance(error, errors.ToolError) and isinstance(error.__cause__, Exception):
         return builtin_name(error.__cause__)
@@ -330,6 +330,10 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"No detached run {error.run[:60]!r} is known here{_list_others(error.others)}. A run's answer is kept for "
         "results.keep_for; a run that was going on ended with its server."
     ),
+    errors.RecordedFailureError: lambda error: error.message,
+    errors.CallNotRecordedError: lambda error: (
+        f"{error.tool} cannot be answered in a replay, which makes no call: {error.reason}."
+    ),
     errors.UnknownRunError: lambda error: (
         f"The journal has no run {error.run!r} of this project: it is not a run's name, or the run is no longer kept "
         "(journal.keep_for, journal.max_size)."
@@ -383,6 +387,7 @@ _KINDS: dict[type, str] = {
     errors.ExpiredResultError: "LookupError",
     errors.NoDetachedRunError: "LookupError",
     errors.UnknownRunError: "LookupError",
+    errors.CallNotRecordedError: "LookupError",
     errors.ArgumentValueError: "ValueError",
     errors.ConfigError: "ValueError",
     errors.CommandError: "SyntaxError",

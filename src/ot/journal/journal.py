@@ -16,11 +16,13 @@ from ot.effects import Effect
 from ot.errors import LateResumeError, RunNotResumableError, UnknownRunError
 from ot.journal.equality import Equality, Sources
 from ot.journal.recorded import ENDED, START, DamagedRunError, Outcome, RecordedCall, RecordedRun, read_run, summarize
+from ot.journal.replay import Replay
 from ot.journal.reuse import Reuse, Unknown
 from ot.journal.run_journal import LONGEST_ANSWER, RunJournal
 from ot.redaction import Redactor
 from ot.store.journal_store import JournalStore, begin_line
 from ot.store.owner import Owner
+from ot_kernel.values import Encoded
 
 JOURNAL_FOLDER = "journal"
 RESUME = "ot.resume"
@@ -47,10 +49,11 @@ class Journal:
         self._redactor = redactor
         self._clock = clock
         self._open: dict[str, RunJournal] = {}
+        self._replays: dict[str, Replay] = {}
 
     def begin(self, command: str, caller: Caller) -> RunJournal | None:
         """Open the journal of a run that begins, unless the configuration wants none; `end` closes it."""
-        if not self._settings.enabled:
+        if not self._settings.enabled or caller.run_id in self._replays:
             return None
         beginning = begin_line(self._owner(caller.principal), caller.run_id)
         run = RunJournal(self.store, beginning, run=caller.run_id, most_bytes=self._settings.max_size // 4)
@@ -69,6 +72,15 @@ class Journal:
         """Return the journal of a run that goes on in this process."""
         return self._open.get(run_id)
 
+    def play(self, run_id: str, recorded: RecordedRun) -> Replay:
+        """Let a run of this name, which is about to begin, be a replay of another; it has no journal of its own."""
+        replay = self._replays[run_id] = Replay(recorded.calls, self.store)
+        return replay
+
+    def replay_of(self, run_id: str) -> Replay | None:
+        """Return what answers the calls of a run, if it is a replay."""
+        return self._replays.get(run_id)
+
     async def resume(self, caller: Caller, run: str, unknown: Unknown) -> JsonObject:
         """Let the caller's run go on from another; return what it finds there. Raises CallError."""
         mine = self._open.get(caller.run_id)
@@ -85,8 +97,11 @@ class Journal:
 
     # -- reading; blocking
 
-    def find(self, principal: str, run: str) -> RecordedRun:
-        """Read a run of this principal and project. Raises UnknownRunError or RunNotResumableError."""
+    def find(self, principal: str, run: str, *, ended: bool = True) -> RecordedRun:
+        """Read a run of this principal and project, if it has ended or that does not matter.
+
+        Raises UnknownRunError or RunNotResumableError.
+        """
         found = self.store.read(self._owner(principal), run)
         if found is None:
             raise UnknownRunError(run)
@@ -96,7 +111,7 @@ class Journal:
             raise RunNotResumableError(run, str(error)) from error
         if self._is_old(recorded.time):
             raise UnknownRunError(run)
-        if not recorded.outcome and found.in_use:
+        if ended and not recorded.outcome and found.in_use:
             raise RunNotResumableError(run, "it is still running")
         return recorded
 
@@ -140,9 +155,13 @@ def _summary(run: RecordedRun, calls: list[RecordedCall]) -> JsonObject:
 
 def word_call(call: RecordedCall) -> str:
     """Word a call as code would write it, and when it was made."""
-    given = call.arguments if isinstance(call.arguments, dict) else {}
-    arguments = ", ".join(f"{name}={_brief(value)}" for name, value in given.items())
-    return f"{call.tool}({arguments}) at {time.strftime('%H:%M:%S', time.localtime(call.time))}"
+    return f"{call.tool}({word_arguments(call.arguments)}) at {time.strftime('%H:%M:%S', time.localtime(call.time))}"
+
+
+def word_arguments(arguments: Encoded) -> str:
+    """Word encoded arguments as code would write them, each shortened."""
+    given = arguments if isinstance(arguments, dict) else {}
+    return ", ".join(f"{name}={_brief(value)}" for name, value in given.items())
 
 
 def _brief(value: object) -> str:

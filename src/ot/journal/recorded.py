@@ -45,6 +45,7 @@ class RecordedCall:
     value_at: Place | None = None  # where it lies if it is large
     has_value: bool = False  # of one that ended well: false where the value could not be kept
     error: str = ""  # what went wrong, in words
+    kind: str = ""  # the builtin exception that code could catch
     seconds: float = 0.0
     world: int | None = None  # of one that reads: stands for the effects before it; None if some went on meanwhile
     marks: tuple[str, ...] = ()  # guarded tools whose values may be in it
@@ -137,7 +138,7 @@ def describe(call: RecordedCall) -> JsonObject:
     elif call.has_value:
         facts["value"] = call.value
     if call.error:
-        facts["reason"] = call.error
+        facts |= {"reason": call.error, "kind": call.kind}
     if call.world is not None:
         facts["world"] = call.world
     if call.marks:
@@ -187,6 +188,7 @@ def _ended(call: RecordedCall, line: JsonObject) -> RecordedCall:
         value_at=_place(line.get("value_at")),
         has_value="value" in line or "value_at" in line,
         error=line.get("reason", ""),
+        kind=line.get("kind", ""),
         seconds=line["seconds"],
         world=line.get("world"),
         marks=tuple(line.get("marks", ())),

@@ -134,11 +134,12 @@ class RunJournal:
         self._finish(call, _ended_well(call))
         self._note(call, kept=False)
 
-    def fail(self, call: OpenCall, tool: str, reason: str, *, unknown: bool) -> None:
+    def fail(self, call: OpenCall, tool: str, reason: str, *, kind: str, unknown: bool) -> None:
         """Write that a call failed, or that nobody knows whether it was carried out."""
         facts: JsonObject = {
             "outcome": Outcome.UNKNOWN if unknown else Outcome.ERROR,
             "reason": reason[:LONGEST_REASON],
+            "kind": kind,
         }
         seconds = time.perf_counter() - call.began
         self._finish(call, _fields({**facts, "seconds": round(seconds, 6)}))

@@ -100,9 +100,10 @@ class Runner:
                 raise
             span.add(outcome=type(outcome).__name__)
             answer = await self._answer(outcome, caller, settings.inline_limit)
+            told = notes.below(answer.text)
             journalled.add_notes(notes, failed=answer.is_error)
             answer = replace(answer, text=notes.below(answer.text))
-            journalled.end(outcome, answer.text)
+            journalled.end(outcome, told)
             record.end(answer.text, error=error_kind(outcome), attachments=len(answer.attachments))
         return answer
 

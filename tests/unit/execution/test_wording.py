@@ -169,6 +169,11 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
             "was going on ended with its server."
         ),
     ),
+    (errors.RecordedFailureError("a.b", "ValueError", "a.b failed: no"), "a.b failed: no"),
+    (
+        errors.CallNotRecordedError("a.b", "the run has not made this call"),
+        "a.b cannot be answered in a replay, which makes no call: the run has not made this call.",
+    ),
     (
         errors.BrokenPackError("a", "a_tools.py, line 5", "not valid Python"),
         "The pack a is broken: a_tools.py, line 5: not valid Python. Once its file is right, it is there again.",

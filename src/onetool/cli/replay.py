@@ -1,0 +1,69 @@
+"""`onetool replay ID`: the code of a run again, every call answered from the journal, and what is different now."""
+
+from __future__ import annotations
+
+import difflib
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+
+import anyio
+import anyio.to_thread
+
+from onetool.cli import FAILED, OK
+from onetool.cli.printing import complain, say, visible
+from onetool.cli.start import load
+from ot.app import launch, open_app
+from ot.caller import LOCAL
+from ot.config.loader import LoadedConfig
+from ot.errors import CallError
+from ot.execution.wording import word_error
+from ot.journal.journal import word_call
+from ot.kernel.zygote_process import ZygoteProcess
+from ot.run.replaying import Replayed, play
+
+EPILOG = "No call is made. Exit status: 0 if everything is as it was, else 1."
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("run", metavar="ID", help="the name of the run; onetool runs lists them")
+
+
+def main(options: Namespace) -> int:
+    loaded = _unrecorded(load(options, tolerant=True))
+    return anyio.run(_replay, loaded, options.run, launch(loaded))
+
+
+def _unrecorded(loaded: LoadedConfig) -> LoadedConfig:
+    """Leave what is only played out of the statistics."""
+    stats = loaded.config.stats.model_copy(update={"enabled": False})
+    return replace(loaded, config=loaded.config.model_copy(update={"stats": stats}))
+
+
+async def _replay(loaded: LoadedConfig, run: str, launched: ZygoteProcess) -> int:
+    async with open_app(loaded, launched=launched, connect_ahead=False) as app:
+        journal = app.executor.journal
+        assert journal is not None
+        try:
+            recorded = await anyio.to_thread.run_sync(journal.find, LOCAL, run)
+        except CallError as error:
+            complain(f"onetool: {word_error(error)}")
+            return FAILED
+        replayed = await play(app.runner, journal, recorded)
+    lines = list(_word(replayed))
+    for line in lines:
+        say(visible(line))
+    if not lines:
+        say(f"Run {recorded.id} gives the same again: {len(recorded.calls)} calls, and the answer.")
+    return FAILED if lines else OK
+
+
+def _word(replayed: Replayed) -> Iterator[str]:
+    found = replayed.differences
+    yield from (f"not made then: {call}" for call in found.unrecorded)
+    yield from (f"not made now: {word_call(call)}" for call in found.unmade)
+    yield from (f"changed since: {tool}" for tool in dict.fromkeys(found.changed))
+    if replayed.now != replayed.before:
+        yield "the answer differs:"
+        before, now = replayed.before.splitlines(), replayed.now.splitlines()
+        yield from difflib.unified_diff(before, now, "then", "now", lineterm="")
