@@ -2,8 +2,8 @@
 
 A short container is one line of flow style (`{name: demo, tools: 4}`); a longer one, and a list of objects, has one
 item a line, each in flow style. Flow style holds at most two levels: what is nested deeper is indented until that much
-is left. Nothing is ever folded, and what is shown parses back with a YAML parser. Rendering stops at the limit,
-whatever the size of the value.
+is left. A mapping of nothing but one long text is that text, as a block. Nothing is ever folded, and what is shown
+parses back with a YAML parser. Rendering stops at the limit, whatever the size of the value.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ _CHUNK = 64  # items given to the emitter at once
 _UNLIMITED = 2**31 - 1  # also the emitter's own "never fold"
 _PLAIN_INT = 10**4000  # str() refuses ints of more digits than sys.get_int_max_str_digits()
 _LINE_BREAK = re.compile("[\n\r\x85\u2028\u2029]")
+_FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+_NO_NAMES = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})  # that YAML reads as values
+_NO_BLOCK = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -62,6 +65,8 @@ def render(value: object, *, limit: int | None = None) -> Rendered:
         text = _leaf_text(value, limit, attachments)
     if text is None:
         container = _as_container(value)
+        if container is not None and (block := _one_text(container)) is not None:
+            return _cut(block, limit, attachments)
         if container is not None:
             return _Rendering(limit, attachments).container(container)
         text = str(value)
@@ -112,6 +117,20 @@ def _scalar_text(value: object) -> str | None:
     if value is None or isinstance(value, bool):
         return str(value)
     return _number(value) if isinstance(value, int | float) else None
+
+
+def _one_text(value: Container) -> str | None:
+    """Write a mapping whose only field is a text of several lines as that text, below its name; None for others."""
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return None
+    [(name, text)] = value.items()
+    plain = type(name) is str and type(text) is str and "\n" in text and _FIELD_NAME.fullmatch(name)
+    if not plain or name.lower() in _NO_NAMES or _NO_BLOCK.search(text):
+        return None
+    indented = "2" if text[0] in " \n" else ""  # the parser cannot find it out there
+    ending = "+" if text.endswith("\n\n") or not text.strip("\n") else "" if text.endswith("\n") else "-"
+    lines = text.split("\n")
+    return "\n".join([f"{name}: |{indented}{ending}", *(f"  {line}" if line else "" for line in lines)])
 
 
 def _number(value: float) -> str:

@@ -277,3 +277,35 @@ def test_a_single_string_can_always_be_sent(text: str) -> None:
 
 def test_half_a_surrogate_pair_is_escaped() -> None:
     assert escape_surrogates("a\ud800b") == "a\\ud800b"
+
+
+@unhurried
+@given(TEXT)
+@example("a\n b\n\n")
+@example(" a\nb")
+@example("\n\n")
+@example("\ta\n---\n...\n# b")
+def test_one_text_reads_back_as_the_value_it_shows(text: str) -> None:
+    assert yaml.safe_load(render({"content": f"{text}\n"}).text) == {"content": f"{text}\n"}
+    assert yaml.safe_load(render({"content": f"\n{text}"}).text) == {"content": f"\n{text}"}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"content": "# A\n\n- b\n  c"}, "content: |-\n  # A\n\n  - b\n    c"),
+        ({"content": "one line"}, "{content: one line}"),
+        ({"null": "a\nb"}, "{'null': \"a\\nb\"}"),
+        ({"a name": "a\nb"}, '{a name: "a\\nb"}'),
+        ({"content": "a\n\x07"}, '{content: "a\\n\\a"}'),
+        ({"content": "a\nb", "more": 1}, '{content: "a\\nb", more: 1}'),
+    ],
+)
+def test_one_text_of_several_lines_is_shown_as_those_lines(value: Any, text: str) -> None:
+    assert render(value).text == text
+
+
+def test_one_text_is_cut_like_any_other() -> None:
+    found = render({"content": "line\n" * 1000}, limit=50)
+
+    assert (len(found.text), found.cut, found.text[:20]) == (50, True, "content: |\n  line\n  ")

@@ -37,6 +37,7 @@ from ot.results.stored_value import StoredValue
 from ot.results.written_value import WrittenValue
 from ot.run.backlog import Backlog
 from ot.run.clock import RunClock
+from ot.run.lookalikes import Lookalikes
 from ot.run.namespace import Namespace
 from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
 from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Reference, judge, refuse_long_names
@@ -109,6 +110,7 @@ class RunInProgress:
         self._ending: Callable[[], Outcome | None] | None = None  # gives None where the kernel was lost
         self._timed_out = False
         self._tasks = OwnedTasks()
+        self._lookalikes = Lookalikes()
         self._handlers: dict[str, Callable[[Message], None]] = {
             "attribute": self._on_attribute,
             "describe": self._on_describe,
@@ -217,6 +219,8 @@ class RunInProgress:
     def _value(self, value: object, message: Message) -> Value:
         total = message.get("total")
         if total is None:
+            if self._caller.notes is not None and (note := self._lookalikes.explain(value)):
+                self._caller.notes.add(note)
             return Value(value, self._printed())
         large = LargeValue(str(message["name"]), str(message["kind"])) if message["op"] == "large" else None
         return Value(value, self._printed(), int(total), large, not_kept=str(message.get("not_kept", ""))[:200])
@@ -362,7 +366,7 @@ class RunInProgress:
                 await self._kernel.room()
                 self._in_flight[id(call)] = call.tool, time.monotonic()
                 await self._tell_progress(call.tool)
-                await self._executor.call(
+                value = await self._executor.call(
                     call.tool,
                     call.keywords,
                     positional=call.positional,
@@ -370,6 +374,7 @@ class RunInProgress:
                     delivery=_ToKernel(self._kernel, call.number),
                     sent=call.payload,
                 )
+            self._lookalikes.add(value)
         except CallError as error:
             self._send_error(call.number, error)
         except UnsupportedValueError as error:

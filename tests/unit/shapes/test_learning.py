@@ -141,3 +141,24 @@ async def test_hostile_answers_leave_little_behind(app: App) -> None:
 
     shown = await signature_of(app, "gives.open_5")
     assert shown.endswith("-> {str: {call: str} | int}  # seen 3 times")
+
+
+@pytest.mark.parametrize(
+    ("code", "note"),
+    [
+        ("gives.open_6(value=[{'a': 1}], as_text=True)", "[This is text (str), not a list: json.loads() makes it one.]"),
+        (
+            "gives.open_6(value=\"{'a': (1, 'b')}\", as_text=True)",
+            "[This is text (str), not a dict: ast.literal_eval() makes it one.]",
+        ),
+        ("gives.open_6(value='[see below]', as_text=True)", ""),
+        ("gives.open_6(value=[1])", ""),
+        ("import json; json.dumps([1])", ""),
+    ],
+    ids=["JSON", "Python", "neither", "a value", "text that the code made"],
+)  # fmt: skip
+async def test_text_that_looks_like_a_value_is_told_from_one(app: App, code: str, note: str) -> None:
+    answer = await answer_of(app, code)
+
+    assert answer.endswith(note)
+    assert ("This is text" in answer) == bool(note)
