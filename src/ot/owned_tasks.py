@@ -8,7 +8,7 @@ that swallows one cancellation meets the next one at its next await.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeVar
@@ -23,14 +23,12 @@ Work = Callable[[], Awaitable[None]]
 class OwnedTasks:
     """Owns a task for each piece of work in progress. `end` must be awaited: none of it outlives its owner.
 
-    `on_error` hears of work that raised; without it, asyncio reports that. A task that is not `reused` has the context
-    variables of whoever started its work.
+    `on_error` hears of work that raised; without it, asyncio reports that.
     """
 
-    def __init__(self, *, on_error: Callable[[BaseException], None] | None = None, reused: bool = True) -> None:
+    def __init__(self, *, on_error: Callable[[BaseException], None] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_error = on_error
-        self._reused = reused
         self._tasks: set[asyncio.Task[None]] = set()
         self._scopes: set[anyio.CancelScope] = set()
         self._idle: list[asyncio.Future[Work]] = []
@@ -46,24 +44,37 @@ class OwnedTasks:
             if not waiting.done():  # a tool may have cancelled its own task
                 waiting.set_result(work)
                 return True
-        task = self._loop.create_task(self._carry_out(work))
+        self._own(self._carry_out(work))
+        return True
+
+    def start_in(self, scope: anyio.CancelScope, work: Work) -> bool:
+        """Begin something that can be cancelled alone, in a task with the context variables of whoever begins it."""
+        if self._ended:
+            return False
+        self._scopes.add(scope)
+        self._own(self._carry_out_in(scope, work))
+        return True
+
+    def _own(self, coroutine: Coroutine[object, object, None]) -> None:
+        task = self._loop.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._forget)
-        return True
 
     async def _carry_out(self, work: Work) -> None:
         with anyio.CancelScope() as scope:
             self._scopes.add(scope)
-            try:
-                while not self._ended:
-                    await work()
-                    if not self._reused:
-                        return
-                    next_work: asyncio.Future[Work] = self._loop.create_future()
-                    self._idle.append(next_work)
-                    work = await next_work
-            finally:
-                self._scopes.discard(scope)
+            while not self._ended:
+                await work()
+                next_work: asyncio.Future[Work] = self._loop.create_future()
+                self._idle.append(next_work)
+                work = await next_work
+
+    async def _carry_out_in(self, scope: anyio.CancelScope, work: Work) -> None:
+        try:
+            with scope:
+                await work()
+        finally:
+            self._scopes.discard(scope)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

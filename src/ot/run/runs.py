@@ -40,7 +40,7 @@ class Runs:
         self._answers = answers
         self._most = most
         self._hold = hold  # seconds that a question of a detached run waits for a client
-        self._tasks = OwnedTasks(reused=False)  # each has the context of its own request
+        self._tasks = OwnedTasks()
         self._live: dict[str, LiveRun] = {}
 
     async def run(
@@ -60,8 +60,10 @@ class Runs:
             limit=settings.timeout,
             hold=self._hold,
         )
+        if not self._tasks.start_in(run.scope, partial(self._carry_out, run, command)):
+            run.end()
+            return Answer(_ENDED_WITH_SERVER, is_error=True)
         self._live[run.id] = run
-        self._tasks.start(partial(self._carry_out, run), command)
         try:
             return await self._follow(run)
         except anyio.get_cancelled_exc_class():
@@ -105,16 +107,18 @@ class Runs:
         run.scope.cancel()
         await run.has_ended()
         caller.memory.note(run.memory.read)
-        return _answer_of(run).text if run.scope.cancelled_caught else _ENDED_BEFORE.format(name)
+        return _answer_of(run).text if run.stopped else _ENDED_BEFORE.format(name)
 
     # -- the life of a run
 
     async def _carry_out(self, run: LiveRun, command: str) -> None:
         try:
-            with run.scope:
-                run.outcome = await self._runner.run(command, caller=run.caller, sight=run.sight)
-            if run.scope.cancelled_caught and run.stopped:
-                run.outcome = Answer(run.notes.below(run.stopped), is_error=True)
+            run.outcome = await self._runner.run(command, caller=run.caller, sight=run.sight)
+            run.stopped = ""  # too late
+        except anyio.get_cancelled_exc_class():
+            if not run.stopped:
+                raise
+            run.outcome = Answer(run.notes.below(run.stopped), is_error=True)
         except Exception as error:  # noqa: BLE001 - it belongs to whoever follows this run, not to the server
             if run.detached:
                 write_log(logging.ERROR, "run.detached", run=run.id, detail=traceback.format_exc())
@@ -127,14 +131,15 @@ class Runs:
             await self._keep(run)
 
     async def _keep(self, run: LiveRun) -> None:
-        with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)):
+        with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)), anyio.CancelScope(shield=True):
             await self._answers.keep(run.id, _answer_of(run), principal=run.principal, read_before=run.memory.read)
         self._forget(run)
 
     def _forget(self, run: LiveRun) -> None:
         self._live.pop(run.id, None)
-        for other in self._live.values():
-            other.nudge()  # there may be room for it now
+        if run.detached:
+            for other in self._live.values():
+                other.nudge()  # there may be room for it now
 
     async def _follow(self, run: LiveRun) -> Answer:
         await run.follow()
