@@ -55,6 +55,22 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
             "look at it and trust it with `onetool trust '/my clone'`; code cannot."
         ),
     ),
+    (
+        errors.UntrustedSkillError("skills", "/shop", "weekly"),
+        (
+            "The skill weekly comes with the project in /shop, and nobody has trusted it as it is now. A person can "
+            "look at it and trust it with `onetool trust /shop`; code cannot."
+        ),
+    ),
+    (
+        errors.BrokenSkillError("skills.weekly", "weekly.py", "it has no function", 3),
+        "skills.weekly is broken: weekly.py, line 3: it has no function.",
+    ),
+    (
+        errors.SkillPreflightError("skills.weekly", "weekly.py", [(4, errors.UnknownPackError("maill", ["mail"]))]),
+        ("skills.weekly: nothing of it was executed.\nweekly.py, line 4: There is no pack 'maill'. Packs: mail."),
+    ),
+    (errors.NewSkillError("weekly", "there is one"), "No skill 'weekly' was written: there is one."),
     (errors.SnippetError("wsq", "q1 is missing", "$wsq q1=..."), "$wsq: q1 is missing. Usage: $wsq q1=..."),
     (errors.AliasCycleError(["a", "b", "a"]), "These aliases lead back to themselves: a -> b -> a."),
     (errors.PackLoadError(Path("/x/brave.py"), "not valid Python", 3), "brave.py, line 3: not valid Python"),
