@@ -123,10 +123,11 @@ def _settle_environment(confine: Confine, folder: str, proxy: str | None) -> Non
     """Point at its temporary folder, instead of a home that it cannot use, and at its proxy."""
     environ = os.environ
     environ.update(dict.fromkeys(_TEMPORARY, folder))
-    if not _is_open(confine, environ.get("HOME", "")):
+    places = [os.path.realpath(path) for path in (*confine.readable, *confine.writable)]
+    if not _is_open(places, environ.get("HOME", "")):
         environ["HOME"] = folder
     for name in _PLACES:
-        if not _is_open(confine, environ.get(name, "")):
+        if not _is_open(places, environ.get(name, "")):
             environ.pop(name, None)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         for variable in (name, name.lower()):
@@ -139,8 +140,7 @@ def _settle_environment(confine: Confine, folder: str, proxy: str | None) -> Non
             environ["NO_PROXY"] = environ["no_proxy"] = "localhost,127.0.0.1,::1"
 
 
-def _is_open(confine: Confine, path: str) -> bool:
-    places = map(os.path.realpath, (*confine.readable, *confine.writable))
+def _is_open(places: list[str], path: str) -> bool:
     return bool(path) and lies_within(os.path.realpath(path), places)
 
 

@@ -28,14 +28,23 @@ _CATALOGS = "('pg_catalog', 'information_schema')"
 
 
 def _loop_on(line: socket.socket) -> asyncio.AbstractEventLoop:
-    """Make an event loop that connects nowhere: whoever asks for a connection gets the one that is open already."""
+    """Make an event loop that connects nowhere: whoever asks first for a connection gets the one that is open already.
+
+    The library asks again, to try without encryption, when a password was wrong: it then tells of that.
+    """
     plain = asyncio.SelectorEventLoop
+    left = [line]
+
+    def take() -> socket.socket:
+        if not left:
+            raise asyncpg.ConnectionDoesNotExistError("the first attempt failed, and there is no other connection")
+        return left.pop()
 
     async def create_connection(loop: Any, factory: Any, *_: object, **options: Any) -> Any:
-        return await plain.create_connection(loop, factory, sock=line, **options)
+        return await plain.create_connection(loop, factory, sock=take(), **options)
 
     async def create_unix_connection(loop: Any, factory: Any, *_: object, **options: Any) -> Any:
-        return await plain.create_unix_connection(loop, factory, sock=line, **options)
+        return await plain.create_unix_connection(loop, factory, sock=take(), **options)
 
     connecting = {"create_connection": create_connection, "create_unix_connection": create_unix_connection}
     loop: asyncio.AbstractEventLoop = type("LoopOnLine", (plain,), connecting)()
