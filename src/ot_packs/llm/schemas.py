@@ -37,7 +37,7 @@ def read_answer(text: str, schema: JsonObject) -> Json:
     """Return the value in a model's answer; raises AnswerMistakeError if there is none, or if it does not fit."""
     for candidate in _candidates(text):
         try:
-            value: Json = json.loads(candidate, strict=False)
+            value: Json = json.loads(candidate, strict=False, parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
             continue
         problems = find_problems(schema, value)
@@ -45,6 +45,10 @@ def read_answer(text: str, schema: JsonObject) -> Json:
             raise AnswerMistakeError("; ".join(problems))
         return value
     raise AnswerMistakeError("the answer is not JSON, or breaks off")
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _candidates(text: str) -> Iterator[str]:
@@ -58,12 +62,15 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _is_json_schema(schema: Mapping[str, Json]) -> bool:
+    """Tell it from an object of the short form, which may have fields of the same names."""
     types = schema.get("type")
     named = types if isinstance(types, list) else [types]
-    if all(isinstance(name, str) and name in TYPES for name in named):
-        return True
-    return any(
-        name.startswith("$") or name in ("anyOf", "oneOf", "allOf", "enum", "const") for name in map(str, schema)
+    fields = schema.get("properties")
+    return (
+        all(isinstance(name, str) and name in TYPES for name in named)
+        or (isinstance(fields, Mapping) and all(isinstance(field, Mapping) for field in fields.values()))
+        or any(isinstance(schema.get(name), list) for name in ("anyOf", "oneOf", "allOf", "enum"))
+        or any(str(name).startswith("$") for name in schema)
     )
 
 

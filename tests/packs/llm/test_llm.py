@@ -16,6 +16,7 @@ from ot.caller import Caller as AnyCaller
 from ot.errors import ToolError
 from ot.stats.recorder import Recorder
 from ot_packs.llm.options import read_options
+from ot_packs.llm.schemas import AnswerMistakeError, read_answer, read_schema
 from tests.packs.llm.asking import open_asking
 from tests.services.models import PlayedModels, data_in, question_in, speak
 from tests.services.played import Caller, play
@@ -189,6 +190,30 @@ async def test_an_empty_list_has_no_answers(asking: Caller) -> None:
 )
 async def test_values_are_extracted(asking: Caller, models: PlayedModels, schema: Json, value: Json) -> None:
     assert await call(asking, "extract", input="Ada, born 1815", schema=schema) == value
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"n": {"enum": [1]}}, "required": ["n"]},
+        {"enum": ["a", "b"]},
+        {"$ref": "#/$defs/n", "$defs": {"n": {"type": "integer"}}},
+        {"anyOf": [{"type": "null"}]},
+    ],
+    ids=["properties", "enum", "ref", "anyOf"],
+)
+def test_a_json_schema_is_taken_as_it_is(schema: dict[str, Json]) -> None:
+    assert read_schema(schema) == schema
+
+
+def test_an_object_may_have_fields_that_are_words_of_json_schema() -> None:
+    assert list(read_schema({"enum": "str", "properties": {"type": "str"}})["properties"]) == ["enum", "properties"]
+
+
+@pytest.mark.parametrize("answer", ['{"n": NaN}', "[" * 100_000, '{"n": 1', ""], ids=["NaN", "deep", "cut", "nothing"])
+def test_what_is_no_json_is_a_mistake(answer: str) -> None:
+    with pytest.raises(AnswerMistakeError, match="not JSON, or breaks off"):
+        read_answer(answer, read_schema({"n": "float"}))
 
 
 @pytest.mark.parametrize(
