@@ -43,6 +43,8 @@ def execute(program: Program, scope: Scope, source: str) -> object:
     """Run a program to its end and return its value, or NOTHING; `source` is the text that it was compiled from."""
     if "asyncio" in source:
         _accept_plain_values()
+    if "multiprocessing" in source:
+        _lock_threads_only()
     codes = [program.body, program.last] if program.last is not None else [program.body]
     if program.entry:
         exec(program.body, scope)
@@ -126,3 +128,14 @@ def _accept_plain_values() -> None:
 
     for name, several in (("gather", True), ("create_task", False), ("ensure_future", False), ("wait_for", False)):
         setattr(asyncio, name, accepting(getattr(asyncio, name), several=several))
+
+
+def _lock_threads_only() -> None:
+    """Let multiprocessing use the locks of threads: a run has no processes, and its ThreadPool needs locks as well."""
+    import multiprocessing.context  # noqa: PLC0415 - only for a program that names it
+    import threading  # noqa: PLC0415 - the same
+
+    for name in ("Lock", "RLock", "Semaphore", "BoundedSemaphore", "Condition", "Event"):
+        lock = getattr(threading, name)
+        setattr(multiprocessing, name, lock)
+        setattr(multiprocessing.context.BaseContext, name, staticmethod(lock))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 FILENAME = "<run>"
 
 _LINE_NUMBER = re.compile(r"\bline (\d+)")
+_STRAY_BLANK = re.compile(r"\A((?:[ \t]*+(?:#[^\n]*+)?+\n)*+)[ \t](?=\S)")  # empty lines and comments come before it
 
 
 def parse(source: str) -> ast.Module:
@@ -59,7 +60,15 @@ def _parse_indented(source: str, mistake: SyntaxError) -> ast.Module:
         block = tree.body[0]
         if len(tree.body) == 1 and isinstance(block, ast.If):
             return ast.increment_lineno(ast.Module(body=block.body, type_ignores=[]), -1)
-    raise mistake
+    return _parse_without_blank(source, mistake)
+
+
+def _parse_without_blank(source: str, mistake: SyntaxError) -> ast.Module:
+    """Read code whose first line alone begins with a blank, by accident; raises `mistake` for any other."""
+    try:
+        return ast.parse(re.sub(_STRAY_BLANK, r"\1", source, count=1), FILENAME)
+    except SyntaxError:
+        raise mistake from None
 
 
 def _indented_texts(source: str) -> Iterator[tuple[bool, str]]:

@@ -185,7 +185,7 @@ def _notes_of(error: BaseException) -> list[str]:
     elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
         notes.append("The scratch folder of a run holds at most 256 MB, in at most 20,000 files and folders.")
     elif isinstance(error, PermissionError) and not isinstance(error, ToolError):
-        notes.append(_REFUSED)
+        notes.append(_REFUSED if error.filename is None else _REFUSED_FILE)
     elif isinstance(error, EOFError):
         notes.append("A run has no input to read from.")
     elif isinstance(error, MemoryError) and error.__traceback__ is not None and _ran(error.__traceback__):
@@ -196,6 +196,10 @@ def _notes_of(error: BaseException) -> list[str]:
     return notes
 
 
+_REFUSED_FILE = (
+    "A run can only open files in its own scratch folder. The pack file reaches others: file.read(path=...). "
+    "The keys execution.readable and execution.writable in the configuration would let runs open more."
+)
 _REFUSED = (
     "A run can only touch its own scratch folder; it cannot start processes, open connections or share memory. "
     "Files, commands and the network are reached through packs: ot.packs() lists them."

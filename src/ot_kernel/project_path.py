@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from ot_kernel.values import Value
 
@@ -37,6 +37,8 @@ class ProjectPath:
         value = getattr(self.path, name, None)
         if value is None:
             known = f"; its attributes are {', '.join(sorted(self.attrs))}" if self.attrs else ""
+            if hasattr(Path, name):
+                known = "; it touches no disk, so hand it to a tool: file.read(path=...), file.list(path=...)"
             raise AttributeError(f"project {self.project!r} has no attribute {name!r}{known}")
         if callable(value):
             return lambda *args, **kwargs: self._wrap(value(*args, **kwargs))

@@ -44,6 +44,17 @@ _TOKEN = re.compile(
 _REST_OF_LINE = re.compile(r"[ \t]*+(?P<word>\w*+)[ \t\r]*+(?P<end>\n|\Z)?+")
 _INFO_WORD = re.compile(r"[A-Za-z][\w+-]*+")
 _ATTRIBUTES = re.compile(r"\{[^{}]*+\}")
+_NAMED = "caption|file|file_?name|highlight|hl_lines|id|label|line_?nums?|name|path|src|start_?line|title"
+_FLAGS = "copy|editable|line_?nos?|line_?numbers|live|no_?copy|number_?lines|show_?line_?numbers|wrap"
+# Code may stand beside the language too, so an attribute is known by its name.
+_DESCRIPTION = re.compile(
+    rf"""
+    (?P<tag> [A-Za-z][\w+-]*+ ) (?P<file> :[^\s:=()]++ )?+                                # python:main.py
+    (?: [ \t,]++ (?: (?:{_NAMED})=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'()]++) | (?:{_FLAGS})\b(?![=(.\[])
+        | [\w/-]++\.py\b(?![=(.\[]) | \{{[^{{}}]*+\}} ) )*+
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
 class _Fence(NamedTuple):
@@ -159,6 +170,11 @@ def _read_opening_line(first: str, rest: str) -> tuple[str, str]:
         return (words[0].lower() if words else ""), ""
     if _INFO_WORD.fullmatch(first) and (rest.strip() or first.lower() in _PYTHON):
         return first.lower(), ""
+    described = _DESCRIPTION.fullmatch(first)
+    if described is not None and rest.strip():
+        tag = described["tag"].lower()
+        if tag in _PYTHON or not described["file"]:  # `x:int` is code
+            return tag, ""
     code, tag = _split_language(first)
     return tag, "" if tag and _ATTRIBUTES.fullmatch(code) else code
 
@@ -169,8 +185,11 @@ def _trim(code: str) -> str:
 
 
 def _dedent(code: str, margin: str) -> str:
-    """Remove the indentation of the fence itself from every line, and no more."""
-    return re.sub(rf"^[ \t]{{1,{len(margin)}}}+", "", code, flags=re.MULTILINE) if margin else code
+    """Remove the indentation of the fence itself from every line, and no more; code that has none keeps its own."""
+    first = next((line for line in code.split("\n") if line.strip()), "")
+    if not margin or not first.startswith((" ", "\t")):
+        return code
+    return re.sub(rf"^[ \t]{{1,{len(margin)}}}+", "", code, flags=re.MULTILINE)
 
 
 def _join(command: str, fences: list[_Fence]) -> str:

@@ -59,6 +59,19 @@ def test_a_first_line_that_lost_its_margin_belongs_to_the_rest(source: str) -> N
     assert run(source)["z"] == 3
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        " x = 1\ny = x + 1",
+        "\tx = 1\nif x:\n    y = 2",
+        "\n# a comment\n x = 1\ny = 2",
+        " for x in [1]:\n    z = x\ny = 2",
+    ],
+)
+def test_a_stray_blank_before_the_first_line_alone_is_nothing(source: str) -> None:
+    assert (run(source)["x"], run(source)["y"]) == (1, 2)
+
+
 def test_line_numbers_stay_those_of_the_author_when_the_first_line_lost_its_margin() -> None:
     assert lines_of(parse("\nx = 1\n    y = 2\n\n    z = 3")) == [(2, 2), (3, 3), (5, 5)]
 

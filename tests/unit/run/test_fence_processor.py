@@ -21,6 +21,38 @@ def test_a_fence_that_names_a_language_is_taken_off(language: str) -> None:
     assert strip_fences(f"```{language}\n{CODE}\n```") == CODE
 
 
+@pytest.mark.parametrize(
+    "description",
+    [
+        "python title=a.py",
+        'python title="my file.py"',
+        "python filename=src/main.py showLineNumbers",
+        "python:src/main.py",
+        "python showLineNumbers",
+        "py linenums='1' hl_lines=\"2 3\"",
+        "python {1,3-4} title='x'",
+        "python main.py",
+        "text title=output",
+    ],
+)
+def test_what_describes_a_fence_is_no_code(description: str) -> None:
+    assert strip_fences(f"```{description}\n{CODE}\n```") == CODE
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["x = 1", "print(1)", "a=1", "id(3)", "name", "title = 3", "wrap(1)", "path=f(1)", "live.x", "copy=1", "a.py()"],
+)
+def test_code_beside_the_language_stays_code(code: str) -> None:
+    assert strip_fences(f"```python {code}\n{CODE}\n```") == f"{code}\n{CODE}"
+    assert strip_fences(f"```x:int\n{CODE}\n```") == f"x:int\n{CODE}"
+
+
+@pytest.mark.parametrize("margin", ["  ", "    ", "\t"])
+def test_an_indented_fence_over_code_that_is_not_leaves_it_alone(margin: str) -> None:
+    assert strip_fences(f"{margin}```python\n{CODE}\n{margin}```") == CODE
+
+
 @pytest.mark.scenario("run/robust-fence-stripping/triple-backtick-without-language")
 @pytest.mark.parametrize("fence", ["```", "````", "~~~", "~~~~"])
 def test_a_bare_fence_is_taken_off(fence: str) -> None:
