@@ -162,6 +162,7 @@ async def fetch_many(
             await current().progress(len(items), len(urls), url)
 
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(fetcher.expect, urls)  # while robots.txt is fetched
             for index, url in enumerate(urls):
                 tasks.start_soon(fetch_one, index, url)
     return [items[index] for index in range(len(urls))]
@@ -243,6 +244,7 @@ async def sitemap(*, url: str, limit: int = 1000) -> Sitemap:
 async def _fetch_item(fetcher: Fetcher, url: str, format: Literal["markdown", "text", "html"], limit: int) -> Item:
     item: Item = {"asked": url, "url": url, "title": "", "text": "", "total": 0, "more": False, "error": None}
     try:
+        fetcher.check(url)
         if not await fetcher.robots.allow(url):
             raise ToolError(f"{url[:200]} is closed to programs by the site's robots.txt")
         answer, _ = await fetcher.get(url)

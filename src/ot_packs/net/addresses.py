@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import re
 import unicodedata
@@ -15,6 +16,7 @@ IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _PORTS = {"http": 80, "https": 443}
 _NUMBER = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)\.?$")  # the last label of a host that a resolver may take for an address
+_TWO_WAYS = re.compile(r"[\x00-\x20\x7f\\]")  # blanks, control characters, backslashes
 _LABELS = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*\.?")
 _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "home.arpa", "localdomain")
 _UNICAST = ipaddress.IPv6Network("2000::/3")  # all that was ever given to anybody
@@ -72,6 +74,7 @@ class Allowed:
         return any(address.version == network.version and address in network for network in self._networks)
 
 
+@functools.lru_cache(maxsize=256)  # before a page is looked for, and again before each request
 def read_target(url: str, allowed: Allowed) -> Target:
     """Return where a URL leads, before any name is resolved; raises AddressRefusedError."""
     parts = _split(url)
@@ -97,7 +100,7 @@ def check_address(target: Target, address: str, allowed: Allowed) -> None:
 
 
 def _split(url: str) -> SplitResult:
-    if any(ord(letter) < 33 or ord(letter) == 127 for letter in url) or "\\" in url:
+    if _TWO_WAYS.search(url):
         raise AddressRefusedError(
             url, "it holds a blank, a control character or a backslash, which is read in two ways"
         )

@@ -9,8 +9,6 @@ import httpx2
 
 from ot.errors import ServiceUnavailableError, ToolError
 
-_CHUNK = 64 * 1024
-
 
 class AnswerTooLargeError(ToolError):
     """An answer of more bytes than are wanted."""
@@ -75,7 +73,7 @@ async def _read(response: httpx2.Response, limit: int) -> bytes:
     if announced.isdigit() and int(announced) > limit:
         raise AnswerTooLargeError(str(response.url), limit)
     body = bytearray()
-    async for part in response.aiter_bytes(_CHUNK):
+    async for part in response.aiter_bytes():
         body += part
         if len(body) > limit:
             raise AnswerTooLargeError(str(response.url), limit)

@@ -54,6 +54,8 @@ class _GuardedTransport(httpx2.AsyncHTTPTransport):
 class _GuardedBackend(httpcore2.AnyIOBackend):
     def __init__(self, allowed: Allowed) -> None:
         self._allowed = allowed
+        self._checked: dict[Target, list[str]] = {}  # for as long as the client lives, which is one call
+        self._locks: dict[Target, anyio.Lock] = {}
 
     async def connect_tcp(
         self,
@@ -70,10 +72,19 @@ class _GuardedBackend(httpcore2.AnyIOBackend):
                 return await super().connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
+        self._checked.pop(Target(host, port), None)  # the next connection may find another address
         raise failure or httpcore2.ConnectError(f"{host} has no address")
 
     async def _resolve(self, target: Target, timeout: float | None) -> list[str]:
         """Every address of a name, all of them checked: one that is private condemns the others."""
+        if found := self._checked.get(target):
+            return found
+        async with self._locks.setdefault(target, anyio.Lock()):
+            found = self._checked.get(target) or await self._ask_resolver(target, timeout)
+            self._checked[target] = found
+        return found
+
+    async def _ask_resolver(self, target: Target, timeout: float | None) -> list[str]:
         try:
             with anyio.fail_after(timeout):
                 found = await anyio.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import httpx2
 from ot.databases import open_database, set_aside, transaction, worded
 from ot.errors import DatabaseDamagedError, DatabaseUnavailableError
 from ot_packs.net.bounded import Answer
-from ot_packs.web.freshness import fresh_until, may_be_kept
+from ot_packs.web.freshness import fresh_until, may_be_kept, questions
 
 _MIGRATIONS = (
     (
@@ -27,7 +27,12 @@ _MIGRATIONS = (
         """,
         "CREATE INDEX page_used ON page (used)",
     ),
+    # The size of a row stands behind its body: summed up from the table, all pages would be read.
+    ("CREATE INDEX page_size ON page (used, size)", "DROP INDEX page_used"),
 )
+
+
+Row = tuple[str, str, int, str, bytes, float, float, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,43 +44,65 @@ class Kept:
 
 
 class PageCache:
-    """The kept pages; one that cannot be read or written costs a request, never an answer. Its methods block."""
+    """The kept pages; one that cannot be read or written costs a request, never an answer.
+
+    Its methods block, and are called one after the other, from any thread.
+    """
 
     def __init__(self, folder: Path, *, size: int) -> None:
         self._file = folder / "pages.db"
         self._size = size
+        self._database: sqlite3.Connection | None = None
 
-    def find(self, url: str) -> Kept | None:
-        """Return what is kept for an address."""
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def find(self, urls: Sequence[str]) -> dict[str, Kept]:
+        """Return what is kept for addresses."""
         try:
             with self._opened() as database:
-                return self._find(database, url)
+                return {url: kept for url in urls if (kept := self._find(database, url)) is not None}
         except DatabaseDamagedError:
+            self.close()
             set_aside(self._file)
         except DatabaseUnavailableError:
             pass
-        return None
+        return {}
 
-    def keep(self, url: str, answer: Answer) -> None:
-        """Keep an answer, if it may be kept, and make room for it."""
-        headers = {name.lower(): value for name, value in answer.headers.items()}
-        if not may_be_kept(answer.status, headers) or len(answer.body) > self._size // 10:
+    def keep(self, answers: Sequence[tuple[str, Answer]]) -> None:
+        """Keep the answers of addresses that may be kept, and make room for them."""
+        rows = [row for url, answer in answers if (row := self._row(url, answer)) is not None]
+        if not rows:
             return
-        received = time.time()
-        written, fresh = json.dumps(headers), fresh_until(headers, received)
-        size = len(answer.body) + len(written)
-        row = (url, answer.url, answer.status, written, answer.body, fresh, received, size)
         try:
             with self._opened() as database, transaction(database):
-                database.execute("REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+                database.executemany("REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
                 self._make_room(database)
         except DatabaseUnavailableError:
             return
 
+    def _row(self, url: str, answer: Answer) -> Row | None:
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        received = time.time()
+        fresh = fresh_until(headers, received)
+        useful = fresh > received or questions(headers)
+        if not useful or not may_be_kept(answer.status, headers) or len(answer.body) > self._size // 10:
+            return None
+        written = json.dumps(headers)
+        size = len(answer.body) + len(written)
+        return url, answer.url, answer.status, written, answer.body, fresh, received, size
+
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        with worded(self._file), closing(open_database(self._file, _MIGRATIONS)) as database:
-            yield database
+        with worded(self._file):
+            if self._database is None:
+                self._database = open_database(self._file, _MIGRATIONS)
+                # What a loss of power takes, or damages, is fetched again.
+                self._database.execute("PRAGMA synchronous = OFF")
+            yield self._database
 
     @staticmethod
     def _find(database: sqlite3.Connection, url: str) -> Kept | None:
@@ -83,12 +110,15 @@ class PageCache:
         if row is None:
             return None
         now = time.time()
-        database.execute("UPDATE page SET used = ? WHERE asked = ?", (now, url))
+        if now < row[4]:  # what is stale is soon replaced
+            database.execute("UPDATE page SET used = ? WHERE asked = ?", (now, url))
         return Kept(Answer(row[0], row[1], httpx2.Headers(json.loads(row[2])), row[3]), now < row[4])
 
     def _make_room(self, database: sqlite3.Connection) -> None:
         """Remove the pages that were not used for longest, until the others fit."""
-        (total,) = database.execute("SELECT coalesce(sum(size), 0) FROM page").fetchone()
+        (total,) = database.execute("SELECT coalesce(sum(size), 0) FROM page INDEXED BY page_size").fetchone()
+        if total <= self._size:
+            return
         for asked, size in database.execute("SELECT asked, size FROM page ORDER BY used").fetchall():
             if total <= self._size:
                 return

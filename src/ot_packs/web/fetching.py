@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Literal, TypedDict
 
+import anyio
 from anyio import to_thread
 
 from mcp_core.atomic_write import write_file
@@ -20,7 +21,7 @@ from ot.registry.definitions import Touches
 from ot_packs.net.addresses import Allowed, read_target
 from ot_packs.net.bounded import Answer, ask
 from ot_packs.net.guarded import AGENT, GuardedClient
-from ot_packs.web.cache import PageCache
+from ot_packs.web.cache import Kept, PageCache
 from ot_packs.web.charset import decode_page
 from ot_packs.web.freshness import questions
 from ot_packs.web.page import Page
@@ -38,6 +39,7 @@ _DOCUMENTS = (
     "application/vnd.openxmlformats-officedocument.",
     "application/vnd.oasis.opendocument.",
 )  # beginnings of what the pack `convert` reads
+_MOST_UNKEPT = 5_000_000  # bytes of pages that are in memory until they are kept
 _TEXT = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/toml")
 
 
@@ -81,19 +83,48 @@ class Fetcher:
         self._allowed = allowed
         self._options = options
         self._cache = PageCache(context.state, size=options.cache_size)
+        self._caching = anyio.Lock()
+        self._found: dict[str, Kept | None] = {}  # of the addresses that are expected
+        self._new: list[tuple[str, Answer]] = []  # answers that are not yet kept
+        self._unkept = 0  # bytes of them
         self.robots = Robots(self._get, AGENT)
+
+    def check(self, url: str) -> None:
+        """Raise AddressRefusedError for an address that is refused whatever it resolves to."""
+        read_target(url, self._allowed)
 
     async def request(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, content: bytes | None = None
     ) -> Answer:
         """Make a plain request, whose answer is not kept; raises AddressRefusedError, ToolError and others."""
-        read_target(url, self._allowed)
+        self.check(url)
         return await ask(self._client, method, url, limit=self._options.max_size, headers=headers, content=content)
+
+    async def expect(self, urls: Sequence[str]) -> None:
+        """Look up addresses among the kept pages, all at once, before `get` asks for one after the other."""
+        async with self._caching:
+            unknown = [url for url in urls if url not in self._found]
+            if unknown and self._options.cache_size:
+                found = await to_thread.run_sync(self._cache.find, unknown)
+                self._found |= {url: found.get(url) for url in unknown}
+
+    async def keep(self) -> None:
+        """Keep what was fetched."""
+        answers, self._new, self._unkept = self._new, [], 0
+        if answers and self._options.cache_size:
+            async with self._caching:
+                await to_thread.run_sync(self._cache.keep, answers)
+
+    def close(self) -> None:
+        """Let go of the kept pages."""
+        self._cache.close()
 
     async def get(self, url: str) -> tuple[Answer, bool]:
         """Return a page and whether it was kept; raises ToolError for an answer that is an error."""
-        read_target(url, self._allowed)
-        kept = await to_thread.run_sync(self._cache.find, url) if self._options.cache_size else None
+        self.check(url)
+        if url not in self._found:
+            await self.expect([url])
+        kept = self._found.pop(url, None)
         if kept is not None and kept.fresh:
             return kept.answer, True
         headers = questions(kept.answer.headers) if kept is not None else {}
@@ -102,16 +133,19 @@ class Fetcher:
             answer = Answer(kept.answer.url, 200, kept.answer.headers | dict(answer.headers), kept.answer.body)
         if answer.status >= 400:
             raise ToolError(_word_refusal(url, answer))
-        if self._options.cache_size:
-            await to_thread.run_sync(self._cache.keep, url, answer)
+        self._new.append((url, answer))
+        self._unkept += len(answer.body)
+        if self._unkept > _MOST_UNKEPT:
+            await self.keep()
         return answer, False
 
     async def read(self, answer: Answer, form: Format) -> Page:
         """Return what a page holds, in a format; raises ToolError where it is not text."""
-        if answer.media_type.startswith(_DOCUMENTS) or answer.body.startswith(b"%PDF-"):
+        kind = answer.media_type
+        if kind.startswith(_DOCUMENTS) or answer.body.startswith(b"%PDF-"):
             return await self._read_document(answer)
-        if answer.media_type not in _HTML:
-            return {"title": "", "text": _as_text(answer), "links": [], "metadata": {}}
+        if kind not in _HTML:
+            return {"title": "", "text": _as_text(answer, kind), "links": [], "metadata": {}}
         html, charset = decode_page(answer.body, answer.charset)
         page: Page = await self._context.part(IsolateHost).run(
             "ot_packs.web.page",
@@ -151,7 +185,9 @@ async def open_fetcher() -> AsyncIterator[Fetcher]:
     options = read_options(context.config)
     allowed = Allowed(options.allow)
     async with GuardedClient(allowed) as client:
-        yield Fetcher(context, client, allowed, options)
+        with closing(Fetcher(context, client, allowed, options)) as fetcher:
+            yield fetcher
+            await fetcher.keep()
 
 
 def cut(text: str, section: str | None, offset: int, limit: int) -> tuple[str, int, bool]:
@@ -161,8 +197,7 @@ def cut(text: str, section: str | None, offset: int, limit: int) -> tuple[str, i
     return part, len(wanted), offset + len(part) < len(wanted)
 
 
-def _as_text(answer: Answer) -> str:
-    kind = answer.media_type
+def _as_text(answer: Answer, kind: str) -> str:
     if not kind.startswith("text/") and kind not in _TEXT and not kind.endswith(("+json", "+xml")):
         raise ToolError(
             f"{answer.url[:200]} is {kind or 'of no stated kind'}, which is not text; web.request gives its bytes"

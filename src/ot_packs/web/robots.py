@@ -29,9 +29,10 @@ class Robots:
         """True if the site of a page lets programs read it."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
-        async with self._locks.setdefault(site, anyio.Lock()):
-            if site not in self._rules:
-                self._rules[site] = await self._read(site)
+        if site not in self._rules:
+            async with self._locks.setdefault(site, anyio.Lock()):
+                if site not in self._rules:
+                    self._rules[site] = await self._read(site)
         return self._rules[site].can_fetch(self._agent, url)
 
     async def _read(self, site: str) -> RobotFileParser:

@@ -134,11 +134,13 @@ async def test_a_redirect_is_followed_and_named(reader: Reader) -> None:
 async def test_many_pages_come_in_their_order_and_one_that_fails_is_named(reader: Reader) -> None:
     urls = [reader.site.page(f"/{n}", f"page {n}", "text/plain") for n in range(12)]
     urls[5] = reader.site.address("/missing")
-    command = f'pages = web.fetch_many(urls={urls!r}, limit=100)\n[[p["text"] for p in pages], pages[5]["error"]]'
+    urls.append("http://[broken")
+    command = f'pages = web.fetch_many(urls={urls!r}, limit=100)\n[[p["text"] for p in pages], pages[5]["error"], pages[12]["error"]]'
     seen = await reader.run(command)
 
     assert "page 4, '', page 6" in seen or 'page 4, "", page 6' in seen
     assert "404 Not Found" in seen
+    assert "http://[broken is refused: Invalid IPv6 URL" in seen
 
 
 async def test_many_pages_respect_the_rules_of_the_site_and_ask_for_them_once(reader: Reader) -> None:
