@@ -11,6 +11,7 @@ import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from ot.caller import Ask, Caller, Choice, Notes
+from ot.execution.consent import held
 from ot.front import Front, FrontError
 from ot.run.answer import Answer
 from ot.run.errands import HOLD, Errand, NobodyCameError
@@ -106,7 +107,8 @@ class LiveRun:
             now = self._loop.time()
             if errand is not None:
                 try:
-                    await errand.do(waiter)
+                    with held(waiter):
+                        await errand.do(waiter)
                 finally:
                     self.nudge()  # where it is not done, another client may do it
                 until += self._loop.time() - now
@@ -185,19 +187,19 @@ class _RelayedFront:
     async def elicit(self, params: Mapping[str, Json]) -> JsonObject:
         by_url = params.get("mode") == "url"
         return await self._through_client(
-            str(params.get("message", "")),
+            "a question of a server",
             lambda front: front.can_open_urls if by_url else front.can_elicit,
             lambda front: front.elicit(params),
         )
 
     async def sample(self, params: Mapping[str, Json]) -> JsonObject:
         return await self._through_client(
-            "a question to its model", lambda front: front.can_sample, lambda front: front.sample(params)
+            "a question to the client's model", lambda front: front.can_sample, lambda front: front.sample(params)
         )
 
     async def list_roots(self) -> JsonObject:
         return await self._through_client(
-            "its folders", lambda front: front.can_list_roots, lambda front: front.list_roots()
+            "the client's folders", lambda front: front.can_list_roots, lambda front: front.list_roots()
         )
 
     async def log(self, level: str, logger: str, data: Json) -> None:

@@ -49,27 +49,27 @@ def word_running(run: str, seen: Seen, elapsed: float, limit: float, waits_for: 
     """Say what a run has printed since it was last looked at, what it is doing, and how to get its answer."""
     lines = [f"[Run {run} is still running after {elapsed:.0f} s (limit {limit:g} s).{_word_doing(seen)}"]
     if waits_for:
-        lines.append(f"It waits for a person's answer, whom ot.wait will ask: {_cut(waits_for, _MOST_QUESTION)}")
+        lines.append(f"It waits for an answer that ot.wait asks the client for: {_cut(waits_for, _MOST_QUESTION)}")
     lines.append(f'ot.wait(run="{run}", seconds=45) gives its answer, ot.stop(run="{run}") ends it.]')
     return _below(seen.printed, "\n".join(lines), inline_limit)
 
 
 def word_stopped(run: str, seen: Seen, elapsed: float, *, inline_limit: int) -> str:
     """Say what a run that was stopped had printed, and where it was."""
-    text = f"[Run {run} was stopped by ot.stop after {elapsed:.0f} s.{_word_doing(seen)}]"
+    text = f"[Run {run} was stopped by ot.stop after {elapsed:.0f} s.{_word_doing(seen, was=True)}]"
     return _below(seen.printed, text, inline_limit)
 
 
-def _word_doing(seen: Seen) -> str:
+def _word_doing(seen: Seen, *, was: bool = False) -> str:
     if not seen.begun:
-        return " Its code has not begun: it waits for a kernel, or for a server."
+        return " Its code had not begun." if was else " Its code has not begun: it waits for a kernel, or for a server."
     calls = [f"{tool[:MAX_NAME]} ({seconds:.0f} s)" for tool, seconds in seen.calls[:_MOST_CALLS]]
     if len(seen.calls) > len(calls):
         calls.append(f"{len(seen.calls) - len(calls)} more")
-    places = [f"line {seen.line}"] if seen.line else []
+    places = [f"at line {seen.line}"] if seen.line else []
     if calls:
         places.append(f"in {', '.join(calls)}")
-    return f" At {places[0]}" + "".join(f", {each}" for each in places[1:]) + "." if places else ""
+    return f" It {'was' if was else 'is'} {', '.join(places)}." if places else ""
 
 
 def _waited_for(outcome: Value, *, most: int) -> Answer | None:

@@ -66,7 +66,7 @@ class Runs:
         self._live[run.id] = run
         try:
             return await self._follow(run)
-        except anyio.get_cancelled_exc_class():
+        except BaseException:  # the client has left, or cannot be told anything
             run.scope.cancel()
             with anyio.CancelScope(shield=True):
                 await run.has_ended()

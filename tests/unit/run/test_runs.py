@@ -144,7 +144,7 @@ async def until(runs: Runs, run: str, text: str, *, shown: str = "") -> str:
 
 async def test_a_long_run_is_answered_with_what_it_printed_and_what_it_is_doing(app: App) -> None:
     run, text = await detach(app.runs, "print('begun')\ndemo.sleep(seconds=20)")
-    shown = await until(app.runs, run, "At line 2, in demo.sleep", shown=text)
+    shown = await until(app.runs, run, "It is at line 2, in demo.sleep", shown=text)
 
     assert shown.count("begun\n") == 1
     assert f'ot.wait(run="{run}", seconds=45)' in text
@@ -216,7 +216,7 @@ async def test_a_question_is_asked_through_the_client_that_waits(app: App, gate:
     began, waits = Person(), Person()
     run, _ = await detach(app.runs, f"{gate.code}demo.foo(text='hello')", Caller(ask=began))
     gate.open()
-    shown = await until(app.runs, run, "It waits for a person's answer")
+    shown = await until(app.runs, run, "It waits for an answer that ot.wait asks the client for")
     answer = await wait_for(app.runs, run, Caller(ask=waits))
 
     assert "demo.foo" in shown
@@ -286,7 +286,7 @@ async def test_a_run_that_was_stopped_says_so_to_whoever_waits_for_it(app: App) 
     later = await wait_for(app.runs, run)
     again = await app.runner.run(f"ot.stop(run={run!r})")
 
-    assert re.fullmatch(rf"begun\n\[Run {run} was stopped by ot.stop after \d+ s.( At line 2.)?\]", stopped.text)
+    assert re.fullmatch(rf"begun\n\[Run {run} was stopped by ot.stop after \d+ s.( It was at line 2.)?\]", stopped.text)
     assert not stopped.is_error
     assert later == Answer(stopped.text, is_error=True)
     assert "had ended before" in again.text
