@@ -33,11 +33,11 @@ class Servers:
         self.folder = folder
         self._environment = environment
 
-    def enable_demo(self) -> None:
-        """Switch on the pack whose tools do nothing, for servers that start later."""
+    def enable_demo(self, *, more: str = "") -> None:
+        """Switch on the pack whose tools do nothing, for servers that start later; `more` is further configuration."""
         file = self.folder / ".onetool" / "onetool.yaml"
         file.parent.mkdir(exist_ok=True)
-        file.write_text("packs: {demo: {enabled: true}}\n")
+        file.write_text(f"packs: {{demo: {{enabled: true}}}}\n{more}")
 
     def start_ours(self) -> StdioClient:
         return self._start("-m", "onetool", "serve")
