@@ -54,7 +54,7 @@ def _fail(server: StdioClient) -> str:
         server.call(*run(f"{_SLOW}\n1 / 0"))
     except CallFailedError as error:
         said = str(error)
-    return re.findall(r"ot\.resume\(run=\W*(\w+)", said)[0]
+    return str(re.findall(r"ot\.resume\(run=\W*(\w+)", said)[0])
 
 
 def _time(server: StdioClient, call: tuple[str, dict[str, str]]) -> float:

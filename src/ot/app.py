@@ -298,7 +298,14 @@ def open_journal(loaded: LoadedConfig) -> Iterator[Journal]:
     """Open the journal of runs. Its files are made late, and none where the configuration wants no journal."""
     settings, folder = loaded.config.journal, state_folder(loaded.home) / JOURNAL_FOLDER
     with closing(EmbeddedJournal(folder, keep_for=settings.keep_for, max_size=settings.max_size)) as store:
-        yield Journal(store, settings, project=loaded.project, equality=Equality(folder), redactor=loaded.redactor)
+        yield Journal(
+            store,
+            settings,
+            project=loaded.project,
+            equality=Equality(folder),
+            redactor=loaded.redactor,
+            later=partial(asyncio.get_running_loop().call_later, SOON),
+        )
 
 
 def build_statistics(

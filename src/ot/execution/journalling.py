@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import operator
 import secrets
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
+
+import anyio.to_thread
 
 from ot.effects import Effect
 from ot.errors import (
@@ -24,8 +26,8 @@ from ot.journal.journal import RESUME, Journal, word_arguments, word_call
 from ot.journal.journalled_value import JournalledValue
 from ot.journal.recorded import Outcome, RecordedCall
 from ot.journal.replay import Replay
-from ot.journal.reuse import Unknown
-from ot.journal.run_journal import INLINE, OpenCall
+from ot.journal.reuse import Reuse, Unknown
+from ot.journal.run_journal import INLINE, OpenCall, RunJournal
 from ot.large_values import LARGE_MESSAGE, FileValue, aside
 from ot.redaction import Redactor
 from ot.registry.definitions import Cancellation
@@ -38,34 +40,50 @@ UNJOURNALLED = frozenset({RESUME, "ot.runs", "ot.stop", "ot.wait"})
 
 _NO_END = (ServiceUnavailableError, ToolStoppedError, ToolTimeoutError)  # errors that do not say how a call ended
 _NOTHING = b"null"
+ASIDE = 256 * 1024  # bytes that are not written while others wait
 
 Made = TypeVar("Made")
 
 _to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
-class CallJournal:
-    """One call in the journal of its run, while it lasts; nothing happens for a call without one.
+def open_call(journal: Journal | None, call: Call, redactor: Redactor) -> CallJournal | None:
+    """Return the step for a call of a run, or of one that is played again.
 
     A call inside a call is part of the outer one. That of a skill gives code, and it is the calls in there that count.
     """
+    if journal is None or call.depth or call.tool.definition.cancellation is Cancellation.SKILL:
+        return None
+    run_id = call.caller.run_id
+    run = journal.run_of(run_id) if call.name not in UNJOURNALLED else None
+    replay = journal.replay_of(run_id) if run is None else None
+    return None if run is None and replay is None else CallJournal(journal, run, replay, call, redactor)
 
-    __slots__ = ("_call", "_journal", "_open", "_redactor", "_replay", "_run", "_source", "reused")
 
-    def __init__(self, journal: Journal | None, call: Call, redactor: Redactor) -> None:
+class CallJournal(OpenCall):
+    """One call in the journal of its run, while it lasts."""
+
+    __slots__ = ("_bound", "_call", "_journal", "_kept", "_redactor", "_replay", "_run", "_source", "begun", "reused")
+
+    def __init__(
+        self, journal: Journal, run: RunJournal | None, replay: Replay | None, call: Call, redactor: Redactor
+    ) -> None:
+        super().__init__(call.name, call.tool.effect)
+        self.begun = False
         self.reused = False  # it was answered from an earlier run
+        self._bound: dict[str, ToolValue] | None = None
+        self._kept = b""  # where its large value lies
         self._call = call
         self._redactor = redactor
         self._journal = journal
-        self._open: OpenCall | None = None
-        self._run = None
-        self._source = ""
-        self._replay = None
-        if journal is not None and not call.depth and not _is_skill(call):
-            self._replay = journal.replay_of(call.caller.run_id)
-            self._run = journal.run_of(call.caller.run_id) if call.name not in UNJOURNALLED else None
-            if self._run is not None or self._replay is not None:
-                self._source = journal.sources.of(call.tool.definition)
+        self._run = run
+        self._replay = replay
+        self._source = journal.sources.of(call.tool.definition)
+
+    @property
+    def resumes(self) -> bool:
+        """True if an earlier run may answer it."""
+        return self._run is None or self._run.reuse is not None
 
     async def reuse(self, bound: dict[str, ToolValue]) -> JournalledValue | None:
         """Return the value of an equal call in the run that this one goes on from; None where there is none.
@@ -76,11 +94,12 @@ class CallJournal:
             return await self._play(self._replay, bound)
         if self._run is None or self._run.reuse is None:
             return None
+        reuse = self._run.reuse
         digest = await self._aside(self._digest, bound)
-        while (found := self._run.reuse.find(digest, self._run.world)) is not None:
+        while (found := reuse.find(digest, self._run.world)) is not None:
             if found.outcome is Outcome.UNKNOWN:
-                return self._settle(found, "and nobody knows how it ended")
-            self._run.reuse.take(found)
+                return self._settle(self._run, reuse, found, "and nobody knows how it ended")
+            reuse.take(found)
             value = await self._value_of(found)
             if value is not None:
                 self._run.give(found)
@@ -88,41 +107,57 @@ class CallJournal:
                 self.reused = True
                 return JournalledValue(value)
             if found.effect is not Effect.READS:
-                self._run.reuse.put_back(found)
-                return self._settle(found, "and what it gave is no longer kept")
+                reuse.put_back(found)
+                return self._settle(self._run, reuse, found, "and what it gave is no longer kept")
             self._run.give(found, dropped=True)
         return None
 
     async def begin(self, bound: dict[str, ToolValue]) -> None:
-        """Write that a call with these arguments begins, if it may have an effect."""
-        if self._run is not None:
-            given = await self._aside(self._given, bound)
-            self._open = self._run.prepare(self._call.name, self._call.tool.effect, given)
-            if self._open.effect is not Effect.READS:
-                self._run.begin(self._open)
-
-    async def succeed(self, value: ToolValue, packed: bytes) -> None:
-        """Write what the code is about to get; a file that it gets is kept elsewhere."""
-        if self._run is not None and self._open is not None:
-            kept = b"" if isinstance(value, FileValue) else packed
-            await self._run.succeed(self._open, kept, frozenset(self._call.caller.memory.read))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if error is None or self._run is None or self._open is None:
+        """Note that a call with these arguments begins, and write it if it may have an effect."""
+        if self._run is None:
             return
+        if len(self._call.sent) > LARGE_MESSAGE:
+            self.given = await aside(self._given, bound)
+        elif self.effect is not Effect.READS:
+            self.given = self._given(bound)
+        else:
+            self._bound = dict(bound)  # worded once it has ended, and the code has its value
+        self._run.prepare(self)
+        self.begun = True
+        if self.effect is not Effect.READS:
+            self._run.begin(self)
+
+    async def keep(self, packed: bytes) -> None:
+        """Write a large value beside the lines, before the code gets it: the run may end with that."""
+        if self._run is not None and self.begun and len(packed) > INLINE:
+            keep = self._run.keep_value
+            self._kept = keep(packed) if len(packed) <= ASIDE else await anyio.to_thread.run_sync(keep, packed)
+
+    def succeed(self, value: ToolValue, packed: bytes) -> None:
+        """Note what the code has got; a file that it gets is kept elsewhere."""
+        if self._run is not None and self.begun:
+            self._word_arguments()
+            if isinstance(value, FileValue):
+                self._run.succeed_without_value(self)
+            else:
+                self._run.succeed(self, packed, self._call.caller.memory.read, self._kept)
+
+    def fail(self, error: BaseException) -> None:
+        """Note how a call ended without a value."""
+        if self._run is None or not self.begun:
+            return
+        self._word_arguments()
         if isinstance(error, CallError):
             unknown = isinstance(error, _NO_END) or getattr(error, "begun", False)
-            reason, builtin = word_error(error), builtin_kind(error)
-            self._run.fail(self._open, self._call.name, reason, kind=builtin, unknown=unknown)
+            self._run.fail(self, word_error(error), kind=builtin_kind(error), unknown=unknown)
         elif isinstance(error, UnsupportedValueError):  # it was carried out, and the code cannot have its value
-            self._run.succeed_without_value(self._open)
+            self._run.succeed_without_value(self)
         else:
-            self._run.abandon(self._open, self._call.name)
+            self._run.abandon(self)
+
+    def _word_arguments(self) -> None:
+        if self._bound is not None:
+            self.given = self._given(self._bound)
 
     # -- replaying
 
@@ -146,24 +181,17 @@ class CallJournal:
 
     # -- reusing
 
-    def _settle(self, found: RecordedCall, reason: str) -> JournalledValue | None:
+    def _settle(self, run: RunJournal, reuse: Reuse, found: RecordedCall, reason: str) -> JournalledValue | None:
         """Decide on a call that may have had its effect, and whose value is not there."""
-        assert self._run is not None
-        assert self._run.reuse is not None
-        how = self._run.reuse.unknown
-        if how is Unknown.REPEAT or (found.outcome is Outcome.UNKNOWN and found.effect.repeatable):
-            self._run.reuse.take(found)
-            self._run.give(found, dropped=True)
-            return None
-        if how is Unknown.TELL:
-            raise CallNotRepeatedError(self._call.name, self._run.run, word_call(found), reason)
-        self._run.reuse.take(found)
-        self._run.give(found, skipped=True)
-        self.reused = True
-        return JournalledValue(_NOTHING)
+        repeatable = found.outcome is Outcome.UNKNOWN and found.effect.repeatable
+        if reuse.unknown is Unknown.TELL and not repeatable:
+            raise CallNotRepeatedError(self.tool, run.run, word_call(found), reason)
+        reuse.take(found)
+        self.reused = reuse.unknown is Unknown.SKIP and not repeatable
+        run.give(found, skipped=self.reused, dropped=not self.reused)
+        return JournalledValue(_NOTHING) if self.reused else None
 
     async def _value_of(self, found: RecordedCall) -> bytes | None:
-        assert self._journal is not None
         value = _to_json(found.value).encode("ascii") if found.has_value else None
         if found.value_at is not None:
             try:
@@ -188,41 +216,33 @@ class CallJournal:
 
     def _digest(self, bound: dict[str, ToolValue]) -> str:
         """Return what equal calls have in common; one that was given a file is equal to no other."""
-        assert self._journal is not None
         if any(isinstance(value, FileValue) for value in bound.values()):
             return secrets.token_hex(16)
-        return self._journal.equality.digest(self._call.name, self._source, encode(bound))
+        return self._journal.equality.digest(self.tool, self._source.digest, encode(bound))
 
     def _given(self, bound: dict[str, ToolValue]) -> bytes:
         """Return the arguments as fields of a line, without secrets: as they came where that will do."""
-        sent = self._call.sent
-        source = b'"source":"%b",' % self._source.encode("ascii")
+        sent, source = self._call.sent, self._source.fields
         if len(sent) <= INLINE and self._came_as(bound) and not self._holds_secret(sent):
-            return b'%b"sent":%b' % (source, sent)
-        assert self._run is not None
-        digest = b'"digest":"%b",' % self._digest(bound).encode("ascii")
+            return source + b'"sent":' + sent
+        digest = b'%b"digest":"%b",' % (source, self._digest(bound).encode("ascii"))
         arguments = _to_json(encode(self._redactor.value(_without_files(bound)))).encode("ascii")
-        if len(arguments) > INLINE:
-            return digest + self._run.keep_large(arguments)
+        if len(arguments) > INLINE and self._run is not None:
+            return digest + self._run.keep_arguments(arguments)
         return b'%b"arguments":%b' % (digest, arguments)
 
     def _came_as(self, bound: dict[str, ToolValue]) -> bool:
         """True if the kernel's message, which may be anything that is JSON, has these arguments and is one line."""
         call = self._call
-        if not call.sent or call.positional or b"\n" in call.sent or len(bound) != len(call.arguments):
+        if not call.sent or call.positional or call.tool.definition.spellings or b"\n" in call.sent:
             return False
-        given = call.arguments
-        return all(name in given and given[name] is value for name, value in bound.items())
+        return all(map(operator.is_, bound.values(), call.arguments.values()))
 
     def _holds_secret(self, sent: bytes) -> bool:
         if not self._redactor.active:
             return False
         text = sent.decode("utf-8", "surrogateescape")
         return self._redactor.text(text) != text
-
-
-def _is_skill(call: Call) -> bool:
-    return call.tool.definition.cancellation is Cancellation.SKILL
 
 
 def _without_files(bound: dict[str, ToolValue]) -> dict[str, ToolValue]:

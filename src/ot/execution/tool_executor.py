@@ -28,7 +28,7 @@ from ot.config.secrets import Secrets
 from ot.errors import CallError, OneToolError, ResultNotKeptError, UntrustedSnippetError
 from ot.execution.call import Call, Delivery
 from ot.execution.invocation import invoke, refuse_endless
-from ot.execution.journalling import CallJournal
+from ot.execution.journalling import CallJournal, open_call
 from ot.execution.outgoing import Outgoing
 from ot.execution.pack_door import PackDoor
 from ot.execution.policy import Policy, refuse_denied
@@ -184,30 +184,34 @@ class ToolExecutor:
         return Call(tool.definition.name, tool, arguments, positional, caller, depth, sent)
 
     async def _pass(self, call: Call, delivery: Delivery | None) -> ToolValue:
-        with (
-            CallRecord(call, self.recorder, self._clock, audit=self.audit) as record,
-            CallJournal(self.journal if delivery is not None else None, call, self.redactor) as journal,
-        ):
+        journal = None if delivery is None else open_call(self.journal, call, self.redactor)
+        with CallRecord(call, self.recorder, self._clock, audit=self.audit) as record:
             try:
                 value = await self._carry_out(call, record, journal)
                 value, packed = await aside_if_large(value, self._outgoing.make_ready, value, delivery)
-                await journal.succeed(value, packed)
-            except CallError as error:
-                self._outgoing.redact(error)
+                if journal is not None:
+                    await journal.keep(packed)
+            except BaseException as error:
+                if isinstance(error, CallError):
+                    self._outgoing.redact(error)
+                if journal is not None:
+                    journal.fail(error)
                 raise
             if delivery is not None:
                 delivery.send(packed)
-            if self.shapes is not None and not journal.reused and (source := call.tool.definition.learns) is not None:
+            if journal is not None:
+                journal.succeed(value, packed)
+            reused = journal is not None and journal.reused
+            if self.shapes is not None and not reused and (source := call.tool.definition.learns) is not None:
                 self.shapes.note(source, call.caller.principal, value)
             record.end(value, packed)
             return value
 
-    async def _carry_out(self, call: Call, record: CallRecord, journal: CallJournal) -> ToolValue:
+    async def _carry_out(self, call: Call, record: CallRecord, journal: CallJournal | None) -> ToolValue:
         guard = call.tool.guard
         try:
             bound = await self._bind(call)
-            reused = await journal.reuse(bound)
-            if reused is not None:
+            if journal is not None and journal.resumes and (reused := await journal.reuse(bound)) is not None:
                 return reused
             allowed_by = "" if guard.simple else await self._policy.admit(guard, bound, call.caller)
         except CallError as error:
@@ -215,7 +219,8 @@ class ToolExecutor:
             raise
         if call.tool.audited:
             await record.begin(bound, allowed_by)
-        await journal.begin(bound)
+        if journal is not None:
+            await journal.begin(bound)
         return await invoke(call, bound, self._door, record.entry)
 
     async def _bind(self, call: Call) -> dict[str, ToolValue]:

@@ -14,6 +14,7 @@ import secrets
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.atomic_write import write_private
 from ot.registry.definitions import PROXY, ToolDefinition
@@ -49,18 +50,29 @@ class Equality:
         return _read_key(file)
 
 
+class Source(NamedTuple):
+    """The digest of what stands behind a tool, and how lines name both."""
+
+    digest: str
+    fields: bytes  # each with a comma
+
+
 class Sources:
-    """The digests of what stands behind tools: an extension or pack by its file, a server's tool by its definition."""
+    """What stands behind tools: of an extension or a pack its file, of a server's tool its definition."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[ToolDefinition, str]] = {}
+        self._known: dict[str, tuple[ToolDefinition, Source]] = {}
 
-    def of(self, definition: ToolDefinition) -> str:
-        """Return a short digest; a tool that was registered again is looked at again."""
+    def of(self, definition: ToolDefinition) -> Source:
+        """Return the source of a tool; one that was registered again is looked at again."""
         known = self._known.get(definition.name)
-        if known is None or known[0] is not definition:
-            known = self._known[definition.name] = definition, hashlib.sha256(_source(definition)).hexdigest()[:16]
-        return known[1]
+        if known is not None and known[0] is definition:
+            return known[1]
+        digest = hashlib.sha256(_source(definition)).hexdigest()[:16]
+        facts = {"tool": definition.name, "effect": definition.effect, "source": digest}
+        source = Source(digest, json.dumps(facts, separators=(",", ":"))[1:-1].encode("ascii") + b",")
+        self._known[definition.name] = definition, source
+        return source
 
 
 def canonical(arguments: Encoded) -> str:

@@ -18,7 +18,7 @@ from ot.journal.equality import Equality, Sources
 from ot.journal.recorded import ENDED, START, DamagedRunError, Outcome, RecordedCall, RecordedRun, read_run, summarize
 from ot.journal.replay import Replay
 from ot.journal.reuse import Reuse, Unknown
-from ot.journal.run_journal import LONGEST_ANSWER, RunJournal
+from ot.journal.run_journal import LONGEST_ANSWER, Later, RunJournal
 from ot.redaction import Redactor
 from ot.store.journal_store import JournalStore, begin_line
 from ot.store.owner import Owner
@@ -26,6 +26,7 @@ from ot_kernel.values import Encoded
 
 JOURNAL_FOLDER = "journal"
 RESUME = "ot.resume"
+_RUNS = 4  # that the journal has room for, however large they are
 
 
 class Journal:
@@ -40,7 +41,9 @@ class Journal:
         equality: Equality,
         redactor: Redactor,
         clock: Callable[[], float] = time.time,
+        later: Later | None = None,
     ) -> None:
+        """`later` calls a function in a moment; without it every line is written at once."""
         self.store = store
         self.equality = equality
         self.sources = Sources()
@@ -48,6 +51,7 @@ class Journal:
         self._project = project
         self._redactor = redactor
         self._clock = clock
+        self._later = later
         self._open: dict[str, RunJournal] = {}
         self._replays: dict[str, Replay] = {}
 
@@ -56,7 +60,8 @@ class Journal:
         if not self._settings.enabled or caller.run_id in self._replays:
             return None
         beginning = begin_line(self._owner(caller.principal), caller.run_id)
-        run = RunJournal(self.store, beginning, run=caller.run_id, most_bytes=self._settings.max_size // 4)
+        most_bytes = self._settings.max_size // _RUNS
+        run = RunJournal(self.store, beginning, run=caller.run_id, most_bytes=most_bytes, later=self._later)
         command = self._redactor.text(command)
         run.start({"time": round(self._clock(), 3), "client": caller.client, "command": command})
         self._open[run.run] = run

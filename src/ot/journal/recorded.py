@@ -124,10 +124,11 @@ def describe(call: RecordedCall) -> JsonObject:
         "call": call.number,
         "tool": call.tool,
         "effect": call.effect,
-        "time": call.time,
+        "ms": round(call.time * 1000),
         "digest": call.digest,
         "outcome": call.outcome,
-        "seconds": call.seconds,
+        "us": round(call.seconds * 1e6),
+        "got": {"value": call.value} if call.has_value and call.value_at is None else {},
     }
     if call.arguments_at is not None:
         facts["arguments_at"] = call.arguments_at
@@ -135,8 +136,6 @@ def describe(call: RecordedCall) -> JsonObject:
         facts["arguments"] = call.arguments
     if call.value_at is not None:
         facts["value_at"] = call.value_at
-    elif call.has_value:
-        facts["value"] = call.value
     if call.error:
         facts |= {"reason": call.error, "kind": call.kind}
     if call.world is not None:
@@ -173,7 +172,7 @@ def _call_of(line: JsonObject, equality: Equality) -> RecordedCall:
         line["call"],
         line["tool"],
         Effect(line["effect"]),
-        line["time"],
+        line["ms"] / 1000,
         digest,
         arguments,
         _place(line.get("arguments_at")),
@@ -181,16 +180,17 @@ def _call_of(line: JsonObject, equality: Equality) -> RecordedCall:
 
 
 def _ended(call: RecordedCall, line: JsonObject) -> RecordedCall:
+    got = line["got"]
     return replace(
         call,
         outcome=Outcome(line["outcome"]),
-        value=line.get("value"),
+        value=got.get("value"),
         value_at=_place(line.get("value_at")),
-        has_value="value" in line or "value_at" in line,
+        has_value="value" in got or "value_at" in line,
         error=line.get("reason", ""),
         kind=line.get("kind", ""),
-        seconds=line["seconds"],
-        world=line.get("world"),
+        seconds=line["us"] / 1e6,
+        world=line["world"] if line.get("world", -1) >= 0 else None,
         marks=tuple(line.get("marks", ())),
     )
 

@@ -1,8 +1,9 @@
 """The journal of one run, while it lasts: every line of it is written here, in its turn.
 
-A call that may have an effect is written before it begins and when it has ended; one that reads is one line at its end.
-All of it is written before the code gets the value. Whatever cannot be written is no reason to refuse a call; but
-the run can then not be resumed, and says so.
+That a call begins which may have an effect is written before it does, with all that was there to write by then. How
+calls have ended is written a moment later, so that code does not wait for it, and in any case before the next call with
+effect and before the answer of the run. Whatever cannot be written is no reason to refuse a call; but the run can then
+not be resumed, and says so.
 """
 
 from __future__ import annotations
@@ -11,10 +12,8 @@ import json
 import logging
 import random
 import time
-from dataclasses import dataclass
-from json.encoder import encode_basestring_ascii
-
-import anyio.to_thread
+from collections.abc import Callable, Collection
+from typing import TypeAlias
 
 from mcp_core.json_types import JsonObject
 from ot.effects import Effect
@@ -24,37 +23,65 @@ from ot.logs import write_log
 from ot.store.journal_store import JournalStore, Mark, Place
 
 INLINE = 16 * 1024  # bytes of arguments or of a value in a line
-ASIDE = 256 * 1024  # bytes that are not written while others wait
 LONGEST_ANSWER = 20_000  # characters
 LONGEST_REASON = 2_000  # characters
 WORTH_KEEPING = 1.0  # seconds that calls took which only read
-_VALUE = b'"value":'
+_VALUE, _WENT_WELL = b'"value":', b'"outcome":"value",'
 _BITS = 52  # of the number of a call: JSON everywhere has that many
 
 
-@dataclass(slots=True)
-class OpenCall:
-    """One call that goes on: its fields as they are written, and the world in which it began."""
+Later: TypeAlias = Callable[[Callable[[], None]], object]
 
-    number: int
-    effect: Effect
-    fields: bytes
-    world: int | None
-    began: float
-    marked: bool = False  # its beginning is written
+
+class OpenCall:
+    """One call, from its beginning until it is written how it ended."""
+
+    __slots__ = (
+        "began",
+        "effect",
+        "given",
+        "marked",
+        "number",
+        "outcome",
+        "packed",
+        "seconds",
+        "time",
+        "tool",
+        "world",
+    )
+
+    number: int  # no other call has it
+    given: bytes  # its tool and arguments as fields of a line
+    time: float  # seconds since the epoch
+    began: float  # by the clock that measures
+    seconds: float  # that it took
+    world: int | None  # in which it began, if that did not change meanwhile
+    packed: bytes  # the message with its value, as the kernel gets it; an empty one where that is not written
+    outcome: bytes  # how it ended, as fields of a line, each with a comma
+
+    def __init__(self, tool: str, effect: Effect) -> None:
+        self.tool = tool
+        self.effect = effect
+        self.marked = False  # its beginning is written
 
 
 class RunJournal:
     """Writes the lines of one run; on the thread of the event loop."""
 
-    def __init__(self, store: JournalStore, beginning: bytes, *, run: str, most_bytes: int) -> None:
+    def __init__(
+        self, store: JournalStore, beginning: bytes, *, run: str, most_bytes: int, later: Later | None = None
+    ) -> None:
+        """`later` calls a function in a moment; without it every line is written at once."""
         self.run = run
         self.lost = ""  # why it cannot be resumed, if so
         self.reuse: Reuse | None = None
         self.made = 0
         self._store = store
-        self._beginning = beginning  # of each line
+        self._beginning = beginning + b'"n":'  # of each line
         self._room = most_bytes
+        self._later = later
+        self._flushing = False  # in a moment
+        self._ended: list[OpenCall] = []  # still to be written
         self._mark: Mark | None = None
         self._lines = 0
         self._world = 0  # stands for the effects so far, whatever their order
@@ -73,7 +100,7 @@ class RunJournal:
     # -- the run
 
     def start(self, facts: JsonObject) -> None:
-        line = self._line("start", b'"whole":1,' + _fields(facts))
+        line = self._line(b"start", b'"whole":1,' + _fields(facts))
         try:
             self._mark = self._store.begin(line)
         except OSError as error:
@@ -81,13 +108,15 @@ class RunJournal:
 
     def resume(self, reuse: Reuse) -> None:
         """Go on from the calls of another run, which this journal has as well from now on."""
+        self.flush()
         self.reuse = reuse
-        of = self._line("resume", _fields({"of": reuse.run}))
-        self._append(of + b"".join(self._line("inherited", _fields(describe(call))) for call in reuse.left))
+        of = self._line(b"resume", _fields({"of": reuse.run}))
+        self._append(of + b"".join(self._line(b"inherited", _fields(describe(call))) for call in reuse.left))
 
     def end(self, facts: JsonObject) -> None:
+        self.flush()
         seconds = time.perf_counter() - self._started
-        line = self._line("ended", _fields({**facts, "seconds": round(seconds, 6)}))
+        line = self._line(b"ended", _fields({**facts, "seconds": round(seconds, 6)}))
         if self._mark is not None:
             try:
                 self._store.append(line)
@@ -96,66 +125,59 @@ class RunJournal:
 
     # -- calls
 
-    def prepare(self, tool: str, effect: Effect, given: bytes) -> OpenCall:
-        """Note that a call is about to be made; `given` are its arguments as fields of a line."""
+    def prepare(self, call: OpenCall) -> None:
+        """Note that a call is about to be made."""
         self.made += 1
-        number = random.getrandbits(_BITS)
-        now = time.time()
-        fields = b'"call":%d,"tool":%b,"effect":"%b","time":%.3f,%b' % (
-            number,
-            encode_basestring_ascii(tool).encode("ascii"),
-            effect.encode("ascii"),
-            now,
-            given,
-        )
-        return OpenCall(number, effect, fields, self.world, time.perf_counter())
+        call.number = random.getrandbits(_BITS)
+        call.world = None if self._effects else self._world
+        call.time = time.time()
+        call.began = time.perf_counter()
 
     def begin(self, call: OpenCall) -> None:
         """Write that a call begins which may have an effect."""
-        self._append(self._line("begin", call.fields))
+        ended = self._word_ended() if self._ended else b""
+        self._lines += 1
+        begun = (self._beginning, self._lines, call.number, call.time * 1000, call.given)
+        self._append(ended + b'%b%d,"event":"begin","call":%d,"ms":%d,%b}\n' % begun)
         call.marked = True
         self._effects += 1
         self._world ^= call.number
 
-    async def succeed(self, call: OpenCall, packed: bytes, marks: frozenset[str]) -> None:
-        """Write the value of a call, as it is about to be given to the code; of an empty one only that it ended."""
-        if not packed:
-            self.succeed_without_value(call)
-            return
-        value = packed[packed.index(_VALUE) + len(_VALUE) : -1]
-        field = b'"value":' + value if len(value) <= INLINE else await self._aside(b"value_at", value)
+    def succeed(self, call: OpenCall, packed: bytes, marks: Collection[str], kept: bytes) -> None:
+        """Note the value of a call; of a large one `kept` is what `keep_value` said of it."""
+        call.packed, call.outcome = packed, _WENT_WELL
+        if kept:
+            call.packed, call.outcome = b"{}", _WENT_WELL + kept
         if marks:
-            field += b"," + _fields({"marks": sorted(marks)})
-        self._finish(call, b"%b,%b" % (_ended_well(call), field))
-        self._note(call, kept=True)
+            call.outcome += _fields({"marks": sorted(marks)}) + b","
+        self._kept += 1
+        self._finish(call, went_well=True)
 
     def succeed_without_value(self, call: OpenCall) -> None:
-        """Write that a call ended well, and that its value could not be kept."""
-        self._finish(call, _ended_well(call))
-        self._note(call, kept=False)
+        """Note that a call ended well, and that its value could not be kept."""
+        call.packed, call.outcome = b"{}", _WENT_WELL
+        self._finish(call, went_well=True)
 
-    def fail(self, call: OpenCall, tool: str, reason: str, *, kind: str, unknown: bool) -> None:
-        """Write that a call failed, or that nobody knows whether it was carried out."""
-        facts: JsonObject = {
-            "outcome": Outcome.UNKNOWN if unknown else Outcome.ERROR,
-            "reason": reason[:LONGEST_REASON],
-            "kind": kind,
-        }
-        seconds = time.perf_counter() - call.began
-        self._finish(call, _fields({**facts, "seconds": round(seconds, 6)}))
+    def fail(self, call: OpenCall, reason: str, *, kind: str, unknown: bool) -> None:
+        """Note that a call failed, or that nobody knows whether it was carried out."""
+        outcome = Outcome.UNKNOWN if unknown else Outcome.ERROR
+        call.packed = b"{}"
+        call.outcome = _fields({"outcome": outcome, "reason": reason[:LONGEST_REASON], "kind": kind}) + b","
         if unknown and not call.effect.repeatable:
-            self._unknown.append(tool)
+            self._unknown.append(call.tool)
+        self._finish(call, went_well=False)
 
-    def abandon(self, call: OpenCall, tool: str) -> None:
+    def abandon(self, call: OpenCall) -> None:
         """Leave a call that was cancelled: that it began is written, and nobody knows how it ended."""
         if call.marked and not call.effect.repeatable:
-            self._unknown.append(tool)
+            self._unknown.append(call.tool)
 
     def give(self, call: RecordedCall, *, skipped: bool = False, dropped: bool = False) -> None:
         """Write that a call taken from the earlier run answers one of this run, counts as made, or is made again."""
         assert self.reuse is not None
-        how: JsonObject = {"skipped": True} if skipped else {"dropped": True} if dropped else {}
-        self._append(self._line("reused", _fields({"call": call.number, **how})))
+        how = b',"skipped":true' if skipped else b',"dropped":true' if dropped else b""
+        self.flush()
+        self._append(self._line(b"reused", b'"call":%d%b' % (call.number, how)))
         if dropped:
             return
         self.made += 1
@@ -165,9 +187,19 @@ class RunJournal:
             self._world ^= call.number
             self._worth = True
 
-    def keep_large(self, data: bytes) -> bytes:
-        """Write large arguments beside the lines; return the field that says where."""
+    def keep_value(self, packed: bytes) -> bytes:
+        """Write a large value beside the lines, on whatever thread; return the field that says where."""
+        return self._keep(b"value_at", _value_in(packed)) + b","
+
+    def keep_arguments(self, data: bytes) -> bytes:
+        """Write large arguments beside the lines, on whatever thread; return the field that says where."""
         return self._keep(b"arguments_at", data)
+
+    def flush(self) -> None:
+        """Write how calls have ended."""
+        self._flushing = False
+        if self._ended:
+            self._append(self._word_ended())
 
     # -- what is said of it below an answer
 
@@ -196,25 +228,40 @@ class RunJournal:
 
     # -- lines
 
-    def _note(self, call: OpenCall, *, kept: bool) -> None:
-        self._kept += kept
-        if call.effect is Effect.READS:
-            self._reading += time.perf_counter() - call.began
-        else:
-            self._worth = True
-
-    def _finish(self, call: OpenCall, outcome: bytes) -> None:
+    def _finish(self, call: OpenCall, *, went_well: bool) -> None:
+        call.seconds = seconds = time.perf_counter() - call.began
         if call.marked:
             self._effects -= 1
-            self._append(self._line("end", b'"call":%d,%b' % (call.number, outcome)))
-            return
-        same = call.world is not None and call.world == self.world
-        world = b',"world":%d' % call.world if same and call.world is not None else b""
-        self._append(self._line("read", b"%b,%b%b" % (call.fields, outcome, world)))
+            self._worth = self._worth or went_well
+        else:
+            self._reading += seconds if went_well else 0.0
+            if self._effects or call.world != self._world:
+                call.world = None
+        self._ended.append(call)
+        if self._later is None:
+            self.flush()
+        elif not self._flushing:
+            self._flushing = True
+            self._later(self.flush)
 
-    def _line(self, event: str, fields: bytes) -> bytes:
+    def _word_ended(self) -> bytes:
+        """Word how calls have ended since this was last done."""
+        lines = b"".join([self._word_end(call) for call in self._ended])
+        self._ended.clear()
+        return lines
+
+    def _word_end(self, call: OpenCall) -> bytes:
         self._lines += 1
-        return b'%b"n":%d,"event":"%b",%b}\n' % (self._beginning, self._lines, event.encode("ascii"), fields)
+        line, number = self._lines, call.number
+        how = (call.seconds * 1e6, call.outcome, call.packed)
+        if call.marked:
+            return b'%b%d,"event":"end","call":%d,"us":%d,%b"got":%b}\n' % (self._beginning, line, number, *how)
+        begun = (self._beginning, line, number, call.time * 1000, call.given, -1 if call.world is None else call.world)
+        return b'%b%d,"event":"read","call":%d,"ms":%d,%b,"world":%d,"us":%d,%b"got":%b}\n' % (*begun, *how)
+
+    def _line(self, event: bytes, fields: bytes) -> bytes:
+        self._lines += 1
+        return b'%b%d,"event":"%b",%b}\n' % (self._beginning, self._lines, event, fields)
 
     def _append(self, lines: bytes) -> None:
         if self.lost:
@@ -226,11 +273,6 @@ class RunJournal:
             self._store.append(lines)
         except OSError as error:
             self._lose(error)
-
-    async def _aside(self, field: bytes, data: bytes) -> bytes:
-        if len(data) <= ASIDE:
-            return self._keep(field, data)
-        return await anyio.to_thread.run_sync(self._keep, field, data)
 
     def _keep(self, field: bytes, data: bytes) -> bytes:
         """Write something large beside the lines and return the field that says where."""
@@ -257,8 +299,9 @@ class RunJournal:
                 write_log(logging.ERROR, "journal.spoil", run=self.run, error=str(again))
 
 
-def _ended_well(call: OpenCall) -> bytes:
-    return b'"outcome":"value","seconds":%.6f' % (time.perf_counter() - call.began)
+def _value_in(packed: bytes) -> bytes:
+    """Return the encoded value in a message to a kernel."""
+    return packed[packed.index(_VALUE) + len(_VALUE) : -1]
 
 
 def _fields(facts: JsonObject) -> bytes:

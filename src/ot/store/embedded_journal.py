@@ -54,6 +54,7 @@ class EmbeddedJournal:
         self._keep_for = keep_for
         self._max_size = max_size
         self._largest = min(largest_file, max_size // _PARTS)
+        self._most_values = max_size // _PARTS  # bytes in one file
         self._clock = clock
         self._chain = ""
         self._part = 0
@@ -71,14 +72,16 @@ class EmbeddedJournal:
         """Append the first line of a run; only here is it seen that a file is old, or that somebody removed it."""
         if self._lines is not None and (self._is_old() or self._is_gone()):
             self._open_next()
-        self._make_room()
-        offset = self._size
-        self._write(line)
-        return Mark(self._name(_LINES), offset + find_mark(line))
+        self.append(line)
+        return Mark(self._name(_LINES), self._size - len(line) + find_mark(line))
 
     def append(self, lines: bytes) -> None:
-        self._make_room()
-        self._write(lines)
+        if self._lines is None or self._size >= self._largest or self._values_size >= self._most_values:
+            self._open_next()
+        if os.pwrite(self._lines or 0, lines, self._size) != len(lines):
+            os.ftruncate(self._lines or 0, self._size)  # half a line would go on in the next one
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._size += len(lines)
 
     def spoil(self, mark: Mark) -> None:
         """Overwrite what the first line of a run says, which needs no room on a disk that is full."""
@@ -90,7 +93,7 @@ class EmbeddedJournal:
 
     def keep(self, data: bytes) -> Place:
         """Write a value beside the lines and return its place."""
-        if len(data) > self._max_size // _PARTS:
+        if len(data) > self._most_values:
             raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for it")
         with self._keeping:
             if self._values is None:
@@ -142,11 +145,6 @@ class EmbeddedJournal:
 
     # -- files
 
-    def _make_room(self) -> None:
-        full = self._size >= self._largest or self._values_size >= self._max_size // _PARTS
-        if self._lines is None or full:
-            self._open_next()
-
     def _is_old(self) -> bool:
         return self._clock() - self._opened > self._keep_for / _PARTS
 
@@ -177,13 +175,6 @@ class EmbeddedJournal:
 
     def _name(self, ending: str) -> str:
         return f"{self._chain}.{self._part:04}{ending}"
-
-    def _write(self, lines: bytes) -> None:
-        assert self._lines is not None
-        if os.pwrite(self._lines, lines, self._size) != len(lines):
-            os.ftruncate(self._lines, self._size)  # half a line would go on in the next one
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._size += len(lines)
 
     def _remove_old(self, *, always: bool) -> None:
         """Remove what is too old or too much: always before a further file, else from time to time."""
