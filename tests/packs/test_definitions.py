@@ -54,7 +54,7 @@ def test_the_definition_agrees_with_the_imported_function(tool: ToolDefinition) 
 
 
 def test_the_signature_text_is_that_of_the_function(tool: ToolDefinition) -> None:
-    written = ast.parse(f"def {tool.tool}{tool.signature.removeprefix(tool.name)}: ...")
+    written = ast.parse(f"def {tool.tool}{tool.python_signature.removeprefix(tool.name)}: ...")
     imported = ast.parse(f"def {tool.tool}{_unquoted(inspect.signature(function_of(tool)))}: ...")
 
     assert ast.dump(written) == ast.dump(imported)
