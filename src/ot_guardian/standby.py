@@ -2,7 +2,7 @@
 
 An order is one message on its control socket, with descriptors: a file that holds the environment and the words of the
 order, the three streams, the ledger, the folder to be in, and what else the child is given. The answer is the number of
-the guardian with a pidfd; 0 if there is none. An order with nothing but the file names modules to load.
+the guardian with a pidfd; 0 if there is none. The other kind of order has only the file, which names modules.
 
 It has one thread, because a fork copies only one, and keeps nothing of an order: what is in it is known to the process
 that was forked for it alone.
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     Live = Callable[[list[str], Ledger, list[int]], None]
     Load = Callable[[str], None]
 
+BEGIN, LOAD = b"b", b"l"  # the kinds of orders
 ANSWER = struct.Struct("<i")
-GIVEN = 6  # descriptors of every order
+_GIVEN = 6  # descriptors of an order to begin a process
 _MOST = 16  # descriptors of one order
 _FAILED = 70  # the exit status of a process that did not become a guardian
 
@@ -64,7 +65,7 @@ class Standby:
         if not message:
             return False
         try:
-            if len(descriptors) == 1:
+            if message == LOAD:
                 self._load_all(_read_order(descriptors[0])[1])
                 self._answer(0)
             else:
@@ -81,7 +82,7 @@ class Standby:
         gc.freeze()
 
     def _begin(self, descriptors: list[int]) -> None:
-        if len(descriptors) < GIVEN or len(os.listdir("/proc/self/task")) > 1:
+        if len(descriptors) < _GIVEN or len(os.listdir("/proc/self/task")) > 1:
             self._answer(0)
             return
         try:

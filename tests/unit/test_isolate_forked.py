@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -178,6 +179,18 @@ async def test_a_changed_pack_is_imported_anew(pack: str, tmp_path: Path) -> Non
         for name in ("c", "d"):
             assert await host.run(pack, "mark", {}, **within(tmp_path / name)) == "changed"
         await wait_until(lambda: not alive(before))
+
+
+async def test_a_pack_that_changes_while_it_is_imported_ahead_holds_nobody_up(pack: str, tmp_path: Path) -> None:
+    slow = 'import os, time\nif os.environ["HOME"] == "/nonexistent": time.sleep(60)\n'  # where it is imported ahead
+    Path(pack).write_text(slow + Path(pack).read_text())
+    async with IsolateHost() as host:
+        await host.run(pack, "mark", {}, **within(tmp_path / "a"))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(host.run, pack, "mark", {}, **within(tmp_path / "b")))
+            await wait_until(lambda: host.standby_pids() != [])
+
+            host.forget(pack)
 
 
 async def test_few_helpers_wait_and_a_standby_ends_when_it_is_not_used(pack: str, tmp_path: Path) -> None:

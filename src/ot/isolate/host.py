@@ -173,11 +173,10 @@ class IsolateHost:
     def _rest(self, module: str, helper: Helper) -> None:
         helper.idle_since = anyio.current_time()
         self._idle.setdefault(module, []).append(helper)
-        waiting = [each for helpers in self._idle.values() for each in helpers]
-        if len(waiting) > self._most_idle:
-            oldest = min(waiting, key=lambda each: each.idle_since)
-            self._idle = {name: [each for each in known if each is not oldest] for name, known in self._idle.items()}
-            self._tasks.start_soon(oldest.kill)
+        since = sorted((each.idle_since for helpers in self._idle.values() for each in helpers), reverse=True)
+        if len(since) > self._most_idle:
+            for old in self._take_idle(older_than=since[self._most_idle]):
+                self._tasks.start_soon(old.kill)
         self._rested.set()
 
     def _take_idle(self, *, older_than: float) -> list[Helper]:

@@ -41,7 +41,7 @@ def _load(module: str) -> None:
     try:
         import_module(module)
     except BaseException:  # noqa: BLE001 - the call that imports it itself tells what is wrong with it
-        return
+        pass
     sys.stdout.flush()  # what it has printed is not to come out of every helper
     tempfile = sys.modules.get("tempfile")
     if tempfile is not None:

@@ -23,7 +23,7 @@ import anyio
 from ot.processes.guarded_process import GuardedProcess, Guardian, Pipes
 from ot_guardian import Ledger
 from ot_guardian.guardian import exit_code, standby_words
-from ot_guardian.standby import ANSWER, write_order
+from ot_guardian.standby import ANSWER, BEGIN, LOAD, write_order
 
 IDLE_TIMEOUT = 60.0  # seconds
 _FORK_LIMIT = 5.0  # seconds that a fork may take; it takes two milliseconds
@@ -60,6 +60,8 @@ class _Process:
         self._control.setblocking(False)
         self.ended = anyio.Event()
         self.loaded: frozenset[str] | None = None  # modules; None while it starts
+        self._asked = False
+        self._given_up = False
         self._pidfd = os.pidfd_open(self._process.pid)
         asyncio.get_running_loop().add_reader(self._pidfd, self._on_end)
 
@@ -69,14 +71,23 @@ class _Process:
 
     @property
     def usable(self) -> bool:
-        return not self.ended.is_set() and self._control.fileno() >= 0
+        return not self.ended.is_set() and not self._given_up
 
-    async def ask(self, order: bytes, descriptors: Iterable[int] = ()) -> tuple[int, list[int]]:
-        """Give an order and return the answer, a number and descriptors; raises OSError."""
+    async def ask(self, kind: bytes, order: bytes, descriptors: Iterable[int] = ()) -> tuple[int, list[int]]:
+        """Give an order and return the answer, a number and descriptors; raises OSError. One at a time."""
+        self._asked = True
+        try:
+            return await self._ask(kind, order, descriptors)
+        finally:
+            self._asked = False
+            if self._given_up:
+                self._control.close()
+
+    async def _ask(self, kind: bytes, order: bytes, descriptors: Iterable[int]) -> tuple[int, list[int]]:
         with os.fdopen(os.memfd_create("onetool-order"), "wb") as file:
             file.write(order)
             file.flush()
-            socket.send_fds(self._control, [b"\0"], [file.fileno(), *descriptors])
+            socket.send_fds(self._control, [kind], [file.fileno(), *descriptors])
         await anyio.wait_readable(self._control)
         space = socket.CMSG_SPACE(array.array("i").itemsize)
         answer, ancillary, _, _ = self._control.recvmsg(ANSWER.size, space, socket.MSG_CMSG_CLOEXEC)
@@ -88,8 +99,12 @@ class _Process:
         return ANSWER.unpack(answer)[0], list(handed)
 
     def close(self) -> None:
-        """Give it no more orders: it ends with its last guardian."""
-        self._control.close()
+        """Give it no more orders: it ends with its last guardian, or at once if it does not answer one."""
+        self._given_up = True
+        if self._asked:
+            self.kill()  # whoever waits for the answer hears of that
+        else:
+            self._control.close()
 
     def kill(self) -> None:
         """End it now; guardians that it has forked live on, as long as they have something to guard."""
@@ -168,15 +183,16 @@ class Standby:
 
     async def _fork(self, order: bytes, given: Sequence[int], wanted: AbstractSet[str]) -> tuple[int, int]:
         """Return the guardian, with a descriptor of it. Once begun, a fork is waited for: it must not be lost."""
+        self._stop_timer()
         process = await self._prepare(wanted)
         pid = 0
         handed: list[int] = []
         with anyio.CancelScope(shield=True), anyio.move_on_after(_FORK_LIMIT), suppress(OSError):
-            pid, handed = await process.ask(order, given)
+            pid, handed = await process.ask(BEGIN, order, given)
         if len(handed) != 1:
             self._leave(kill=True)
             raise CannotForkError(f"the standby {process.pid} did not fork")
-        self._wait_for_more()
+        self._timer = asyncio.get_running_loop().call_later(self._idle_timeout, self._leave)
         return pid, handed[0]
 
     async def _prepare(self, wanted: AbstractSet[str]) -> _Process:
@@ -192,7 +208,7 @@ class Standby:
             process, missing = _Process(self._words, self._environ), wanted
             self._process = process
         try:
-            await process.ask(write_order({}, sorted(missing)))
+            await process.ask(LOAD, write_order({}, sorted(missing)))
         except BaseException as error:
             self._leave(kill=True)  # it may hang in one of them
             if isinstance(error, OSError):
@@ -201,15 +217,13 @@ class Standby:
         process.loaded = (process.loaded or frozenset()) | missing
         return process
 
-    def _wait_for_more(self) -> None:
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(self._idle_timeout, self._leave)
 
     def _leave(self, *, kill: bool = False) -> None:
         """Give the process no more orders."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._stop_timer()
         if self._process is not None:
             self._left = {each for each in (*self._left, self._process) if not each.ended.is_set()}
             self._process.close()
