@@ -304,7 +304,7 @@ def open_journal(loaded: LoadedConfig) -> Iterator[Journal]:
             project=loaded.project,
             equality=Equality(folder),
             redactor=loaded.redactor,
-            later=partial(asyncio.get_running_loop().call_later, SOON),
+            later=lambda flush: asyncio.get_running_loop().call_later(SOON, flush),  # who only reads has no loop
         )
 
 
