@@ -145,8 +145,7 @@ class ExecutionSettings(Section):
     timeout: Seconds = setting(120, "seconds that a run may take", when=AT_ONCE, layers=SMALLER)
     patience: SecondsOrOff = setting(
         50,
-        "seconds after which a client is answered that its run goes on, before it gives up waiting; `off` lets it wait "
-        "([ot.md](ot.md#long-runs))",
+        "seconds after which a client is answered while its run goes on ([ot.md](ot.md#long-runs)); `off` lets it wait",
         when=AT_ONCE,
         layers=PERSON,
     )

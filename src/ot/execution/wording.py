@@ -327,8 +327,8 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         "Run the code that made it again."
     ),
     errors.NoDetachedRunError: lambda error: (
-        f"No detached run {error.run[:60]!r} is known here{_list_others(error.others)}. A run's answer is kept for "
-        "results.keep_for; a run that was going on ended with its server."
+        f"No detached run {error.run[:60]!r} is known here{_list_others(error.others)}. A run goes on in the server "
+        "that began it, and ends with it; its answer is kept for results.keep_for."
     ),
     errors.RecordedFailureError: lambda error: error.message,
     errors.CallNotRecordedError: lambda error: (

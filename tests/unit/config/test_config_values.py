@@ -45,6 +45,13 @@ docs_url: http://localhost:8000/
 """
 
 
+@pytest.mark.parametrize(("written", "seconds"), [("off", 0), ('"Off"', 0), ("0", 0), ("12.5", 12.5), ("", 50)])
+def test_patience_is_a_number_or_off(workspace: Workspace, written: str, seconds: float) -> None:
+    workspace.write_home(f"execution: {{patience: {written}}}")
+
+    assert workspace.load().config.execution.patience == seconds
+
+
 def test_every_key_is_accepted(workspace: Workspace) -> None:
     folder = workspace.write_home(EVERY_KEY).parent
 
