@@ -51,7 +51,7 @@ async def app(work: Path) -> AsyncIterator[App]:
         ("filesystem.read_text_file(path=__import__('pathlib').Path(f'{WORK}/a.txt'))['content']", "hi"),
         ("memory.create_entities([{'name': 'Ada', 'entityType': 'person', 'observations': ()}])['entities'][0]['name']", "Ada"),
         ("[e['name'] for e in memory.read_graph()['entities']]", "[Ada]"),
-        ("sqlite.create_table('CREATE TABLE t (a int)') and sqlite.write_query('INSERT INTO t VALUES (7)')", "[{'affected_rows': 1}]\n[This is text (str), not a list: ast.literal_eval() makes it one.]"),
+        ("sqlite.create_table('CREATE TABLE t (a int)') and sqlite.write_query('INSERT INTO t VALUES (7)')", "[{'affected_rows': 1}]"),
         ("'Begin' in git.git_log(repo_path=f'{WORK}/repository')", "True"),
         ("'20:00' in str(time_.convert_time(source_timezone='UTC', time='20:00', target_timezone='UTC'))", "True"),
         ("thinking.sequentialthinking(thought='x', nextThoughtNeeded=False, thoughtNumber=1, totalThoughts=1)['thoughtNumber']", "1"),

@@ -219,8 +219,9 @@ class RunInProgress:
     def _value(self, value: object, message: Message) -> Value:
         total = message.get("total")
         if total is None:
-            if self._caller.notes is not None and (note := self._lookalikes.explain(value)):
-                self._caller.notes.add(note)
+            notes = self._caller.notes if self._caller.client else None  # at a command line a program may read on
+            if notes is not None and (note := self._lookalikes.explain(value)):
+                notes.add(note)
             return Value(value, self._printed())
         large = LargeValue(str(message["name"]), str(message["kind"])) if message["op"] == "large" else None
         return Value(value, self._printed(), int(total), large, not_kept=str(message.get("not_kept", ""))[:200])

@@ -158,7 +158,11 @@ async def test_hostile_answers_leave_little_behind(app: App) -> None:
     ids=["JSON", "Python", "neither", "a value", "text that the code made"],
 )  # fmt: skip
 async def test_text_that_looks_like_a_value_is_told_from_one(app: App, code: str, note: str) -> None:
-    answer = await answer_of(app, code)
+    answer = await app.runner.run(code, caller=Caller(client="a model's"))
 
-    assert answer.endswith(note)
-    assert ("This is text" in answer) == bool(note)
+    assert answer.text.endswith(note)
+    assert ("This is text" in answer.text) == bool(note)
+
+
+async def test_at_a_command_line_text_is_nothing_but_text(app: App) -> None:
+    assert await answer_of(app, "gives.open_6(value=[1], as_text=True)") == "[1]"
