@@ -14,6 +14,7 @@ from types import FrameType
 from typing import NamedTuple, NoReturn, TextIO
 
 from ot_confinement import Confinement
+from ot_kernel.attributes import lend_attributes
 from ot_kernel.indentation import FILENAME
 from ot_kernel.pack_proxy import Tools
 from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
@@ -95,6 +96,7 @@ def run_kernel(descriptors: Descriptors, scratch: str, confinement: Confinement,
     _rehearse_calls(1)
     if "seccomp" in confinement.layers:
         explain_refusals()
+        lend_attributes(channel, scratch)
     gc.enable()
     channel.send({"op": "ready", "layers": confinement.layers, "failed": confinement.failed})
     run = ProgramRun(channel, channel.receive())

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from ot.kernel import limits
 from ot.kernel.process_usage import Counted
 
+_DEEPEST = 100  # folders in folders
 _LITTLE = 1024 * 1024  # bytes that are freed in no time
 
 
@@ -43,6 +46,33 @@ class Scratch:
         with self._using:
             self._demand_open()
             os.unlink(name, dir_fd=self._descriptor)
+
+    def change(self, path: Sequence[str], *, mode: int | None, times: tuple[int, int] | None) -> None:
+        """Set the mode, or the times in nanoseconds, of a plain file or folder in it; no link is followed.
+
+        Raises OSError, and ValueError for what is no path.
+        """
+        if not 0 < len(path) <= _DEEPEST or any(part in ("", ".", "..") or "/" in part for part in path):
+            raise ValueError("no path in a scratch folder")
+        with self._using:
+            self._demand_open()
+            opened = [os.dup(self._descriptor)]
+            try:
+                for part in path:
+                    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+                    opened.append(os.open(part, flags, dir_fd=opened[-1]))
+                facts, own = os.fstat(opened[-1]), os.fstat(opened[0])
+                plain = stat.S_ISDIR(facts.st_mode) or (stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1)
+                if not plain or facts.st_dev != own.st_dev:
+                    raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+                place = f"/proc/self/fd/{opened[-1]}"
+                if mode is not None:
+                    os.chmod(place, mode & 0o777)
+                if times is not None:
+                    os.utime(place, ns=times)
+            finally:
+                for descriptor in opened:
+                    os.close(descriptor)
 
     def _demand_open(self) -> None:
         if self._closed:

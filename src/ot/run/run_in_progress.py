@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -116,6 +117,7 @@ class RunInProgress:
             "describe": self._on_describe,
             "references": self._on_references,
             "judge": self._on_judge,
+            "attributes": self._on_attributes,
             "value": lambda m: self._end(lambda: self._value(m["value"], m)),
             "large": lambda m: self._end(lambda: self._value(m["head"], m)),
             "nothing": lambda _: self._end(lambda: Nothing(self._printed())),
@@ -332,6 +334,22 @@ class RunInProgress:
         name, principal = message["name"], self._caller.principal
         describe = partial(self._namespace.describe, name, principal)
         self._answer(message["id"], [name], lambda: self._executor.redactor.value(describe()))
+
+    def _on_attributes(self, message: Message) -> None:
+        """Change a file in the scratch folder, and answer with the number of what went wrong."""
+        mode, times, number = message.get("mode"), message.get("times"), 0
+        try:
+            path = [str(part) for part in message["path"]]
+            self._kernel.scratch.change(
+                path,
+                mode=None if mode is None else int(mode),
+                times=None if times is None else (int(times[0]), int(times[1])),
+            )
+        except OSError as error:
+            number = error.errno or errno.EIO
+        except (ValueError, OverflowError):
+            number = errno.EINVAL
+        self._kernel.send({"id": message["id"], "value": number})
 
     def _answer(self, number: int, names: list[str], question: Callable[[], object]) -> None:
         try:
