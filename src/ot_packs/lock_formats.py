@@ -15,6 +15,7 @@ _PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*===?\s*([^\s;#\\]+)",
 _MODULE = re.compile(r"^(?:require)?\s*([\w.~/-]+\.[\w.~/-]+)\s+v(\d[\w.+-]*)", re.MULTILINE | re.ASCII)
 _MAJOR = re.compile(r"(?:/v\d+|\.v\d+)$")
 _PNPM_KEY = re.compile(r"/?((?:@[^/@]+/)?[^/@]+)[@/](\d[^(_]*)")  # also /name/version_peer, as old files have it
+_BY_HAND = {"vcs", "directory", "archive"}  # keys of a package that a pylock.toml has from no registry
 _KINDS = ("dependencies", "devDependencies", "optionalDependencies")
 
 
@@ -31,10 +32,12 @@ class Locked(NamedTuple):
 def _from_toml(text: str) -> Iterator[Locked]:
     tables: dict[str, Json] = tomllib.loads(text)
     for package in (*items_of(tables, "package"), *items_of(tables, "packages")):
-        source = (
-            text_of(package, "source", "registry") or text_of(package, "source", "url") or text_of(package, "index")
-        )
-        yield Locked(text_of(package, "name"), text_of(package, "version"), source)
+        place = package.get("source")  # a table, or in Cargo.lock an address
+        legacy = text_of(place, "url") if text_of(place, "type") in ("", "legacy") else ""  # as Poetry calls a registry
+        source = text_of(place, "registry") or legacy or text_of(package, "index")
+        fetched = isinstance(place, dict) or not _BY_HAND.isdisjoint(package)
+        elsewhere = fetched and not source.startswith(("http://", "https://"))
+        yield Locked(text_of(package, "name"), text_of(package, "version"), source, elsewhere=elsewhere)
 
 
 def _from_package_lock(text: str) -> Iterator[Locked]:

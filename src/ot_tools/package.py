@@ -12,9 +12,9 @@ from ot.effects import reads
 from ot.errors import CallError, ToolError
 from ot.files.allowed_files import allowed_files
 from ot_packs.package.asking import open_registries
-from ot_packs.package.lookups import open_lookups
-from ot_packs.package.project import Declared, Verdict, judge_all, read_files
-from ot_packs.package.releases import About, Choice, differences
+from ot_packs.package.lookups import build_lookups
+from ot_packs.package.project import Verdict, judge_all, read_files
+from ot_packs.package.releases import About, Choice, Declared, differences
 
 pack = "package"
 timeout = 120
@@ -133,7 +133,7 @@ async def pypi(
         seen["matching"]["version"], seen["links"].get("changelog"), seen["changes"]["dependencies"]
     """
     async with open_registries() as client:
-        lookups = await open_lookups(client, allowed_files().home)
+        lookups = await build_lookups(client, allowed_files().home)
         registry, index = await lookups.find_python(
             name, version=version, since=since, python=python, prereleases=prereleases, limit=limit
         )
@@ -171,7 +171,7 @@ async def npm(
         seen["matching"]["version"], seen["newest"]["version"], seen["changes"]["dependencies"]
     """
     async with open_registries() as client:
-        lookups = await open_lookups(client, allowed_files().home)
+        lookups = await build_lookups(client, allowed_files().home)
         registry, document = await lookups.find_npm(
             name, version=version, since=since, prereleases=prereleases, dates=dates, limit=limit
         )
@@ -203,7 +203,7 @@ async def outdated(*, path: str = ".", indirect: bool = False, prereleases: bool
     async with open_registries() as client:
         used = await client.read("read_project", files=texts, indirect=indirect)
         packages: list[Declared] = used["packages"][:_MOST_PACKAGES]
-        verdicts = await judge_all(await open_lookups(client, files.home), packages, prereleases=prereleases)
+        verdicts = await judge_all(await build_lookups(client, files.home), packages, prereleases=prereleases)
     behind = [_outdated(verdict) for verdict in verdicts if verdict["behind"]]
     problems: list[Problem] = [{"name": "", "reason": reason} for reason in used["problems"]]
     problems += [{"name": each["package"]["name"], "reason": each["problem"]} for each in verdicts if each["problem"]]

@@ -49,8 +49,10 @@ class RegistryClient:
         rate = self._context.config.get("rate", _RATE)
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < math.inf:
             raise ToolError("packs.package.rate is not a number of requests a second, such as 20")
-        if registry.authorization:
-            self._context.part(Redactor).learn(registry.authorization.partition(" ")[2])
+        if not registry.authorization.isascii() or not registry.authorization.isprintable():
+            raise ToolError(f"the token in {registry.token_source} holds foreign letters, and was not sent")
+        for secret in registry.secrets():
+            self._context.part(Redactor).learn(secret)
         pace = self._context.part(Paces).pace_of("package", registry.origin)
         repetition = Repetition(registry.url, pace, float(rate), self._context, rate_key="packs.package.rate")
         return await repetition.repeat(lambda: self._attempt(registry, url, accept))

@@ -117,7 +117,7 @@ class Lookups:
         return read
 
 
-async def open_lookups(client: RegistryClient, home: Path) -> Lookups:
+async def build_lookups(client: RegistryClient, home: Path) -> Lookups:
     """Read the person's configuration of pip, uv and npm."""
     indexes = await to_thread.run_sync(read_python_indexes, home, os.environ)
     registries = await to_thread.run_sync(read_npm_registries, home, os.environ)

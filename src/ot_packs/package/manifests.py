@@ -19,6 +19,7 @@ from ot_packs.lock_formats import READERS, Locked
 from ot_packs.net.values import items_of, part_of, text_of, texts_of
 from ot_packs.package.npm_settings import read_npmrc
 from ot_packs.package.registries import is_public, plain_address
+from ot_packs.package.releases import Declared
 
 ELSEWHERE = "it does not come from a registry"
 NPM_LOCKS = ("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml")
@@ -28,19 +29,6 @@ _ELSEWHERE = re.compile(
     r"(?:file|link|workspace|portal|patch|git[\w+]*|github|gitlab|bitbucket|https?):|^[\w.-]+/[\w.-]+(?:#|$)"
 )
 _POETRY = re.compile(r"([\^~])(\d+(?:\.\d+)*)$")
-
-
-class Declared(TypedDict):
-    """A package that a project uses; `asked` is the range, `registry` the address that the project has it from."""
-
-    kind: str
-    name: str
-    asked: str
-    group: str
-    file: str
-    current: str
-    registry: str
-    problem: str
 
 
 class Used(TypedDict):
@@ -178,14 +166,16 @@ def _from_package_json(manifest: Json) -> Iterator[Declared]:
 
 
 def _from_pyproject(manifest: JsonObject) -> Iterator[Declared]:
-    lists = {"": texts_of(manifest, "project", "dependencies")}
-    for key, kind in (("optional-dependencies", "extra"), ("dependency-groups", "group")):
-        table = part_of(manifest, "project", key) if kind == "extra" else manifest.get(key)
-        lists |= {f"{kind} {name}": texts_of(table, name) for name in table} if isinstance(table, dict) else {}
-    lists["group dev "] = texts_of(manifest, "tool", "uv", "dev-dependencies")
-    for group, lines in lists.items():
+    lists = [("", texts_of(manifest, "project", "dependencies"))]
+    for kind, table in (
+        ("extra", part_of(manifest, "project", "optional-dependencies")),
+        ("group", manifest.get("dependency-groups")),
+    ):
+        lists += [(f"{kind} {name}", texts_of(table, name)) for name in table] if isinstance(table, dict) else []
+    lists.append(("group dev", texts_of(manifest, "tool", "uv", "dev-dependencies")))
+    for group, lines in lists:
         for line in lines:
-            yield from _from_requirement(line, group.strip(), "pyproject.toml")
+            yield from _from_requirement(line, group, "pyproject.toml")
     yield from _from_poetry(part_of(manifest, "tool", "poetry"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import json
 import os
 import re
@@ -12,7 +11,7 @@ from pathlib import Path
 from shutil import which
 from urllib.parse import urlsplit
 
-from ot_packs.package.registries import PUBLIC, Registry, basic, read_registry
+from ot_packs.package.registries import PUBLIC, Registry, basic, decoded, read_registry
 
 _VARIABLE = re.compile(r"\$\{([^}?-]+)\??\}")
 _PREFIX = "npm_config_"
@@ -67,7 +66,7 @@ class NpmRegistries:
             yield f"Basic {token.value}", f"{token.source} ({place}:_auth)"
         user, password = (self._settings.get(f"{place}:{what}") for what in ("username", "_password"))
         if user and password:
-            yield basic(user.value, _decoded(password.value)), f"{password.source} ({place}:_password)"
+            yield basic(user.value, decoded(password.value)), f"{password.source} ({place}:_password)"
 
 
 def read_npm_registries(home: Path, environ: Mapping[str, str]) -> NpmRegistries:
@@ -129,13 +128,6 @@ def _places(url: str) -> Iterator[str]:
     path = [part for part in parts.path.split("/") if part]
     for length in range(len(path), -1, -1):
         yield f"//{parts.netloc}/{''.join(f'{part}/' for part in path[:length])}"
-
-
-def _decoded(text: str) -> str:
-    try:
-        return binascii.a2b_base64(text).decode("utf-8", "replace")
-    except binascii.Error:
-        return text
 
 
 def _unquoted(text: str) -> str:

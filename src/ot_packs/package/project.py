@@ -14,7 +14,7 @@ from ot.errors import CallError, PathError, ToolError
 from ot.files.allowed_files import AllowedFiles
 from ot_packs.locks import read_project_file
 from ot_packs.package.lookups import Lookups
-from ot_packs.package.releases import Choice, Release
+from ot_packs.package.releases import Choice, Declared, Release
 
 _BESIDE = (
     "pyproject.toml", "uv.toml", "uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock", ".npmrc",
@@ -22,19 +22,6 @@ _BESIDE = (
 )  # fmt: skip
 _MANIFESTS = ("pyproject.toml", "package.json", "requirements*.txt")
 _AT_ONCE = 8
-
-
-class Declared(TypedDict):
-    """A package that a project uses, as the reader of its files gives it."""
-
-    kind: str
-    name: str
-    asked: str
-    group: str
-    file: str
-    current: str
-    registry: str
-    problem: str
 
 
 class Verdict(TypedDict):

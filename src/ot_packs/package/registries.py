@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import netrc
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -29,6 +29,14 @@ class Registry:
     @property
     def origin(self) -> str:
         return origin_of(self.url)
+
+    def secrets(self) -> Iterator[str]:
+        """Yield what must not be shown: the token, or the password with the name and without."""
+        scheme, _, token = self.authorization.partition(" ")
+        if token:
+            yield token
+        if token and scheme == "Basic":
+            yield decoded(token).partition(":")[2]
 
     def holds(self, url: str) -> bool:
         """True if an address lies in this registry."""
@@ -72,6 +80,14 @@ def read_registry(address: str, source: str, passwords: Passwords | None = None)
 def basic(user: str, password: str) -> str:
     """Return the header for a name and a password."""
     return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
+def decoded(text: str) -> str:
+    """Return what is written in base64; the text itself if it is not."""
+    try:
+        return base64.b64decode(text).decode("utf-8", "replace")
+    except ValueError:
+        return text
 
 
 class Passwords:

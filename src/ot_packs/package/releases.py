@@ -1,4 +1,4 @@
-"""What the readers of registries' answers give: releases, and the differences between two of them."""
+"""What the readers of registries and projects give: releases, the differences between two, packages that are used."""
 
 from __future__ import annotations
 
@@ -47,6 +47,19 @@ class About(TypedDict):
     links: dict[str, str]
     requires: str
     needs: dict[str, str]  # by name, and by `name [extra]`
+
+
+class Declared(TypedDict):
+    """A package that a project uses; `asked` is the range, `registry` the address that the project has it from."""
+
+    kind: str
+    name: str
+    asked: str
+    group: str
+    file: str
+    current: str
+    registry: str
+    problem: str
 
 
 class Index(Choice):

@@ -179,6 +179,10 @@ async def test_a_refused_token_is_named_by_its_file_and_not_shown(
         file = write(home, ".npmrc", f"registry={npm.address}\n{place}={TOKEN}\n")
         answer = await app.runner.run(NPM)
 
+        write(home, ".npmrc", f"registry={npm.address}\n{place}=größer\n")
+        foreign = await app.runner.run(NPM)
+
+    assert f"the token in {file} ({place}) holds foreign letters" in foreign.text
     assert f"The token in {file} ({place}) is not accepted" in answer.text
     assert "Bearer *** is not authorized" in answer.text  # the registry repeats it in its answer
     assert TOKEN not in answer.text
@@ -233,6 +237,16 @@ async def test_a_project_cannot_name_the_registry_that_gets_a_token(
     assert f"from {evil.address}, which was not asked" in problem["reason"]
     assert evil.requests == []
     assert [request.path for request in npm.requests] == ["/react"]  # nor is an inner name told to another registry
+
+
+async def test_a_password_is_not_shown_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with play(PlayedPypi()) as pypi, open_person(tmp_path, monkeypatch) as (app, _, _):
+        monkeypatch.setenv("PIP_INDEX_URL", f"http://me:secret-of-the-tests@127.0.0.1:{pypi.port}/simple")
+        pypi.faults = [Reply(403, {"message": "me may not come in with secret-of-the-tests"})]
+        answer = await app.runner.run(PYPI)
+
+    assert "me may not come in with ***" in answer.text
+    assert "The token in PIP_INDEX_URL is not accepted" in answer.text
 
 
 FROM_ELSEWHERE = {

@@ -214,13 +214,17 @@ name = "pydantic"
 version = "2.10.1"
 source = { registry = "https://pypi.org/simple" }
 [[package]]
+name = "beside"
+version = "1.0"
+source = { registry = "../wheels" }
+[[package]]
 name = "idna"
 version = "2.0"
 source = { registry = "https://pypi.org/simple" }
 """
 
 
-async def test_a_python_project_is_compared_with_the_registry(caller: Caller, person: Path) -> None:
+async def test_a_python_project_is_compared_with_the_registry(caller: Caller, person: Path, pypi: PlayedPypi) -> None:
     project = folder_of(person, "python")
     (project / "pyproject.toml").write_text(PYPROJECT)
     (project / "uv.lock").write_text(LOCK)
@@ -239,6 +243,9 @@ async def test_a_python_project_is_compared_with_the_registry(caller: Caller, pe
 
     seen = await call(caller, "outdated", path="python", indirect=True)
     assert [(each["name"], each["group"]) for each in seen["packages"]][-1] == ("idna", "indirect")
+    elsewhere = [each["name"] for each in seen["problems"] if each["reason"] == "it does not come from a registry"]
+    assert sorted(elsewhere) == ["beside", "local", "mine"]
+    assert not [request for request in pypi.requests if request.path.split("/")[2] in elsewhere]
 
 
 async def test_requirements_are_compared_one_file_at_a_time(caller: Caller, person: Path) -> None:
