@@ -30,12 +30,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    loaded = _unrecorded(load(options, tolerant=True))
+    loaded = without_statistics(load(options, tolerant=True))
     return anyio.run(_replay, loaded, options.run, launch(loaded))
 
 
-def _unrecorded(loaded: LoadedConfig) -> LoadedConfig:
-    """Leave what is only played out of the statistics."""
+def without_statistics(loaded: LoadedConfig) -> LoadedConfig:
+    """Return a configuration that leaves what is only played out of the statistics."""
     stats = loaded.config.stats.model_copy(update={"enabled": False})
     return replace(loaded, config=loaded.config.model_copy(update={"stats": stats}))
 
@@ -50,7 +50,7 @@ async def _replay(loaded: LoadedConfig, run: str, launched: ZygoteProcess) -> in
             complain(f"onetool: {word_error(error)}")
             return FAILED
         replayed = await play(app.runner, journal, recorded)
-    lines = list(_word(replayed))
+    lines = list(word_differences(replayed))
     for line in lines:
         say(visible(line))
     if not lines:
@@ -58,7 +58,8 @@ async def _replay(loaded: LoadedConfig, run: str, launched: ZygoteProcess) -> in
     return FAILED if lines else OK
 
 
-def _word(replayed: Replayed) -> Iterator[str]:
+def word_differences(replayed: Replayed) -> Iterator[str]:
+    """Say what was different this time, a line each."""
     found = replayed.differences
     yield from (f"not made then: {call}" for call in found.unrecorded)
     yield from (f"not made now: {word_call(call)}" for call in found.unmade)

@@ -10,6 +10,7 @@ from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK
 from onetool.cli.definitions import read_skills
 from onetool.cli.printing import complain, say, visible
+from onetool.cli.skill_tests import save_run, test_skills
 from onetool.cli.start import load
 from ot.execution.wording import word_error
 from ot.skills.skill_file import Skill
@@ -26,11 +27,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list the skills; so does no action at all")
     show = actions.add_parser("show", help="show one skill with its code")
     show.add_argument("name", metavar="NAME")
+    save = actions.add_parser("save", help="make a skill of a run that went well, with its calls for `skills test`")
+    save.add_argument("run", metavar="RUN", help="the name of the run; onetool runs lists them")
+    save.add_argument("name", metavar="NAME")
+    save.add_argument("--description", default="", help="one line that says what it does")
+    test = actions.add_parser("test", help="play the examples of skills again from their recorded calls; none is made")
+    test.add_argument("names", nargs="*", metavar="NAME", help="the skills; all of them by default")
+    test.add_argument("--record", action="store_true", help="run the examples for real, and keep their calls")
     for each in (parser, listing, show):
         each.add_argument("--json", action="store_true", help="print JSON")
 
 
 def main(options: Namespace) -> int:
+    if options.action == "save":
+        return save_run(load(options), options.run, options.name, options.description)
+    if options.action == "test":
+        return test_skills(load(options), options.names, record=options.record)
     loader = read_skills(load(options))
     if options.action == "show":
         return _show(loader, options.name, as_json=options.json)

@@ -77,9 +77,9 @@ class Journal:
         """Return the journal of a run that goes on in this process."""
         return self._open.get(run_id)
 
-    def play(self, run_id: str, recorded: RecordedRun) -> Replay:
+    def play(self, run_id: str, recorded: RecordedRun, *, own: bool = True) -> Replay:
         """Let a run of this name, which is about to begin, be a replay of another; it has no journal of its own."""
-        replay = self._replays[run_id] = Replay(recorded.calls, self.store)
+        replay = self._replays[run_id] = Replay(recorded.calls, self.store, own=own)
         return replay
 
     def replay_of(self, run_id: str) -> Replay | None:

@@ -145,6 +145,20 @@ def describe(call: RecordedCall) -> JsonObject:
     return facts
 
 
+def read_described(facts: JsonObject) -> RecordedCall:
+    """Read a call from its description; raises LookupError, TypeError or ValueError where that makes no sense."""
+    call = RecordedCall(
+        facts["call"],
+        facts["tool"],
+        Effect(facts["effect"]),
+        facts["time"],
+        facts["digest"],
+        facts.get("arguments"),
+        _place(facts.get("arguments_at")),
+    )
+    return _ended(call, facts)
+
+
 def _take(line: JsonObject, reading: _Reading, equality: Equality) -> None:
     match line["event"]:
         case "begin":

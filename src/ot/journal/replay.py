@@ -1,7 +1,7 @@
 """A run played again from its journal: every call is answered by what the same call gave then, and none is made.
 
-A call is found by its digest or, where its tool has changed since, by its tool and arguments as code saw them. Each
-recorded call answers once, identical ones in the order in which they were made.
+A call is found by its digest or, where its tool has changed since or another person made the recording, by its tool
+and arguments as code saw them. Each recorded call answers once, identical ones in the order in which they were made.
 """
 
 from __future__ import annotations
@@ -29,19 +29,21 @@ class Differences:
 class Replay:
     """The calls of one run that are still to be given."""
 
-    def __init__(self, calls: Iterable[RecordedCall], store: JournalStore) -> None:
+    def __init__(self, calls: Iterable[RecordedCall], store: JournalStore, *, own: bool = True) -> None:
+        """Digests are compared if the recording is this person's `own`."""
         self.found = Differences(unmade=list(calls))
         self._store = store
+        self._own = own
         self._by_digest: defaultdict[str, list[RecordedCall]] = defaultdict(list)
         for call in self.found.unmade:
-            self._by_digest[call.digest].append(call)
+            self._by_digest[call.digest if own else ""].append(call)
 
     def take(self, tool: str, digest: str, arguments: Encoded) -> RecordedCall | None:
         """Return the recorded call that answers this one; blocks where its arguments are large."""
-        same = self._by_digest[digest]
+        same = self._by_digest[digest] if self._own else []
         call = same[0] if same else self._find_changed(tool, canonical(arguments))
         if call is not None:
-            self._by_digest[call.digest].remove(call)
+            self._by_digest[call.digest if self._own else ""].remove(call)
             self.found.unmade.remove(call)
         return call
 
@@ -57,7 +59,8 @@ class Replay:
     def _find_changed(self, tool: str, arguments: str) -> RecordedCall | None:
         for call in self.found.unmade:
             if call.tool == tool and canonical(self._arguments_of(call)) == arguments:
-                self.found.changed.append(tool)
+                if self._own:
+                    self.found.changed.append(tool)
                 return call
         return None
 

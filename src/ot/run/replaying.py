@@ -25,10 +25,10 @@ class Replayed(NamedTuple):
     differences: Differences
 
 
-async def play(runner: Runner, journal: Journal, recorded: RecordedRun) -> Replayed:
-    """Run the code of a recorded run; none of its calls is made."""
+async def play(runner: Runner, journal: Journal, recorded: RecordedRun, *, own: bool = True) -> Replayed:
+    """Run the code of a recorded run, this person's `own` or another's; none of its calls is made."""
     run_id = new_run_id()
-    replay = journal.play(run_id, recorded)
+    replay = journal.play(run_id, recorded, own=own)
     answer = await runner.run(recorded.command, caller=replace(NOBODY, run_id=run_id))
     return Replayed(_comparable(recorded.answer), _comparable(answer.text[:LONGEST_ANSWER]), replay.found)
 
