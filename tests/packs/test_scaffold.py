@@ -131,24 +131,20 @@ async def test_where_nobody_can_be_asked_a_skill_waits_for_the_person(tmp_path: 
     assert answer.text == "X!"
 
 
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
+async def test_a_skill_that_would_be_none_is_refused_in_words(tmp_path: Path) -> None:
+    mistakes = [
         ({"name": "../x"}, "its name stands after the dot in code"),
         ({"code": "x = 1\n  y"}, "the code is not valid Python: line 2"),
         ({"parameters": "text: str): pass\nopen('x')\ndef g("}, "beside its function a skill has only imports"),
-    ],
-    ids=["name", "code", "parameters"],
-)
-async def test_a_skill_that_would_be_none_is_refused_in_words(
-    tmp_path: Path, given: dict[str, str], reason: str
-) -> None:
-    parts = {"name": "shout", "code": "1", "description": "Shout.", **given}
+    ]
     async with open_engine(tmp_path) as app:
-        told = await app.runner.run(f"scaffold.skill(**{parts!r})", caller=Caller(ask=disagree))
+        for given, reason in mistakes:
+            parts = {"name": "shout", "code": "1", "description": "Shout.", **given}
+            told = await app.runner.run(f"scaffold.skill(**{parts!r})", caller=Caller(ask=disagree))
 
-    assert told.is_error
-    assert reason in told.text
+            assert told.is_error
+            assert reason in told.text
+
     assert not (tmp_path / ".onetool" / "skills").exists()
 
 

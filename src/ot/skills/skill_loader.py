@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 from ot.context import current
@@ -23,6 +24,9 @@ from ot.workers.looks import Looks
 
 _DESCRIPTION = "Code that worked, kept as functions; each is executed inside the run that calls it."
 
+Reading = Skill | PackLoadError | None
+"""What was read from one file: a skill, what is wrong with it, or nothing because nobody has trusted it."""
+
 
 @dataclass(frozen=True, slots=True)
 class SkillLook:
@@ -32,11 +36,11 @@ class SkillLook:
     """
 
     contents: tuple[FolderContents, ...]
-    readings: dict[FoundFile, Skill | PackLoadError | None] = field(default_factory=dict)  # None: nobody trusts it
+    readings: dict[FoundFile, Reading] = field(default_factory=dict)
 
-    def nearest(self) -> dict[str, tuple[FoundFile, Skill | PackLoadError | None]]:
+    def nearest(self) -> dict[str, tuple[FoundFile, Reading]]:
         """Return by name what a call would find."""
-        found: dict[str, tuple[FoundFile, Skill | PackLoadError | None]] = {}
+        found: dict[str, tuple[FoundFile, Reading]] = {}
         for file in (file for folder in self.contents for file in folder.found):
             if file.name not in found or found[file.name][1] is None:
                 found[file.name] = (file, self.readings[file])
@@ -60,14 +64,16 @@ class SkillLoader:
         self._folders = tuple(folders)
         self._home = home
         self._redact = redact
-        self._last = SkillLook(())
+        self._last = SkillLook(tuple(FolderContents() for _ in folders))
         self._problems: list[PackLoadError] = []
         self._looks = Looks(self._look, self._apply)
         self.load, self.catch_up = self._looks.load, self._looks.catch_up
 
     def skills(self) -> list[Skill]:
         """Return the skills that can be called, by name."""
-        return sorted((each for _, each in self._last.nearest().values() if isinstance(each, Skill)), key=_name_of)
+        return sorted(
+            (each for _, each in self._last.nearest().values() if isinstance(each, Skill)), key=attrgetter("name")
+        )
 
     def waiting(self) -> list[Path]:
         """Return the files that nobody has trusted."""
@@ -95,12 +101,12 @@ class SkillLoader:
         contents = tuple(list_folder(folder) for folder in self._folders)
         if contents == self._last.contents:
             return None
-        readings: dict[FoundFile, Skill | PackLoadError | None] = {}
+        readings: dict[FoundFile, Reading] = {}
         for folder, content in zip(self._folders, contents, strict=True):
             trusted = TrustedFiles(folder.trust) if folder.trust is not None else None
             for found in content.found:
-                known = self._last.readings
-                readings[found] = known[found] if found in known else _read(found, trusted)
+                known = found in self._last.readings
+                readings[found] = self._last.readings[found] if known else _read(found, trusted)
         return SkillLook(contents, readings)
 
     def _apply(self, look: SkillLook) -> None:
@@ -152,11 +158,7 @@ class SkillLoader:
         self._problems = problems
 
 
-def _name_of(skill: Skill) -> str:
-    return skill.name
-
-
-def _read(found: FoundFile, trusted: TrustedFiles | None) -> Skill | PackLoadError | None:
+def _read(found: FoundFile, trusted: TrustedFiles | None) -> Reading:
     """Read a skill, or what is wrong with it; None for one that nobody has trusted, of which nothing is read."""
     source = found.file if trusted is None else trusted.copy_of(found.file)
     if source is None:
