@@ -7,13 +7,14 @@ from functools import reduce
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ot.shapes.deriving import is_name, shape_of, shape_of_text
 from ot.shapes.shape import MOST_ALWAYS, MOST_NODES, MOST_SOMETIMES, Shape, count_nodes, merge, trim, within_bounds
 from ot.shapes.stored import restore, store
 from ot.shapes.text import describe_shape
+from tests.properties import unhurried
 
 NAMES = st.sampled_from(["id", "title", "labels", "total", "user", "x-y", "7", "a sentence that is no name", ""])
 VALUES = st.recursive(
@@ -24,6 +25,8 @@ VALUES = st.recursive(
 SHAPES = VALUES.map(shape_of)
 LONG = "administration_transportation_specifica"  # 39 characters
 WIDE = st.dictionaries(st.integers(0, 60).map(lambda number: f"n{number}"), st.integers(0, 1), max_size=60)
+
+few = settings(unhurried, max_examples=40)
 
 
 def shown(*values: Any, room: int = 600) -> str:
@@ -132,6 +135,7 @@ def test_empty_text_tells_nothing_of_what_text_is(texts: list[str], always: bool
 # -- the merge
 
 
+@few
 @given(SHAPES, SHAPES, SHAPES)
 def test_the_order_of_merging_makes_no_difference(one: Shape, two: Shape, three: Shape) -> None:
     results = [merge(merge(one, two), three), merge(one, merge(two, three)), merge(merge(three, one), two)]
@@ -140,6 +144,7 @@ def test_the_order_of_merging_makes_no_difference(one: Shape, two: Shape, three:
     assert all(result == results[0] for result in results)
 
 
+@few
 @given(st.lists(WIDE, min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_nor_where_keys_come_and_go(values: list[dict[str, int]], chance: random.Random) -> None:
     there, back = list(values), list(values)
@@ -148,6 +153,7 @@ def test_nor_where_keys_come_and_go(values: list[dict[str, int]], chance: random
     assert reduce(merge, map(shape_of, there)) == reduce(merge, map(shape_of, back))
 
 
+@few
 @given(SHAPES, SHAPES)
 def test_what_was_seen_once_more_changes_nothing(one: Shape, two: Shape) -> None:
     both = merge(one, two)
@@ -156,6 +162,7 @@ def test_what_was_seen_once_more_changes_nothing(one: Shape, two: Shape) -> None
     assert merge(both, one) == merge(both, two) == both
 
 
+@few
 @given(SHAPES)
 def test_what_is_stored_comes_back(shape: Shape) -> None:
     assert restore(store(shape)) == shape
@@ -164,6 +171,7 @@ def test_what_is_stored_comes_back(shape: Shape) -> None:
 # -- bounds
 
 
+@few
 @given(st.lists(VALUES, max_size=6), st.integers(1, 200))
 def test_a_shape_is_bounded_and_still_true(values: list[Any], room: int) -> None:
     shape = within_bounds(reduce(merge, map(shape_of, values), Shape()))
@@ -222,6 +230,7 @@ def test_a_long_list_is_sampled() -> None:
     assert items.looks <= 20
 
 
+@few
 @given(st.lists(VALUES, min_size=1, max_size=4), st.integers(0, 5))
 def test_a_trimmed_shape_stays_within_what_was_learnt(values: list[Any], levels: int) -> None:
     shape = reduce(merge, map(shape_of, values))
