@@ -95,10 +95,9 @@ class Journal:
             raise RunNotResumableError(run, "only a run can go on from another")
         if mine.made or mine.reuse is not None:
             raise LateResumeError(RESUME)
-        found = await anyio.to_thread.run_sync(self._find_whole, caller.principal, run)
-        reuse = Reuse(run, (*found.calls, *found.left), unknown)
-        mine.resume(reuse)
-        return _summary(found, reuse.left)
+        reuse, lines = await anyio.to_thread.run_sync(self._prepare_resume, mine, caller.principal, run, unknown)
+        mine.resume(reuse, lines)
+        return _summary(run, reuse.left)
 
     # -- reading; blocking
 
@@ -116,7 +115,7 @@ class Journal:
             raise RunNotResumableError(run, str(error)) from error
         if self._is_old(recorded.time):
             raise UnknownRunError(run)
-        if ended and not recorded.outcome and found.in_use:
+        if ended and not recorded.outcome and found.in_use and recorded.whole:
             raise RunNotResumableError(run, "it is still running")
         return recorded
 
@@ -133,6 +132,11 @@ class Journal:
         for line in self.store.read_events(self._owner(principal), (START, ENDED)):
             yield json.loads(line)
 
+    def _prepare_resume(self, mine: RunJournal, principal: str, run: str, unknown: Unknown) -> tuple[Reuse, bytes]:
+        found = self._find_whole(principal, run)
+        reuse = Reuse(run, (*found.calls, *found.left), unknown)
+        return reuse, mine.word_resumed(reuse)
+
     def _find_whole(self, principal: str, run: str) -> RecordedRun:
         recorded = self.find(principal, run)
         if not recorded.whole:
@@ -146,10 +150,10 @@ class Journal:
         return Owner(principal, self._project)
 
 
-def _summary(run: RecordedRun, calls: list[RecordedCall]) -> JsonObject:
+def _summary(run: str, calls: list[RecordedCall]) -> JsonObject:
     unknown = [c for c in calls if c.outcome is Outcome.UNKNOWN and not c.effect.repeatable]
     facts: JsonObject = {
-        "run": run.id,
+        "run": run,
         "calls": len(calls) - len(unknown),
         "with_effect": sum(1 for call in calls if call.effect is not Effect.READS) - len(unknown),
     }

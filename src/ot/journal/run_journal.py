@@ -106,12 +106,15 @@ class RunJournal:
         except OSError as error:
             self._lose(error)
 
-    def resume(self, reuse: Reuse) -> None:
-        """Go on from the calls of another run, which this journal has as well from now on."""
-        self.flush()
-        self.reuse = reuse
+    def word_resumed(self, reuse: Reuse) -> bytes:
+        """Word the lines about the calls of another run; on whatever thread, before this one makes any."""
         of = self._line(b"resume", _fields({"of": reuse.run}))
-        self._append(of + b"".join(self._line(b"inherited", _fields(describe(call))) for call in reuse.left))
+        return of + b"".join([self._line(b"inherited", _fields(describe(call))) for call in reuse.left])
+
+    def resume(self, reuse: Reuse, lines: bytes) -> None:
+        """Go on from the calls of another run, which this journal has as well from now on."""
+        self.reuse = reuse
+        self._append(lines)
 
     def end(self, facts: JsonObject) -> None:
         self.flush()

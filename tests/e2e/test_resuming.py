@@ -1,0 +1,39 @@
+"""Runs of a real server that was killed, resumed by the next one with the same state folder."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+from tests.e2e.raw_server import WAIT, start_raw_server
+
+CONFIG = 'topics: [{pattern: "*", file: notes.yaml}]'
+CODE = 'for n in range(3):\n    ot.notify(topic="done", message=f"note {n}")\n'
+
+
+def wait_for(folder: Path, text: str) -> str:
+    """Wait until a line of the journal holds this text, and return all of it."""
+    deadline = time.monotonic() + WAIT
+    while True:
+        journal = "".join(file.read_text() for file in (folder / ".onetool/state/journal").glob("*.jsonl"))
+        if text in journal:
+            return journal
+        assert time.monotonic() < deadline, f"no {text!r} in the journal"
+        time.sleep(0.02)
+
+
+def test_a_run_whose_server_was_killed_is_resumed_by_the_next(tmp_path: Path) -> None:
+    with start_raw_server(tmp_path, config=CONFIG, preloaded=False) as server:
+        server.start_run(f"{CODE}demo.block(seconds=600)\nproj.list()")
+        journal = wait_for(tmp_path, '"tool":"demo.block"')
+        server.process.kill()
+        server.wait_for_exit()
+    (run,) = set(re.findall(r'"run":"(r\w+)"', journal))
+
+    with start_raw_server(tmp_path, config=CONFIG) as server:
+        answer = server.run(f'ot.resume(run="{run}")\n{CODE}len(proj.list())')
+
+    assert answer["content"][0]["text"].endswith(f"Calls: 3 were answered from run {run}, 1 was made.")
+    notes = [text for file in tmp_path.rglob("notes.yaml") for text in re.findall(r"note \d", file.read_text())]
+    assert notes == ["note 0", "note 1", "note 2"]
