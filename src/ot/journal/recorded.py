@@ -147,15 +147,7 @@ def describe(call: RecordedCall) -> JsonObject:
 
 def read_described(facts: JsonObject) -> RecordedCall:
     """Read a call from its description; raises LookupError, TypeError or ValueError where that makes no sense."""
-    call = RecordedCall(
-        facts["call"],
-        facts["tool"],
-        Effect(facts["effect"]),
-        facts["time"],
-        facts["digest"],
-        facts.get("arguments"),
-        _place(facts.get("arguments_at")),
-    )
+    call = _begun(facts, facts["digest"], facts.get("arguments"))
     return _ended(call, facts)
 
 
@@ -182,6 +174,10 @@ def _take(line: JsonObject, reading: _Reading, equality: Equality) -> None:
 def _call_of(line: JsonObject, equality: Equality) -> RecordedCall:
     arguments = line["sent"]["kwargs"] if "sent" in line else line.get("arguments")
     digest = line.get("digest") or equality.digest(line["tool"], line["source"], arguments)
+    return _begun(line, digest, arguments)
+
+
+def _begun(line: JsonObject, digest: str, arguments: Encoded) -> RecordedCall:
     return RecordedCall(
         line["call"],
         line["tool"],
