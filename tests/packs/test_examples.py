@@ -20,8 +20,9 @@ from ot.registry.from_source import read_pack
 from tests.engine import answer_of, open_engine
 from tests.opened_executor import BUILT_IN
 from tests.packs.convert.pdfs import make_pdf, table
-from tests.packs.web.site import Site, open_site
+from tests.packs.web.site import Site
 from tests.proxied import program
+from tests.raw_http import serving
 from tests.services.configured import configure
 from tests.services.everything import Played, play_all
 
@@ -129,7 +130,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 async def site() -> AsyncIterator[Site]:
     """What stands at docs.example.com and api.example.com."""
-    async with open_site() as site:
+    async with serving(Site()) as site:
         page = '<title>Guide</title><main><h1>Guide</h1><h2>Installation</h2><a href="/api">api</a></main>'
         for path in ("/guide", "/a", "/b"):
             site.page(path, page)

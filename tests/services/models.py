@@ -10,7 +10,8 @@ from anyio.abc import SocketStream
 
 from mcp_core.json_types import Json
 from tests.models.raw_provider import begun, spoken
-from tests.services.played import Answering, PlayedService, Reply, Request
+from tests.raw_http import Answering
+from tests.services.played import PlayedService, Reply, Request
 
 PATHS = {"/v1/messages": "anthropic", "/api/chat": "ollama", "/v1/chat/completions": "openai"}
 SECRETS = {"anthropic": "ANTHROPIC_API_KEY", "ollama": "OLLAMA_API_KEY", "openai": "OPENAI_API_KEY"}

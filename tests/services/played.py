@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketStream
 
 from mcp_core.json_types import Json
 from ot.app import App
 from tests.engine import open_engine
-
-Answering = Callable[[SocketStream], Awaitable[None]]
-Service = TypeVar("Service", bound="PlayedService")
+from tests.raw_http import Answering, Asking, RawHttpServer, serving, write_head
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +44,8 @@ class Reply:
             "content-type": "text/plain; charset=utf-8" if raw else "application/json",
             "content-length": str(len(body)),
             **self.headers,
-            "connection": "close",
         }
-        lines = [f"HTTP/1.1 {self.status} Whatever", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
-        return "\r\n".join(lines).encode() + body
+        return write_head(self.status, headers) + body
 
     def _text(self) -> str:
         return self.value if isinstance(self.value, str) else json.dumps(self.value)
@@ -72,19 +67,17 @@ class Rate:
         return None
 
 
-class PlayedService:
+class PlayedService(RawHttpServer):
     """A server that speaks HTTP; a service says how it answers."""
 
     key = "key-of-the-tests-4711"
     secret: str
 
     def __init__(self) -> None:
-        self.port = 0
+        super().__init__()
         self.requests: list[Request] = []
         self.faults: list[Reply | Answering] = []  # given first, one a request
         self.rate: Rate | None = None
-        self.connections = 0
-        self.closed = anyio.Event()
         self.arrived = anyio.Event()
 
     def answer(self, request: Request) -> Reply:
@@ -95,32 +88,13 @@ class PlayedService:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def serve(self, stream: SocketStream) -> None:
-        self.connections += 1
-        try:
-            async with stream:
-                await self._serve(stream)
-        except (anyio.BrokenResourceError, anyio.EndOfStream, anyio.ClosedResourceError):
-            pass
-        finally:
-            self.connections -= 1
-            if not self.connections:
-                self.closed.set()
-                self.closed = anyio.Event()
-
-    async def _serve(self, stream: SocketStream) -> None:
-        data = b""
-        while b"\r\n\r\n" not in data or not _is_whole(data):
-            data += await stream.receive()
-        request = _parse(data)
-        self.requests.append(request)
+    def respond(self, request: bytes) -> bytes | Answering:
+        parsed = _parse(request)
+        self.requests.append(parsed)
         self.arrived.set()
         self.arrived = anyio.Event()
-        reply = self.faults.pop(0) if self.faults else self._answer(request)
-        if isinstance(reply, Reply):
-            await stream.send(reply.encode())
-        else:
-            await reply(stream)
+        reply = self.faults.pop(0) if self.faults else self._answer(parsed)
+        return reply.encode() if isinstance(reply, Reply) else reply
 
     def _answer(self, request: Request) -> Reply:
         refused = self.rate.refuse() if self.rate is not None else None
@@ -145,12 +119,6 @@ async def hang_up(stream: SocketStream) -> None:
     await stream.send(b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{"query"')
 
 
-def _is_whole(data: bytes) -> bool:
-    beginning, _, body = data.partition(b"\r\n\r\n")
-    lines = [line for line in beginning.lower().split(b"\r\n") if line.startswith(b"content-length:")]
-    return not lines or len(body) >= int(lines[0].split(b":")[1])
-
-
 def _parse(data: bytes) -> Request:
     beginning, _, body = data.partition(b"\r\n\r\n")
     first, *lines = beginning.decode("latin-1").split("\r\n")
@@ -162,33 +130,14 @@ def _parse(data: bytes) -> Request:
     )
 
 
-@asynccontextmanager
-async def play(service: Service) -> AsyncIterator[Service]:
-    """Serve it on a port of its own."""
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as tasks:
-        service.port = listener.extra(SocketAttribute.local_port)
-        tasks.start_soon(listener.serve, service.serve)
-        yield service
-        tasks.cancel_scope.cancel()
+play = serving
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Asking):
     """An engine whose person has keys for services."""
 
     app: App
-
-    async def run(self, command: str) -> str:
-        """The text of an answer that must succeed."""
-        answer = await self.app.runner.run(command)
-        assert not answer.is_error, answer.text
-        return answer.text
-
-    async def mistake(self, command: str) -> str:
-        """The text of an answer that must be an error."""
-        answer = await self.app.runner.run(command)
-        assert answer.is_error, answer.text
-        return answer.text
 
 
 @asynccontextmanager

@@ -11,8 +11,9 @@ import pytest
 
 from mcp_core.json_types import Json
 from tests.packs.llm.asking import open_asking
+from tests.raw_http import Answering
 from tests.services.models import SECRETS, PlayedModels, data_in, never_finish, question_in, speak, stop_in_the_middle
-from tests.services.played import Answering, Caller, Rate, Reply, fall_silent, hang_up, open_caller, play
+from tests.services.played import Caller, Rate, Reply, fall_silent, hang_up, open_caller, play
 
 pytestmark = pytest.mark.xdist_group("models")  # one load of the libraries is enough
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from tests.raw_http import Answering
 from tests.services.brave import PlayedBrave
-from tests.services.played import Answering, Caller, Rate, Reply, fall_silent, hang_up, open_caller, play, trickle
+from tests.services.played import Caller, Rate, Reply, fall_silent, hang_up, open_caller, play, trickle
 
 SEARCH = 'brave.search(query="x", count=1)["results"][0]["url"]'
 FOUND = "https://pages.example/x/0"

@@ -14,9 +14,10 @@ import pytest
 from mcp_core.json_types import Json
 from ot.app import App
 from tests.engine import open_engine
+from tests.raw_http import Answering
 from tests.services.configured import configure, write
 from tests.services.npm import PlayedNpm
-from tests.services.played import Answering, Caller, Rate, Reply, fall_silent, hang_up, open_caller, play, trickle
+from tests.services.played import Caller, Rate, Reply, fall_silent, hang_up, open_caller, play, trickle
 from tests.services.pypi import PlayedPypi
 
 PYPI = 'package.pypi(name="httpx")["newest"]["version"]'
