@@ -108,6 +108,7 @@ NOT_COUNTED = {"convert.images", "convert.tables", "db.query", "db.sample", "git
 IN_OTHER_WORDS = {
     "git.show": "of its diff, as git.diff has it",
     "ot.result": "a page of a stored result, whose own words tell",
+    "ot.runs": "the latest, as a list",
     "shell.run": "`cut` says so of each stream",
     "web.fetch_many": "each page tells for itself",
 }

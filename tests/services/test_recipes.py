@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.packs.web.site import Site, open_site
+from tests.packs.web.site import Site
+from tests.raw_http import serving
 from tests.services.configured import configure
 from tests.services.everything import play_all
 from tests.services.played import Caller, open_caller
@@ -26,7 +27,7 @@ def person(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 async def site() -> AsyncIterator[Site]:
     """What stands at pages.example, where the searches lead: five pages, of which two are one, and one is gone."""
-    async with open_site() as site:
+    async with serving(Site()) as site:
         for query in ("python-packaging-news", "pep-751-lock-files"):
             for number, body in enumerate(["same", "same", f"{query} one", f"{query} two"]):
                 site.page(f"/{query}/{number}", f"<main><h1>Page</h1><p>{body} about lock files</p></main>")
