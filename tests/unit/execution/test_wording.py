@@ -181,8 +181,8 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (
         errors.NoDetachedRunError("r7k2", ["r9"]),
         (
-            "No detached run 'r7k2' is known here (there is r9). A run's answer is kept for results.keep_for; a run that "
-            "was going on ended with its server."
+            "No detached run 'r7k2' is known here (there is r9). A run goes on in the server that began it, and ends "
+            "with it; its answer is kept for results.keep_for."
         ),
     ),
     (errors.RecordedFailureError("a.b", "ValueError", "a.b failed: no"), "a.b failed: no"),
