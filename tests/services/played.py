@@ -147,3 +147,13 @@ async def open_caller(
     config = json.dumps({"packs": packs} | ({"ai": ai} if ai else {}))
     async with open_engine(folder / "project", config=config, secrets=secrets, demo=False) as app:
         yield Caller(app)
+
+
+@asynccontextmanager
+async def open_caller_of(
+    folder: Path, service: PlayedService, *, pack: str, path: str, **options: Json
+) -> AsyncIterator[Caller]:
+    """An engine whose person has the key of one service, which a pack calls below a path as fast as it likes."""
+    settings = {"base_url": f"{service.address}{path}", "rate": 1000, **options}
+    async with open_caller(folder, packs={pack: settings}, secrets={service.secret: service.key}) as caller:
+        yield caller

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.services.brave import PlayedBrave
-from tests.services.played import Caller, open_caller, play
+from tests.services.played import Caller, open_caller_of, play
 
 
 @pytest.fixture
@@ -19,8 +19,7 @@ async def brave() -> AsyncIterator[PlayedBrave]:
 
 @pytest.fixture
 async def caller(tmp_path: Path, brave: PlayedBrave) -> AsyncIterator[Caller]:
-    options = {"base_url": f"{brave.address}/res/v1", "rate": 1000}
-    async with open_caller(tmp_path, packs={"brave": options}, secrets={"BRAVE_API_KEY": brave.key}) as opened:
+    async with open_caller_of(tmp_path, brave, pack="brave", path="/res/v1") as opened:
         yield opened
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ot_packs.lock_formats import READERS
 from tests.services.context7 import PlayedContext7
-from tests.services.played import Caller, open_caller, play
+from tests.services.played import Caller, open_caller, open_caller_of, play
 
 
 @pytest.fixture
@@ -21,9 +21,7 @@ async def context7() -> AsyncIterator[PlayedContext7]:
 
 @pytest.fixture
 async def caller(tmp_path: Path, context7: PlayedContext7) -> AsyncIterator[Caller]:
-    options = {"base_url": f"{context7.address}/api", "rate": 1000}
-    secrets = {"CONTEXT7_API_KEY": context7.key}
-    async with open_caller(tmp_path, packs={"context7": options}, secrets=secrets) as opened:
+    async with open_caller_of(tmp_path, context7, pack="context7", path="/api") as opened:
         yield opened
 
 

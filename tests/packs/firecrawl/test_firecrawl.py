@@ -11,7 +11,7 @@ import pytest
 
 from ot.caller import NOBODY
 from tests.services.firecrawl import PlayedFirecrawl
-from tests.services.played import Caller, Reply, open_caller, play
+from tests.services.played import Caller, Reply, open_caller, open_caller_of, play
 
 
 @pytest.fixture
@@ -22,9 +22,7 @@ async def firecrawl() -> AsyncIterator[PlayedFirecrawl]:
 
 @pytest.fixture
 async def caller(tmp_path: Path, firecrawl: PlayedFirecrawl) -> AsyncIterator[Caller]:
-    options = {"base_url": f"{firecrawl.address}/v2", "rate": 1000}
-    secrets = {"FIRECRAWL_API_KEY": firecrawl.key}
-    async with open_caller(tmp_path, packs={"firecrawl": options}, secrets=secrets) as opened:
+    async with open_caller_of(tmp_path, firecrawl, pack="firecrawl", path="/v2") as opened:
         yield opened
 
 

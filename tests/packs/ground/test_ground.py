@@ -10,7 +10,7 @@ import pytest
 from mcp_core.json_types import Json
 from ot_packs.net.values import items_of
 from tests.services.gemini import ANSWER, PlayedGemini, too_much
-from tests.services.played import Caller, Reply, open_caller, play
+from tests.services.played import Caller, Reply, open_caller, open_caller_of, play
 
 
 @pytest.fixture
@@ -21,8 +21,7 @@ async def gemini() -> AsyncIterator[PlayedGemini]:
 
 @pytest.fixture
 async def caller(tmp_path: Path, gemini: PlayedGemini) -> AsyncIterator[Caller]:
-    options = {"base_url": f"{gemini.address}/v1", "rate": 1000}
-    async with open_caller(tmp_path, packs={"ground": options}, secrets={"GEMINI_API_KEY": gemini.key}) as opened:
+    async with open_caller_of(tmp_path, gemini, pack="ground", path="/v1") as opened:
         yield opened
 
 
@@ -54,8 +53,7 @@ async def test_an_answer_from_memory_says_so(caller: Caller) -> None:
 
 
 async def test_another_model_is_asked(tmp_path: Path, gemini: PlayedGemini) -> None:
-    options = {"base_url": f"{gemini.address}/v1", "rate": 1000, "model": "gemini-pro"}
-    async with open_caller(tmp_path, packs={"ground": options}, secrets={"GEMINI_API_KEY": gemini.key}) as caller:
+    async with open_caller_of(tmp_path, gemini, pack="ground", path="/v1", model="gemini-pro") as caller:
         assert await caller.run('ground.search(query="x")["model"]') == "gemini-pro-001"
         assert await caller.run('ground.search(query="x", model="gemini-lite")["model"]') == "gemini-lite-001"
 
