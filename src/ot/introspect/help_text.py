@@ -115,8 +115,9 @@ def _arguments(tool: ToolDefinition) -> str:
 
 
 def _returns(tool: ToolDefinition) -> str:
-    parts = [part for part in (read_signature(tool.python_signature).returns, tool.docs.returns) if part]
-    return f"Returns: {': '.join(parts)}" if parts else ""
+    """Tell what is written of the result, after its plain type; without that the signature says all there is."""
+    kind = read_signature(tool.python_signature).returns
+    return f"Returns: {f'{kind}: ' if kind else ''}{tool.docs.returns}" if tool.docs.returns else ""
 
 
 def _docs(tool: ToolDefinition, base: str) -> str:
