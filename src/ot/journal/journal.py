@@ -15,7 +15,17 @@ from ot.config.models import JournalSettings
 from ot.effects import Effect
 from ot.errors import LateResumeError, RunNotResumableError, UnknownRunError
 from ot.journal.equality import Equality, Sources
-from ot.journal.recorded import ENDED, START, DamagedRunError, Outcome, RecordedCall, RecordedRun, read_run, summarize
+from ot.journal.recorded import (
+    ENDED,
+    RESUMED,
+    START,
+    DamagedRunError,
+    Outcome,
+    RecordedCall,
+    RecordedRun,
+    read_run,
+    summarize,
+)
 from ot.journal.replay import Replay
 from ot.journal.reuse import Reuse, Unknown
 from ot.journal.run_journal import LONGEST_ANSWER, Later, RunJournal
@@ -122,14 +132,17 @@ class Journal:
     def recent(self, principal: str) -> list[RecordedRun]:
         """List the runs of this principal and project without their calls, the oldest first."""
         starts: dict[str, JsonObject] = {}
-        ends: dict[str, JsonObject] = {}
+        rest: dict[str, JsonObject] = {}
         for line in self._lines(principal):
-            (starts if line["event"] == START else ends)[line["run"]] = line
-        runs = (summarize(start, ends.get(run, {})) for run, start in starts.items())
+            if line["event"] == START:
+                starts[line["run"]] = line
+            else:
+                rest.setdefault(line["run"], {}).update(line)
+        runs = (summarize(start, rest.get(run, {})) for run, start in starts.items())
         return sorted((run for run in runs if not self._is_old(run.time)), key=lambda run: run.time)
 
     def _lines(self, principal: str) -> Iterator[JsonObject]:
-        for line in self.store.read_events(self._owner(principal), (START, ENDED)):
+        for line in self.store.read_events(self._owner(principal), (START, RESUMED, ENDED)):
             yield json.loads(line)
 
     def _prepare_resume(self, mine: RunJournal, principal: str, run: str, unknown: Unknown) -> tuple[Reuse, bytes]:

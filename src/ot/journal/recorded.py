@@ -13,8 +13,8 @@ from ot.journal.equality import Equality
 from ot.store.journal_store import Place
 from ot_kernel.values import Encoded
 
-START, ENDED = "start", "ended"
-"""The events of the first line of a run, and of the last."""
+START, RESUMED, ENDED = "start", "resume", "ended"
+"""The events of lines that tell of the run itself."""
 
 
 class Outcome(StrEnum):

@@ -13,7 +13,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Collection
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcp_core.json_types import JsonObject
 from ot.effects import Effect
@@ -65,6 +65,13 @@ class OpenCall:
         self.marked = False  # its beginning is written
 
 
+class _Given(NamedTuple):
+    """A call of the earlier run that this one has taken."""
+
+    number: int
+    how: bytes
+
+
 class RunJournal:
     """Writes the lines of one run; on the thread of the event loop."""
 
@@ -81,7 +88,7 @@ class RunJournal:
         self._room = most_bytes
         self._later = later
         self._flushing = False  # in a moment
-        self._ended: list[OpenCall] = []  # still to be written
+        self._ended: list[OpenCall | _Given] = []  # still to be written
         self._mark: Mark | None = None
         self._lines = 0
         self._world = 0  # stands for the effects so far, whatever their order
@@ -179,8 +186,7 @@ class RunJournal:
         """Write that a call taken from the earlier run answers one of this run, counts as made, or is made again."""
         assert self.reuse is not None
         how = b',"skipped":true' if skipped else b',"dropped":true' if dropped else b""
-        self.flush()
-        self._append(self._line(b"reused", b'"call":%d%b' % (call.number, how)))
+        self._put_off(_Given(call.number, how))
         if dropped:
             return
         self.made += 1
@@ -240,7 +246,11 @@ class RunJournal:
             self._reading += seconds if went_well else 0.0
             if self._effects or call.world != self._world:
                 call.world = None
-        self._ended.append(call)
+        self._put_off(call)
+
+    def _put_off(self, ended: OpenCall | _Given) -> None:
+        """Have something written in a moment, with all else that there is by then."""
+        self._ended.append(ended)
         if self._later is None:
             self.flush()
         elif not self._flushing:
@@ -253,7 +263,9 @@ class RunJournal:
         self._ended.clear()
         return lines
 
-    def _word_end(self, call: OpenCall) -> bytes:
+    def _word_end(self, call: OpenCall | _Given) -> bytes:
+        if isinstance(call, _Given):
+            return self._line(b"reused", b'"call":%d%b' % call)
         self._lines += 1
         line, number = self._lines, call.number
         how = (call.seconds * 1e6, call.outcome, call.packed)
