@@ -13,7 +13,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Collection
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from mcp_core.json_types import JsonObject
 from ot.effects import Effect
@@ -65,13 +65,6 @@ class OpenCall:
         self.marked = False  # its beginning is written
 
 
-class _Given(NamedTuple):
-    """A call of the earlier run that this one has taken."""
-
-    number: int
-    how: bytes
-
-
 class RunJournal:
     """Writes the lines of one run; on the thread of the event loop."""
 
@@ -88,7 +81,7 @@ class RunJournal:
         self._room = most_bytes
         self._later = later
         self._flushing = False  # in a moment
-        self._ended: list[OpenCall | _Given] = []  # still to be written
+        self._waiting: list[bytes] = []  # lines that are still to be written
         self._mark: Mark | None = None
         self._lines = 0
         self._world = 0  # stands for the effects so far, whatever their order
@@ -145,10 +138,10 @@ class RunJournal:
 
     def begin(self, call: OpenCall) -> None:
         """Write that a call begins which may have an effect."""
-        ended = self._word_ended() if self._ended else b""
         self._lines += 1
         begun = (self._beginning, self._lines, call.number, call.time * 1000, call.given)
-        self._append(ended + b'%b%d,"event":"begin","call":%d,"ms":%d,%b}\n' % begun)
+        self._waiting.append(b'%b%d,"event":"begin","call":%d,"ms":%d,%b}\n' % begun)
+        self.flush()
         call.marked = True
         self._effects += 1
         self._world ^= call.number
@@ -186,7 +179,7 @@ class RunJournal:
         """Write that a call taken from the earlier run answers one of this run, counts as made, or is made again."""
         assert self.reuse is not None
         how = b',"skipped":true' if skipped else b',"dropped":true' if dropped else b""
-        self._put_off(_Given(call.number, how))
+        self._put_off(self._line(b"reused", b'"call":%d%b' % (call.number, how)))
         if dropped:
             return
         self.made += 1
@@ -205,10 +198,12 @@ class RunJournal:
         return self._keep(b"arguments_at", data)
 
     def flush(self) -> None:
-        """Write how calls have ended."""
+        """Write the lines that wait."""
         self._flushing = False
-        if self._ended:
-            self._append(self._word_ended())
+        if self._waiting:
+            lines = b"".join(self._waiting)
+            self._waiting.clear()
+            self._append(lines)
 
     # -- what is said of it below an answer
 
@@ -246,26 +241,18 @@ class RunJournal:
             self._reading += seconds if went_well else 0.0
             if self._effects or call.world != self._world:
                 call.world = None
-        self._put_off(call)
+        self._put_off(self._word_end(call))
 
-    def _put_off(self, ended: OpenCall | _Given) -> None:
-        """Have something written in a moment, with all else that there is by then."""
-        self._ended.append(ended)
+    def _put_off(self, line: bytes) -> None:
+        """Have a line written in a moment, with all others that there are by then."""
+        self._waiting.append(line)
         if self._later is None:
             self.flush()
         elif not self._flushing:
             self._flushing = True
             self._later(self.flush)
 
-    def _word_ended(self) -> bytes:
-        """Word how calls have ended since this was last done."""
-        lines = b"".join([self._word_end(call) for call in self._ended])
-        self._ended.clear()
-        return lines
-
-    def _word_end(self, call: OpenCall | _Given) -> bytes:
-        if isinstance(call, _Given):
-            return self._line(b"reused", b'"call":%d%b' % call)
+    def _word_end(self, call: OpenCall) -> bytes:
         self._lines += 1
         line, number = self._lines, call.number
         how = (call.seconds * 1e6, call.outcome, call.packed)
