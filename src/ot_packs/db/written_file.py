@@ -73,8 +73,10 @@ class WrittenFile:
         with suppress(FileNotFoundError):
             if Path(self._journal).stat().st_size == 0:
                 self._remove_journal()
-        if self._is_new and Path(self._path).read_bytes() == self._blank:
-            Path(self._path).unlink()
+        file = Path(self._path)
+        with suppress(FileNotFoundError):
+            if self._is_new and file.stat().st_size == len(self._blank) and file.read_bytes() == self._blank:
+                file.unlink()
 
     def _make(self, path: str, content: bytes = b"") -> bool:
         """Make a file as private as the database; False if there is one."""
