@@ -11,10 +11,10 @@ from typing import NamedTuple
 from mcp_core.json_types import Json
 from ot_packs.net.values import items_of, part_of, text_of
 
-_PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*===?\s*([^\s;#\\]+)", re.MULTILINE)
-_MODULE = re.compile(r"^(?:require)?\s*([\w.~/-]+\.[\w.~/-]+)\s+v(\d[\w.+-]*)", re.MULTILINE | re.ASCII)
+_PIN = re.compile(r"^([A-Za-z0-9][\w.-]*)(?:\[[^\]\n]*\])?[ \t]*===?[ \t]*([^\s;#\\]+)", re.MULTILINE)
 _MAJOR = re.compile(r"(?:/v\d+|\.v\d+)$")
 _PNPM_KEY = re.compile(r"/?((?:@[^/@]+/)?[^/@]+)[@/](\d[^(_]*)")  # also /name/version_peer, as old files have it
+_LONGEST = 5_000  # characters of a line
 _BY_HAND = {"vcs", "directory", "archive"}  # keys of a package that a pylock.toml has from no registry
 _KINDS = ("dependencies", "devDependencies", "optionalDependencies")
 
@@ -30,6 +30,8 @@ class Locked(NamedTuple):
 
 
 def _from_toml(text: str) -> Iterator[Locked]:
+    if any(len(line) > _LONGEST for line in text.splitlines()):
+        raise ValueError("a line is too long")  # a key of many parts takes the parser the square of its length
     tables: dict[str, Json] = tomllib.loads(text)
     for package in (*items_of(tables, "package"), *items_of(tables, "packages")):
         place = package.get("source")  # a table, or in Cargo.lock an address
@@ -81,9 +83,15 @@ def _from_yarn(text: str) -> Iterator[Locked]:
 
 def _descriptor(text: str) -> tuple[str, str]:
     """Split `name@range`; of `alias@npm:name@range`, the package that is meant."""
-    name, _, asked = text[:1] + text[1:].partition("@")[0], "", text[1:].partition("@")[2]
+    name, asked = _halves(text)
     asked = asked.removeprefix("npm:")
-    return _descriptor(asked) if "@" in asked[1:] else (name, asked)
+    return _halves(asked) if "@" in asked[1:] else (name, asked)
+
+
+def _halves(text: str) -> tuple[str, str]:
+    """Split at the first `@` that does not begin a scope."""
+    before, _, after = text[1:].partition("@")
+    return text[:1] + before, after
 
 
 def _from_pnpm(text: str) -> Iterator[Locked]:
@@ -118,9 +126,17 @@ def _indented(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
 
 def _from_go(text: str) -> Iterator[Locked]:
     """Read the modules of a go.mod, which names exact versions; also by the last part of their paths."""
-    for module in _MODULE.finditer(re.sub(r"(?ms)^(?:replace|exclude|retract)\s*\(.*?^\)", "", text)):
-        yield Locked(module[1], module[2])
-        yield Locked(_MAJOR.sub("", module[1]).rpartition("/")[2], module[2])
+    block = ""
+    for line in text.splitlines():
+        words = line.partition("//")[0].split()
+        if words[1:] == ["("] or words == [")"]:
+            block = words[0] if words[0] != ")" else ""
+            continue
+        sentence = [block, *words] if block else words
+        if sentence[:1] == ["require"] and len(sentence) == 3 and sentence[2].startswith("v"):
+            module, version = sentence[1], sentence[2][1:]
+            yield Locked(module, version)
+            yield Locked(_MAJOR.sub("", module).rpartition("/")[2], version)
 
 
 READERS: dict[str, Callable[[str], Iterator[Locked]]] = {

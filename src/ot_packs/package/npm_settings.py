@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from ot_packs.package.registries import PUBLIC, Registry, basic, decoded, read_registry
 
-_VARIABLE = re.compile(r"\$\{([^}?-]+)\??\}")
+_VARIABLE = re.compile(r"\$\{([^}?$-]+)\??\}")
 _PREFIX = "npm_config_"
 
 

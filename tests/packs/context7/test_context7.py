@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -141,3 +142,12 @@ async def test_a_lock_file_that_makes_no_sense_counts_as_empty(caller: Caller, t
         (tmp_path / "project" / file).write_text(text)
 
     assert await caller.run('context7.search(query="pydantic")["libraries"][0]["locked"] == ""') == "True"
+
+
+@pytest.mark.parametrize(
+    "text", ["a." * 200_000, "replace (\n" * 40_000, "\n" * 100_000, "a[\n" * 100_000, "a@" * 100_000]
+)
+def test_no_text_takes_a_reader_the_square_of_its_length(text: str) -> None:
+    for read in READERS.values():
+        with suppress(ValueError, RecursionError):
+            assert "pydantic" not in [package.name for package in read(text)]
