@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from ot.app import App
+from ot.caller import Caller
 from ot.registry.definitions import ToolDefinition
 from ot.registry.from_source import read_pack
 from tests.engine import answer_of, open_engine
@@ -158,6 +159,7 @@ async def app(project: Path, site: Site, services: Played, registries: None) -> 
     config = {
         "projects": {"onetool": str(project)},
         "topics": [{"pattern": "notes", "file": str(project / "remember.yaml")}],
+        "execution": {"patience": 0.05},
         "policy": {"allow": ["*"]},  # examples that ask a person go on without one
         "servers": {"everything": program("with_documents")},
         "packs": {tool.pack: {"enabled": True} for tool in EXAMPLES}
@@ -179,10 +181,22 @@ async def test_the_example_runs(app: App, project: Path, site: Site, tool: ToolD
     example = re.sub(r"https://\w+\.example\.com", site.address(""), tool.docs.example)
     if "k7w2m9x4qd" in example:
         example = example.replace("k7w2m9x4qd", await _store(app))
+    if tool.name == "ot.resume":
+        await app.runner.run("proj.list()", caller=Caller(run_id="r7k2m9xqd"))
+    elif "r7k2m9xqd" in example:
+        example = example.replace("r7k2m9xqd", await _outlast_patience(app))
 
     answer = await app.runner.run(example)
 
     assert answer.is_error == (tool.name in MEANT_TO_FAIL), answer.text
+
+
+async def _outlast_patience(app: App) -> str:
+    """Give the name of a run that goes on."""
+    answer = await app.runs.run("import time\ntime.sleep(1)", caller=Caller())
+    found = re.search(r"Run (r\w+) is still running", answer.text)
+    assert found is not None, answer.text
+    return found[1]
 
 
 async def _store(app: App) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ot.errors import ToolError
+from ot.shapes.shapes import Shapes
 from tests.opened_executor import open_executor
 from tests.proxied import Proxied, open_proxied
 
@@ -18,6 +19,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Proxied]:
     """The built-in packs, and no server."""
     demo = {"demo": {"enabled": True}}
     async with open_executor() as opened, open_proxied(tmp_path, {}, registry=opened.registry, packs=demo) as engine:
+        engine.executor.lend(Shapes(tmp_path))
         yield engine
 
 
