@@ -20,15 +20,15 @@ from ot.effects import Effect
 from ot.journal.recorded import Outcome, RecordedCall, describe
 from ot.journal.reuse import Reuse
 from ot.logs import write_log
-from ot.store.journal_store import JournalStore, Mark, Place
+from ot.store.journal_store import WHOLE, JournalStore, Mark, Place
 
 INLINE = 16 * 1024  # bytes of arguments or of a value in a line
 LONGEST_ANSWER = 20_000  # characters
 LONGEST_REASON = 2_000  # characters
 WORTH_KEEPING = 1.0  # seconds that calls took which only read
 _VALUE, _WENT_WELL = b'"value":', b'"outcome":"value",'
+_TOO_MUCH = "its calls gave more than a run may keep (journal.max_size)"
 _BITS = 52  # of the number of a call: JSON everywhere has that many
-
 
 Later: TypeAlias = Callable[[Callable[[], None]], object]
 
@@ -100,7 +100,7 @@ class RunJournal:
     # -- the run
 
     def start(self, facts: JsonObject) -> None:
-        line = self._line(b"start", b'"whole":1,' + _fields(facts))
+        line = self._line(b"start", WHOLE + b"," + _fields(facts))
         try:
             self._mark = self._store.begin(line)
         except OSError as error:
@@ -271,7 +271,7 @@ class RunJournal:
         self._room -= len(lines)
         try:
             if self._room < 0:
-                raise OSError("its calls gave more than a run may keep (journal.max_size)")
+                raise OSError(_TOO_MUCH)
             self._store.append(lines)
         except OSError as error:
             self._lose(error)
@@ -282,8 +282,8 @@ class RunJournal:
         self._room -= len(data)
         try:
             if self._room < 0:
-                raise OSError("its calls gave more than a run may keep (journal.max_size)")
-            place = self._store.keep(data)
+                raise OSError(_TOO_MUCH)
+            place = None if self.lost else self._store.keep(data)
         except OSError as error:
             self._lose(error)
         return b'"%b":%b' % (field, json.dumps(place).encode("ascii"))

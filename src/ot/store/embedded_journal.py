@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
-from ot.store.journal_store import FoundRun, Mark, Place, begin_line, find_mark, spoilt
+from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
 from ot.store.owned_files import claim, is_in_use, open_plain, prune
 from ot.store.owner import Owner
 
@@ -73,13 +73,14 @@ class EmbeddedJournal:
         if self._lines is not None and (self._is_old() or self._is_gone()):
             self._open_next()
         self.append(line)
-        return Mark(self._name(_LINES), self._size - len(line) + find_mark(line))
+        return Mark(self._name(_LINES), self._size - len(line) + line.index(WHOLE))
 
     def append(self, lines: bytes) -> None:
-        if self._lines is None or self._size >= self._largest or self._values_size >= self._most_values:
-            self._open_next()
-        if os.pwrite(self._lines or 0, lines, self._size) != len(lines):
-            os.ftruncate(self._lines or 0, self._size)  # half a line would go on in the next one
+        descriptor = self._lines
+        if descriptor is None or self._size >= self._largest or self._values_size >= self._most_values:
+            descriptor = self._open_next()
+        if os.pwrite(descriptor, lines, self._size) != len(lines):
+            os.ftruncate(descriptor, self._size)  # half a line would go on in the next one
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._size += len(lines)
 
@@ -87,7 +88,7 @@ class EmbeddedJournal:
         """Overwrite what the first line of a run says, which needs no room on a disk that is full."""
         descriptor = os.open(self._folder / mark.file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            os.pwrite(descriptor, spoilt(), mark.offset)
+            os.pwrite(descriptor, SPOILT, mark.offset)
         finally:
             os.close(descriptor)
 
@@ -104,10 +105,7 @@ class EmbeddedJournal:
 
     def close(self) -> None:
         with self._keeping:
-            for descriptor in (self._lines, self._values):
-                if descriptor is not None:
-                    os.close(descriptor)
-            self._lines = self._values = None
+            self._let_go()
 
     # -- reading
 
@@ -156,17 +154,25 @@ class EmbeddedJournal:
         except OSError:  # what is open can be written to nevertheless
             return False
 
-    def _open_next(self) -> None:
+    def _open_next(self) -> int:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._remove_old(always=self._lines is not None)
-        self.close()
-        if not self._chain:
-            self._chain = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
-        self._part += 1
-        self._lines = self._create(_LINES)
-        self._inode = os.fstat(self._lines).st_ino
-        self._size = self._values_size = 0
+        with self._keeping:  # a value that is being written goes with the lines so far
+            self._let_go()
+            if not self._chain:
+                self._chain = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
+            self._part += 1
+            self._lines = descriptor = self._create(_LINES)
+            self._size = self._values_size = 0
+        self._inode = os.fstat(descriptor).st_ino
         self._opened = self._clock()
+        return descriptor
+
+    def _let_go(self) -> None:
+        for descriptor in (self._lines, self._values):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._lines = self._values = None
 
     def _create(self, ending: str) -> int:
         descriptor = os.open(self._folder / self._name(ending), _CREATE, 0o600)

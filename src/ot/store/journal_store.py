@@ -11,7 +11,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from ot.store.owner import Owner
 
-_WHOLE, _SPOILT = b'"whole":1', b'"whole":0'
+WHOLE, SPOILT = b'"whole":1', b'"whole":0'
+"""What the first line of a run says of all its lines, and what is written over it once one of them was lost."""
 
 Place: TypeAlias = tuple[str, int, int]
 """The place of a value that lies beside the lines: a file, an offset, and how many bytes."""
@@ -48,13 +49,3 @@ def begin_line(owner: Owner, run: str = "") -> bytes:
     """Return how each line of an owner begins, or each line of one of its runs."""
     beginning = f'{{"principal":{json.dumps(owner.principal)},"project":{json.dumps(str(owner.project))},'
     return (f'{beginning}"run":{json.dumps(run)},' if run else beginning).encode("ascii")
-
-
-def find_mark(line: bytes) -> int:
-    """Return where the first line of a run says that it is whole."""
-    return line.index(_WHOLE)
-
-
-def spoilt() -> bytes:
-    """Return what stands there once something was lost; it is as long as what stood there before."""
-    return _SPOILT
