@@ -20,7 +20,7 @@ KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=
 TESTS ?=
 
 # Tests of what protects a person, whose outcome may depend on who they are.
-PROTECTION := tests/unit/trust tests/unit/audit tests/unit/kernel tests/unit/ot_confinement tests/unit/config tests/unit/execution \
+PROTECTION := tests/unit/trust tests/unit/audit tests/unit/journal tests/unit/kernel tests/unit/ot_confinement tests/unit/config tests/unit/execution \
 	tests/unit/proxy/test_pins.py tests/unit/workers/test_locks.py tests/abuse tests/confine tests/e2e/test_audit.py \
 	tests/e2e/test_cli_trust.py tests/e2e/test_cloned_repository.py tests/e2e/test_cli_extensions.py tests/e2e/test_http_crowds.py \
 	tests/e2e/test_http_unix.py

@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ot.app import App
@@ -26,6 +26,7 @@ pytestmark = pytest.mark.anyio
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "15"))
 WORDS = "abc"
+LOOK = "counted.look()"
 NOT_NOW, NEVER = "not now", "never"  # how a call fails: with an error, or without an end; each before its effect
 
 
@@ -69,7 +70,7 @@ class CountedWorld:
 _calls = st.one_of(
     st.sampled_from(WORDS).map(lambda word: f"counted.do(what={word!r})"),
     st.sampled_from(WORDS).map(lambda word: f"counted.set(what={word!r})"),
-    st.just("counted.look()"),
+    st.just(LOOK),
     st.permutations(WORDS).map(
         lambda words: "ot.parallel(" + ", ".join(f"lambda: counted.do(what={w!r})" for w in words) + ")"
     ),
@@ -84,10 +85,11 @@ async def app(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> A
         yield opened
 
 
-@given(program=_programs, failures=_failures)
+@given(program=_programs, forgotten=st.none() | st.integers(0, 6), failures=_failures)
+@example(program=["counted.do(what='a')", "counted.do(what='b')", LOOK], forgotten=1, failures=[])
 @settings(max_examples=EXAMPLES)
 async def test_each_effect_happens_once_and_the_value_is_that_of_a_run_without_failures(
-    app: App, program: list[str], failures: list[tuple[str, int]]
+    app: App, program: list[str], forgotten: int | None, failures: list[tuple[str, int]]
 ) -> None:
     without = CountedWorld()
     without.add_to(app)
@@ -95,7 +97,7 @@ async def test_each_effect_happens_once_and_the_value_is_that_of_a_run_without_f
 
     world = CountedWorld()
     world.add_to(app)
-    run = ""
+    run = "" if forgotten is None else await fail_in(app, _write(_without(program, forgotten), "raise", len(program)))
     for kind, place in failures:
         run = await fail_in(app, _begin(run) + _write(program, kind, place, world)) or run
         world.failing = ""
@@ -103,6 +105,16 @@ async def test_each_effect_happens_once_and_the_value_is_that_of_a_run_without_f
 
     assert answer.partition("\nCalls: ")[0] == expected
     assert Counter(world.done) == Counter(without.done)
+
+
+def _without(program: list[str], place: int) -> list[str]:
+    """Leave out a call with effect, and all that comes after what is read next: what was read then is not true later."""
+    effects = [n for n, call in enumerate(program) if call != LOOK and n >= place]
+    if not effects:
+        return program
+    rest = program[effects[0] + 1 :]
+    read = next((n for n, call in enumerate(rest) if call != LOOK), len(rest))
+    return [*program[: effects[0]], *rest[:read]]
 
 
 def _begin(run: str) -> str:
