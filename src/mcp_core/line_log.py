@@ -152,14 +152,14 @@ class _LineHandler(logging.StreamHandler[TextIO]):
         self.acquire()
         try:
             self._write_waiting()
-            super().flush()
+            with suppress(OSError, ValueError):  # a full disk, or a stream that somebody has closed
+                super().flush()
         finally:
             self.release()
 
     def close(self) -> None:
         """Write what waits and close the file, if there is one."""
-        with suppress(OSError, ValueError):  # what is left may not fit on the disk, and stderr may be closed already
-            self.flush()
+        self.flush()
         if self._own_stream:
             with suppress(OSError):
                 self.stream.close()

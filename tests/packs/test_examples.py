@@ -118,6 +118,7 @@ FILES: dict[str, Prepare] = {
 NOTE = 'notes.write(title="How to deploy", content="make release, then tag", tags=["release"], replace=True)'
 CODE = {
     "notes": NOTE,
+    "ot.kept": 'ot.keep(name="rows", value=[{"amount": 7}])',
     "notes.write": f'{NOTE}\nnotes.delete(title="How to deploy")',
 }
 """What was run before an example, by tool or by pack."""
