@@ -6,11 +6,11 @@ import http.client
 import json
 import re
 import socket
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tests.demo_pack import give_demo
+from tests.demo_pack import give_demo, with_demo
 from tests.e2e.raw_server import WAIT, RawServer
 
 ADDRESS = re.compile(r"serving MCP at (http://127\.0\.0\.1:(\d+)/mcp)")
@@ -35,8 +35,7 @@ class HttpServer:
         self.folder = folder
         limited = ("sh", "-c", f'ulimit -S -n {open_files}; exec "$@"', "sh") if open_files else ()
         self.raw = RawServer(give_demo(folder, config), "--http", "127.0.0.1:0", *arguments, started_by=limited)
-        self.raw.wait_for_log("serving MCP at")
-        found = next(match for line in self.raw.log if (match := ADDRESS.search(line)))
+        found = _address_of(self.raw)
         self.url, self.port = found[1], int(found[2])
 
     @property
@@ -67,3 +66,20 @@ class HttpServer:
         with closing(connection), connection.getresponse() as response:
             response.read()
         return response
+
+
+@contextmanager
+def serving_to_anybody(folder: Path, config: str) -> Iterator[str]:
+    """The address of a server of this configuration, and of the demo pack, that asks for no token."""
+    (folder / "onetool.yaml").write_text(with_demo(config))
+    arguments = ("--config", str(folder / "onetool.yaml"), "--http", "127.0.0.1:0", "--no-token")
+    server = RawServer(folder, *arguments, preloaded=True)
+    try:
+        yield _address_of(server)[1]
+    finally:
+        server.end()
+
+
+def _address_of(server: RawServer) -> re.Match[str]:
+    server.wait_for_log("serving MCP at")
+    return next(found for line in server.log if (found := ADDRESS.search(line)))

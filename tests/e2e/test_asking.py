@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
@@ -18,8 +17,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, InputRequiredResult, TextContent
 
 from tests.demo_pack import with_demo
+from tests.e2e.http_server import serving_to_anybody
 from tests.e2e.processes import find_descendants, wait_until_gone
-from tests.e2e.raw_server import RawServer, environment_of
+from tests.e2e.raw_server import environment_of
 from tests.preloaded import preloaded_command
 
 pytestmark = pytest.mark.xdist_group("asking")  # the tests share a server of each era
@@ -90,15 +90,8 @@ async def seat(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Seat]:
 
 @pytest.fixture(scope="module")
 def http_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("http")
-    (folder / "onetool.yaml").write_text(with_demo(CONFIG))
-    arguments = ("--config", str(folder / "onetool.yaml"), "--http", "127.0.0.1:0", "--no-token")
-    server = RawServer(folder, *arguments, preloaded=True)
-    try:
-        server.wait_for_log("serving MCP at")
-        yield next(found[1] for line in server.log if (found := re.search(r"serving MCP at (\S+)", line)))
-    finally:
-        server.end()
+    with serving_to_anybody(tmp_path_factory.mktemp("http"), CONFIG) as served:
+        yield served
 
 
 def text_of(result: CallToolResult | InputRequiredResult) -> str:

@@ -24,7 +24,8 @@ from mcp_types import (
 from pydantic import FileUrl
 
 from tests.demo_pack import with_demo
-from tests.e2e.raw_server import RawServer, environment_of
+from tests.e2e.http_server import serving_to_anybody
+from tests.e2e.raw_server import environment_of
 from tests.preloaded import preloaded_command
 from tests.proxied import program
 
@@ -70,15 +71,8 @@ class Front:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server over HTTP that the tests share."""
-    folder = tmp_path_factory.mktemp("http")
-    (folder / "onetool.yaml").write_text(with_demo(CONFIG))
-    arguments = ("--config", str(folder / "onetool.yaml"), "--http", "127.0.0.1:0", "--no-token")
-    server = RawServer(folder, *arguments, preloaded=True)
-    try:
-        server.wait_for_log("serving MCP at")
-        yield next(found[1] for line in server.log if (found := re.search(r"serving MCP at (\S+)", line)))
-    finally:
-        server.end()
+    with serving_to_anybody(tmp_path_factory.mktemp("http"), CONFIG) as served:
+        yield served
 
 
 def over_stdio(folder: Path) -> StdioServerParameters:

@@ -26,23 +26,6 @@ TOKEN = "npm_secret_of_the_tests"
 
 
 @pytest.fixture(scope="module")
-async def played_pypi() -> AsyncIterator[PlayedPypi]:
-    async with play(PlayedPypi()) as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
-async def played_npm() -> AsyncIterator[PlayedNpm]:
-    async with play(PlayedNpm()) as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
-def person(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("person")
-
-
-@pytest.fixture(scope="module")
 async def caller(person: Path) -> AsyncIterator[Caller]:
     async with open_caller(person, packs={"package": {"rate": 1000}}, secrets={}) as opened:
         yield opened

@@ -16,26 +16,9 @@ from tests.services.pypi import PlayedPypi
 
 
 @pytest.fixture(scope="module")
-async def pypi() -> AsyncIterator[PlayedPypi]:
-    async with play(PlayedPypi()) as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
-async def npm() -> AsyncIterator[PlayedNpm]:
-    async with play(PlayedNpm()) as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
-def person(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("person")
-
-
-@pytest.fixture(scope="module")
-async def caller(person: Path, pypi: PlayedPypi, npm: PlayedNpm) -> AsyncIterator[Caller]:
+async def caller(person: Path, played_pypi: PlayedPypi, played_npm: PlayedNpm) -> AsyncIterator[Caller]:
     with pytest.MonkeyPatch.context() as monkeypatch:
-        configure(monkeypatch, pypi=pypi.index, npm=npm.address)
+        configure(monkeypatch, pypi=played_pypi.index, npm=played_npm.address)
         async with open_caller(person, packs={}, secrets={}) as opened:
             yield opened
 
@@ -52,10 +35,10 @@ async def call(caller: Caller, tool: str, **arguments: object) -> JsonObject:
     return value
 
 
-async def test_a_python_package_is_told_with_what_changed(caller: Caller, pypi: PlayedPypi) -> None:
+async def test_a_python_package_is_told_with_what_changed(caller: Caller, played_pypi: PlayedPypi) -> None:
     assert await call(caller, "pypi", name="HTTPX", version="<1", since="0.27.0") == {
         "name": "HTTPX",
-        "registry": pypi.index,
+        "registry": played_pypi.index,
         "newest": release("0.28.1", released="2026-03-01T00:00:00"),
         "matching": release("0.28.1", released="2026-03-01T00:00:00"),
         "versions": [
@@ -124,12 +107,12 @@ async def test_an_old_index_answers_in_html(monkeypatch: pytest.MonkeyPatch, cal
     assert len(seen["changes"]["dependencies"]) == 4
 
 
-async def test_an_npm_package_is_told_with_what_changed(caller: Caller, npm: PlayedNpm) -> None:
+async def test_an_npm_package_is_told_with_what_changed(caller: Caller, played_npm: PlayedNpm) -> None:
     seen = await call(caller, "npm", name="react", version="^18", since="18.2.0", limit=2)
 
     assert seen == {
         "name": "react",
-        "registry": npm.address,
+        "registry": played_npm.address,
         "newest": node_release("19.0.0"),
         "matching": node_release("18.3.1"),
         "versions": [node_release("18.3.1"), node_release("18.3.0", withdrawn="use 18.3.1")],
@@ -180,13 +163,15 @@ async def test_the_newest_in_a_range_is_found(
     assert (found["version"] if isinstance(found, dict) else None) == version
 
 
-async def test_only_dates_need_the_whole_document(caller: Caller, npm: PlayedNpm) -> None:
-    npm.requests.clear()
+async def test_only_dates_need_the_whole_document(caller: Caller, played_npm: PlayedNpm) -> None:
+    played_npm.requests.clear()
     plain = await call(caller, "npm", name="@corp/inner", limit=0)
     dated = await call(caller, "npm", name="@corp/inner", dates=True, limit=0)
 
     assert [plain["newest"]["released"], dated["newest"]["released"]] == ["", "2026-01-02T03:04:05"]
-    kinds = [request.headers["accept"].partition(";")[0] for request in npm.requests if request.path == "/@corp/inner"]
+    kinds = [
+        request.headers["accept"].partition(";")[0] for request in played_npm.requests if request.path == "/@corp/inner"
+    ]
     assert kinds == ["application/vnd.npm.install-v1+json", "application/json"]
 
 
@@ -224,7 +209,9 @@ source = { registry = "https://pypi.org/simple" }
 """
 
 
-async def test_a_python_project_is_compared_with_the_registry(caller: Caller, person: Path, pypi: PlayedPypi) -> None:
+async def test_a_python_project_is_compared_with_the_registry(
+    caller: Caller, person: Path, played_pypi: PlayedPypi
+) -> None:
     project = folder_of(person, "python")
     (project / "pyproject.toml").write_text(PYPROJECT)
     (project / "uv.lock").write_text(LOCK)
@@ -245,7 +232,7 @@ async def test_a_python_project_is_compared_with_the_registry(caller: Caller, pe
     assert [(each["name"], each["group"]) for each in seen["packages"]][-1] == ("idna", "indirect")
     elsewhere = [each["name"] for each in seen["problems"] if each["reason"] == "it does not come from a registry"]
     assert sorted(elsewhere) == ["beside", "local", "mine"]
-    assert not [request for request in pypi.requests if request.path.split("/")[2] in elsewhere]
+    assert not [request for request in played_pypi.requests if request.path.split("/")[2] in elsewhere]
 
 
 async def test_requirements_are_compared_one_file_at_a_time(caller: Caller, person: Path) -> None:
