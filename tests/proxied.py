@@ -17,7 +17,7 @@ from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.execution.tool_executor import ToolExecutor
 from ot.proxy.host import ProxyHost
-from ot.proxy.servers import PROBE, Servers, open_servers
+from ot.proxy.servers import Servers, open_servers
 from ot.proxy.status import ServerStatus
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
@@ -58,7 +58,6 @@ async def open_proxied(
     *,
     registry: ToolRegistry | None = None,
     environ: Mapping[str, str] = os.environ,
-    patience: float = PROBE,
     audit: AuditLog | None = None,
     shapes: Shapes | None = None,
     **config: Any,
@@ -74,7 +73,7 @@ async def open_proxied(
         pin_tools=settings.security.pin_tools,
     )
     places = PackPlaces(registry, settings.packs)
-    async with open_servers(settings.servers, registry=registry, places=places, host=host, patience=patience) as opened:
+    async with open_servers(settings.servers, registry=registry, places=places, host=host) as opened:
         executor = ToolExecutor(
             registry, config=settings, secrets=Secrets(), project=folder, audit=audit, shapes=shapes
         )

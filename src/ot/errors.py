@@ -205,14 +205,16 @@ class PreflightError(OneToolError):
 
 
 class UnknownPackError(CallError, names=("pack", "available")):
-    """No pack has this name."""
+    """No pack has this name; `absent` says why others are not here that should be."""
 
     pack: str
     available: Sequence[str]
+    absent: Sequence[CallError] = ()
 
-    def __init__(self, pack: str, available: Sequence[str]) -> None:
+    def __init__(self, pack: str, available: Sequence[str], absent: Sequence[CallError] = ()) -> None:
         super().__init__(pack, available)
         self.tool = pack
+        self.absent = absent
 
 
 class SwitchedOffError(CallError, names=("kind", "key")):

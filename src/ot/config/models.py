@@ -115,6 +115,9 @@ class ServerSettings(Section):
     start_timeout: Seconds = setting(
         60, "seconds until it must be ready; this time does not count towards other limits", layers=SMALLER
     )
+    listing_timeout: Seconds = setting(
+        10, "seconds that a listing waits for it, as long as nothing is known of its tools", layers=SMALLER
+    )
     tools: ToolFilter = setting(ToolFilter.model_construct(), "which of its tools are offered")
     json_text: bool = setting(False, "`true` turns JSON text in its answers into values")
     oauth: OAuthSettings = setting(OAuthSettings.model_construct(), "how to log in to it, for a `url`")

@@ -23,6 +23,7 @@ _STILL_RUNNING = " It is still running and may yet have an effect."
 _MOST_PROBLEMS = 10
 _TAIL_LINES = 12
 _TAIL_WIDTH = 300
+_SHORT_REASON = 100
 
 
 def word_error(error: errors.OneToolError) -> str:
@@ -175,7 +176,33 @@ def _may_be_a_variable(problem: errors.CallError) -> bool:
     """True for an unknown pack that looks neither like a module nor like a pack with a typing mistake."""
     if not isinstance(problem, errors.UnknownPackError) or is_module(problem.pack):
         return False
-    return not is_near(problem.pack, problem.available)
+    return not is_near(problem.pack, [*problem.available, *map(_absent_name, problem.absent)])
+
+
+def _word_absent(error: errors.UnknownPackError) -> str:
+    """A line about packs that are not here and should be; ot.health() has the whole of each reason."""
+    if not error.absent:
+        return ""
+    reasons = [_shortly(each) for each in error.absent[:_MOST_PROBLEMS]]
+    more = len(error.absent) - len(reasons)
+    return f"\nNot here: {'; '.join(reasons)}{f'; {more} more' if more else ''}. ot.health() says more."
+
+
+def _absent_name(absence: errors.CallError) -> str:
+    return absence.server if isinstance(absence, errors.ServerUnavailableError) else getattr(absence, "pack", "")
+
+
+def _shortly(absence: errors.CallError) -> str:
+    name = _absent_name(absence)
+    match absence:
+        case errors.ServerUnavailableError():
+            first = absence.reason.partition("\n")[0]
+            return f"{name} {first if len(first) <= _SHORT_REASON else f'{first[:_SHORT_REASON]}…'}"
+        case errors.WrongSettingsError():
+            return f"{name} is off, because its settings are wrong"
+        case errors.BrokenPackError():
+            return f"{name} is broken"
+    return name
 
 
 def _word_model_refused(error: errors.ModelRefusedError) -> str:
@@ -247,7 +274,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.NewExtensionError: lambda error: f"No extension {error.name!r} was written: {error.reason}.",
     errors.PreflightError: _word_preflight,
     errors.UnknownPackError: lambda error: (
-        f"There is no pack {error.pack!r}. Packs: {list_names(error.pack, error.available)}."
+        f"There is no pack {error.pack!r}. Packs: {list_names(error.pack, error.available)}.{_word_absent(error)}"
     ),
     errors.SwitchedOffError: lambda error: (
         f"The {error.kind} {error.name} is switched off. "

@@ -1,8 +1,8 @@
-"""Notes below a listing on what it leaves out: servers still connecting, which it waits for, and packs switched off."""
+"""Notes below a listing on what it leaves out: servers that are not connected, and packs that are switched off."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ot.context import CallContext
 from ot.execution.wording import word_error
@@ -17,12 +17,18 @@ _MOST_NAMES = 10
 
 
 async def wait_for_servers(context: CallContext, concerns: Concerns) -> None:
-    """Wait a little for what a listing could show; its clock stands still meanwhile."""
+    """Wait for what a listing could show, up to `servers.*.listing_timeout`; its clock stands still meanwhile."""
     with context.held():
-        names = await context.part(Servers).catch_up_listing(concerns)
-    if names:
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        context.note(f"[Still connecting, so not listed yet: {', '.join(names[:_MOST_NAMES])}{more}.]")
+        unlisted = await context.part(Servers).catch_up_listing(concerns)
+    if unlisted.connecting:
+        context.note(f"[Still connecting, so not listed yet: {_enumerate(unlisted.connecting)}.]")
+    if unlisted.failed:
+        context.note(f"[Not connected, so not listed: {_enumerate(unlisted.failed)}. ot.health() says why.]")
+
+
+def _enumerate(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def note_switched_off(context: CallContext, pattern: str) -> None:

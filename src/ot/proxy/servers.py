@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -29,6 +30,13 @@ PROBE = 3.0  # seconds
 _GOODBYE = 2.0  # seconds
 
 
+class Unlisted(NamedTuple):
+    """The servers whose tools a listing cannot show, because nothing is known of them."""
+
+    connecting: list[str]
+    failed: list[str]  # of those that the listing could show
+
+
 class Servers:
     """All servers; opened by `open_servers`, and lent to packs that look at servers."""
 
@@ -39,7 +47,6 @@ class Servers:
         host: ProxyHost,
         tasks: TaskGroup | None,
         *,
-        patience: float = PROBE,
         ahead: bool = True,
     ) -> None:
         self._ahead = ahead  # connects servers of which nothing is known before anybody asks
@@ -47,7 +54,6 @@ class Servers:
         self._places = places
         self._host = host
         self._tasks = tasks
-        self._patience = patience  # seconds that a listing waits for what it could show
         self._servers: dict[str, ProxiedServer] = {}
         self._packs: dict[str, PackDefinition] = {}  # what each server wants in the registry, by the server's name
         self._prepared: dict[str, tuple[PackDefinition, BuiltPack]] = {}  # definitions that nobody has looked at yet
@@ -173,14 +179,14 @@ class Servers:
         await self._prepare(named)
         coming = [server for server in named if not server.memory.known and server.due]
         if coming:
-            await _wait_for(coming, max(server.settings.start_timeout for server in coming))
+            patience = max(server.settings.start_timeout for server in coming)
+            await _wait_for(dict.fromkeys(coming, patience))
             await self._prepare(coming)
 
-    async def catch_up_listing(self, concerns: Callable[[str], bool]) -> list[str]:
-        """Load all definitions, and wait a little for servers that a listing could show.
+    async def catch_up_listing(self, concerns: Callable[[str], bool]) -> Unlisted:
+        """Load all definitions, and wait for servers that a listing could show, each up to its `listing_timeout`.
 
-        `concerns` is asked with the name of each pack that is still unknown. Returns the names of the servers that are
-        still connecting, whether they were waited for or not.
+        `concerns` is asked with the name of each pack that is still unknown.
         """
         self._show_accepted()
         unready = [server for server in self._enabled() if self._is_unready(server)]
@@ -190,10 +196,18 @@ class Servers:
                 server.connect_soon()
         coming = [server for server in unready if self._is_awaited(server) and concerns(self.pack_name(server.name))]
         if coming:
-            await _wait_for(coming, self._patience)
+            await _wait_for({server: server.settings.listing_timeout for server in coming})
             await self._prepare(coming)
             self._outwaited |= {server.name: server.connect_soon() for server in coming if _is_coming(server)}
-        return sorted(server.name for server in unready if _is_coming(server))
+        return self._unlisted(concerns)
+
+    def _unlisted(self, concerns: Callable[[str], bool] = lambda _: True) -> Unlisted:
+        unknown = [server for server in self._enabled() if not server.memory.known]
+        failed = [each for each in unknown if each.state == "disconnected" and each.error]
+        return Unlisted(
+            sorted(server.name for server in unknown if server.state == "connecting"),
+            sorted(server.name for server in failed if concerns(self.pack_name(server.name))),
+        )
 
     def _is_awaited(self, server: ProxiedServer) -> bool:
         """True if it is connecting, and no listing has waited for that in vain: listings in a loop wait once."""
@@ -252,11 +266,16 @@ def _is_named(server: ProxiedServer, code: str) -> bool:
     return re.search(rf"\b{re.escape(identifier(server.name, fallback='server'))}_?\b", code) is not None
 
 
-async def _wait_for(servers: list[ProxiedServer], seconds: float) -> None:
-    with anyio.move_on_after(seconds):
-        async with anyio.create_task_group() as tasks:
-            for server in servers:
-                tasks.start_soon(server.connect_soon().wait, None)
+async def _wait_for(patience: Mapping[ProxiedServer, float]) -> None:
+    """Wait until each server is connected, has failed, or has taken its seconds."""
+
+    async def wait(server: ProxiedServer, seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            await server.connect_soon().wait(None)
+
+    async with anyio.create_task_group() as tasks:
+        for server, seconds in patience.items():
+            tasks.start_soon(wait, server, seconds)
 
 
 @asynccontextmanager
@@ -266,7 +285,6 @@ async def open_servers(
     registry: ToolRegistry,
     places: PackPlaces,
     host: ProxyHost,
-    patience: float = PROBE,
     ahead: bool = True,
 ) -> AsyncIterator[Servers]:
     """Open servers without waiting for any; nothing of them is left when this is closed.
@@ -274,7 +292,7 @@ async def open_servers(
     Those that nobody has seen yet are connected `ahead`, or else when somebody asks for them or for what there is.
     """
     async with open_background_tasks() as tasks:
-        servers = Servers(registry, places, host, tasks, patience=patience, ahead=ahead)
+        servers = Servers(registry, places, host, tasks, ahead=ahead)
         try:
             servers.begin(settings)
             yield servers

@@ -215,6 +215,11 @@ class ToolRegistry:
         """The names of packs and servers that the configuration keeps off."""
         return sorted(set(self.pack_names()).difference(self._expected_names()))
 
+    def _absences(self) -> list[CallError]:
+        """Why packs are not here that should be, by name."""
+        absent = {name: pack for packs in self._absent.values() for name, pack in packs.items() if pack.expected}
+        return [absent[name].explain() for name in sorted(absent.keys() - self._packs.keys() - self._late.keys())]
+
     def _expected_names(self) -> list[str]:
         absent = chain.from_iterable(packs.items() for packs in self._absent.values())
         return sorted({*self._packs, *self._late, *(name for name, pack in absent if pack.expected)})
@@ -243,7 +248,7 @@ class ToolRegistry:
             return absence
         pack = self._packs.get(wanted)
         if pack is None:
-            return UnknownPackError(wanted, self._expected_names())
+            return UnknownPackError(wanted, sorted({*self._packs, *self._late}), self._absences())
         # A pack of that name which is held back may have the tool that this one lacks.
         return self._held_back(wanted) or UnknownToolError(name, pack=pack.name, available=sorted(pack.tools))
 

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.anyio
 
 HOUR = 3600.0
 NOTE = "[Still connecting, so not listed yet: quiet.]"
+FAILED = "[Not connected, so not listed: broken. ot.health() says why.]"
 
 
 @asynccontextmanager
@@ -32,11 +33,11 @@ async def listings(folder: Path) -> AsyncIterator[Proxied]:
     good = program("plain_server")
     async with open_proxied(folder, {"good": good}) as proxied:
         await proxied.call("good.echo", text="a")
-    servers = {"good": good, "quiet": program("quiet_until", folder / "released", start_timeout=HOUR)}
-    async with (
-        open_executor() as opened,
-        open_proxied(folder, servers, registry=opened.registry, patience=HOUR) as proxied,
-    ):
+    servers = {
+        "good": good,
+        "quiet": program("quiet_until", folder / "released", start_timeout=HOUR, listing_timeout=HOUR),
+    }
+    async with open_executor() as opened, open_proxied(folder, servers, registry=opened.registry) as proxied:
         proxied.executor.lend(Finder(proxied.registry), Shapes(folder / "shapes"))
         yield proxied
 
@@ -98,11 +99,25 @@ async def test_what_could_be_listed_is_waited_for(tmp_path: Path) -> None:
         assert NOTE not in text
 
 
-async def test_a_run_names_what_still_connects_below_its_value(tmp_path: Path) -> None:
-    servers = {"quiet": program("quiet_until", tmp_path / "released", start_timeout=HOUR)}
+async def test_a_run_names_what_is_not_connected_below_its_value(tmp_path: Path) -> None:
+    quiet = program("quiet_until", tmp_path / "released", start_timeout=HOUR, listing_timeout=0.1)
+    servers = {"quiet": quiet, "broken": {"command": "sh", "args": ["-c", "exit 3"], "listing_timeout": HOUR}}
     code = 'first, again = [ot.tools(pattern="nobody_knows", info="list") for _ in range(2)]\n[first, again, ot.packs("scaf", "list")]'
 
     async with open_engine(tmp_path / "project", config=json.dumps({"servers": servers})) as app:
         answer = await app.runner.run(code)
+        [named, other, overview, unknown] = [
+            (await app.runner.run(each)).text
+            for each in ('ot.packs("BROK")', 'ot.packs("scaf", "list")', "ot.help()", "nobody.knows()")
+        ]
 
-    assert answer.text == f"[[], [], [scaffold]]\n{NOTE}"
+    assert answer.text == f"[[], [], [scaffold]]\n{NOTE}\n{FAILED}"
+    assert named == f"[]\n{NOTE}\n{FAILED}"
+    assert other == f"[scaffold]\n{NOTE}"  # whose name could not be among these
+    assert overview.endswith(f"\n{NOTE}\n{FAILED}")
+    [_, refused, absent, _] = unknown.splitlines()
+    assert refused.startswith("line 1: There is no pack 'nobody'. Packs: ")
+    assert "quiet" not in refused
+    assert absent == (
+        "Not here: broken exited with status 3 before it was ready; quiet is still connecting. ot.health() says more."
+    )
