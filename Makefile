@@ -88,12 +88,13 @@ format: setup  ## reformat the files as `make check` wants them
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
 
-docs: setup  ## regenerate the tables derived from the source
+docs: setup  ## regenerate what the docs derive from the source, and build the site (site/index.html)
 	@$(BIN)/python -m scripts.docs_tables
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 lock: setup  ## update the pinned dependencies
 	scripts/lock
 
 clean:  ## remove everything that make set up
 	rm -rf .venv tests/conformance/node_modules tests/zwave/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
-		tests/reference_servers/.venv tests/services/node_modules tests/services/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.*
+		tests/reference_servers/.venv tests/services/node_modules tests/services/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.* site

@@ -1,48 +1,41 @@
-"""Writes the tables of the docs that are derived from the source: `make docs`, or `python -m scripts.docs_tables`."""
+"""Writes what the docs derive from the source: `make docs`, or `python -m scripts.docs_tables`.
+
+A page has `<!-- derived: NAME -->` and `<!-- end of NAME -->` around what the function of that name gives; what people
+wrote around it stays. The pages of packs have a section of their own (`scripts.pack_pages`).
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from pathlib import Path
 
-from ot.config.keys import INCLUDE, INCLUDE_WORDS, Key, known_keys
-from ot.config.settings import AT_ONCE
-from ot.config.value_words import with_range, word_value
+from scripts.pack_extras import ROOT
 from scripts.pack_pages import render_pack_pages
+from scripts.reference.commands import render_commands
+from scripts.reference.keys import render_keys
 
-PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
-_TABLE = re.compile(r"^\| key \|.*?\n(?=\n)", re.MULTILINE | re.DOTALL)
-
-
-def render_page(text: str) -> str:
-    """The page about the configuration with its table as the models have it."""
-    page, count = _TABLE.subn(lambda _: _render_keys(), text)
-    if count != 1:
-        raise LookupError(f"{PAGE.name} has {count} tables of keys")
-    return page
+REFERENCE = ROOT / "docs" / "reference"
+DERIVED: dict[str, Callable[[], str]] = {
+    "commands": render_commands,
+    "keys": render_keys,
+}
 
 
-def _render_keys() -> str:
-    keys = known_keys()
-    last_of_packs = max(index for index, key in enumerate(keys) if key.path[0] == "packs")
-    rows = [_row(key) for key in keys]
-    rows.insert(last_of_packs + 1, ("`packs.*.<key>`", "none", "whatever else the pack itself reads", AT_ONCE))
-    rows.insert(0, (f"`{INCLUDE}`", "`[]`", INCLUDE_WORDS, AT_ONCE))
-    head = "| key | default | meaning | takes effect |\n|---|---|---|---|\n"
-    return head + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+def render_pages() -> dict[Path, str]:
+    """Return every page that has something derived, as it should be."""
+    pages = {page: _with_derived(page.read_text(encoding="utf-8")) for page in sorted(REFERENCE.glob("*.md"))}
+    return pages | render_pack_pages()
 
 
-def _row(key: Key) -> tuple[str, str, str, str]:
-    return f"`{'.'.join(key.path)}`", _word_default(key), with_range(key.words, key.field), str(key.when)
-
-
-def _word_default(key: Key) -> str:
-    if key.field.is_required():
-        return "required"
-    return "none" if key.default is None else f"`{word_value(key.default, key.field)}`"
+def _with_derived(text: str) -> str:
+    for name, render in DERIVED.items():
+        begin, end = f"<!-- derived: {name} -->\n", f"<!-- end of {name} -->\n"
+        if begin in text:
+            head, _, rest = text.partition(begin)
+            text = f"{head}{begin}\n{render()}\n{end}{rest.partition(end)[2]}"
+    return text
 
 
 if __name__ == "__main__":
-    PAGE.write_text(render_page(PAGE.read_text()))
-    for page, text in render_pack_pages().items():
-        page.write_text(text, encoding="utf-8")
+    for file, content in render_pages().items():
+        file.write_text(content, encoding="utf-8")

@@ -62,11 +62,3 @@ async def test_the_program_shows_an_answer(capsys: pytest.CaptureFixture[str]) -
             await example.show(client, "shout")
 
     assert re.fullmatch(r"\[demo\.upper: \d+\.\d s\]\nA\.", capsys.readouterr().out)
-
-
-def test_the_program_that_listens_can_be_imported() -> None:
-    namespace: dict[str, object] = {}
-
-    exec(blocks("python")[1], namespace)
-
-    assert callable(namespace["answer"])

@@ -1,4 +1,4 @@
-"""The page about the ot pack is true: its examples are run in their order, and answer what it shows."""
+"""The pages about the ot pack and about results are true: their examples run in order, and answer what they show."""
 
 from __future__ import annotations
 
@@ -11,17 +11,23 @@ from tests.engine import open_engine
 
 pytestmark = pytest.mark.anyio
 
-PAGE = (Path(__file__).parents[2] / "docs" / "ot.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("ot.md", "results.md")}
 HANDLE = "k7w2m9x4qd"  # stands on the page for the one that a run got
 RUN = "r7k2m9xqd"  # and this for the name of a run that can be resumed
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
-async def test_every_example_answers_what_the_page_shows(tmp_path: Path) -> None:
-    config = "\n".join(text for language, text in BLOCKS if language == "yaml")
+def blocks_of(page: str) -> list[tuple[str, str]]:
+    return re.findall(r"^```(\w+)\n(.*?)^```$", PAGES[page], re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_every_example_answers_what_the_page_shows(page: str, tmp_path: Path) -> None:
+    blocks = blocks_of(page)
+    config = "\n".join(text for language, text in blocks if language == "yaml")
     answer, handle, run = "", HANDLE, RUN
     async with open_engine(tmp_path, config=config, demo=False) as app:
-        for language, text in BLOCKS:
+        for language, text in blocks:
             if language == "python":
                 outcome = await app.runner.run(text.replace(HANDLE, handle).replace(RUN, run))
                 found = re.match(r"\{handle: (\w+)", outcome.text)
@@ -34,9 +40,10 @@ async def test_every_example_answers_what_the_page_shows(tmp_path: Path) -> None
                 assert re.fullmatch(_pattern(text), answer.strip()), f"{answer}\n--- but the page shows\n{text}"
 
 
-def test_no_kind_of_block_is_left_out() -> None:
-    assert {language for language, _ in BLOCKS} == {"yaml", "python", "text"}
-    assert PAGE.count("```") == 2 * len(BLOCKS)
+@pytest.mark.parametrize("page", PAGES)
+def test_no_kind_of_block_is_left_out(page: str) -> None:
+    assert {language for language, _ in blocks_of(page)} == {"yaml", "python", "text"}
+    assert PAGES[page].count("```") == 2 * len(blocks_of(page))
 
 
 def _pattern(text: str) -> re.Pattern[str]:

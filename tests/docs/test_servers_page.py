@@ -1,4 +1,4 @@
-"""The page about servers is true: its files are written, its commands run, and they say what it shows."""
+"""The pages about servers and clients are true: their files are written, their commands run, and say what they show."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from tests.measured import MEASURED
 from tests.preloaded import preloaded_command
 from tests.reference_servers.servers import reference_server
 
-PAGE = (Path(__file__).parents[2] / "docs" / "servers.md").read_text()
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "servers.md").read_text(encoding="utf-8")
+# What is said about clients goes on from a project whose servers are imported.
+BOTH = PAGE + (DOCS / "clients.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", BOTH, re.MULTILINE | re.DOTALL)
 SCRIPTS = Path(sys.executable).parent
 # Installed already: whoever runs the tests has no need to download them as the page's reader does.
 NPX = """#!/bin/sh
@@ -56,7 +59,7 @@ def test_every_line_works_in_the_order_of_the_page(tmp_path: Path) -> None:
 
 def test_no_kind_of_block_is_left_out() -> None:
     assert {language for language, _ in BLOCKS} <= {"json", "sh", "text", "yaml"}
-    assert PAGE.count("```") == 2 * len(BLOCKS)
+    assert BOTH.count("```") == 2 * len(BLOCKS)
 
 
 def test_the_table_names_every_client() -> None:

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 
 COMMANDS = {
     "serve": "serve MCP over stdin and stdout, or over HTTP on this machine",
@@ -71,12 +72,18 @@ def _dispatch(arguments: list[str]) -> int:
     if command is None:
         parser.print_help(sys.stderr)
         return USAGE
-    module = importlib.import_module(f"onetool.cli.{_MODULES.get(command, command.replace('-', '_'))}")
-    command_parser = _build_command_parser(command, epilog=getattr(module, "EPILOG", None))
-    if hasattr(module, "add_arguments"):
-        module.add_arguments(command_parser)
+    module, command_parser = load_command(command)
     options = command_parser.parse_args(rest, argparse.Namespace(config=chosen.config))
     return _with_mistakes_worded(module.main, options)
+
+
+def load_command(command: str) -> tuple[ModuleType, argparse.ArgumentParser]:
+    """Import the module of a command, and build the parser of its arguments."""
+    module = importlib.import_module(f"onetool.cli.{_MODULES.get(command, command.replace('-', '_'))}")
+    parser = _build_command_parser(command, epilog=getattr(module, "EPILOG", None))
+    if hasattr(module, "add_arguments"):
+        module.add_arguments(parser)
+    return module, parser
 
 
 def _split_at_command(arguments: list[str]) -> tuple[list[str], list[str]]:

@@ -148,7 +148,8 @@ class ExecutionSettings(Section):
     timeout: Seconds = setting(120, "seconds that a run may take", when=AT_ONCE, layers=SMALLER)
     patience: SecondsOrOff = setting(
         50,
-        "seconds after which a client is answered while its run goes on ([ot.md](ot.md#long-runs)); `off` lets it wait",
+        "seconds after which a client is answered while its run goes on ([Long runs](results.md#long-runs)); "
+        "`off` lets it wait",
         when=AT_ONCE,
         layers=PERSON,
     )
@@ -176,7 +177,7 @@ class ResultSettings(Section):
     """The length of an answer (characters), and for how long (seconds) and how much (bytes) longer ones are kept."""
 
     inline_limit: Annotated[Count, Interval(ge=1, le=10_000_000)] = setting(
-        20_000, "characters in an answer; longer results are stored ([ot.md](ot.md))"
+        20_000, "characters in an answer; longer results are stored ([Results and long runs](results.md))"
     )
     keep_for: Seconds = setting(3600, "seconds that a stored result is kept")
     max_size: Bytes = setting(500 * 1024**2, "size of all stored results together; the oldest are deleted first")
@@ -185,7 +186,7 @@ class ResultSettings(Section):
 class StatsSettings(Section):
     """Counts of calls and their cost, kept for `keep_days`."""
 
-    enabled: bool = setting(True, "whether runs and calls are counted ([ot.md](ot.md#statistics))")
+    enabled: bool = setting(True, "whether runs and calls are counted ([Statistics](ot.md#statistics))")
     keep_days: Annotated[Count, Interval(ge=1, le=3650)] = setting(
         365, "days to keep the counts; at most a million calls are kept"
     )
@@ -195,7 +196,7 @@ class AuditSettings(Section):
     """The audit log of calls with side effects."""
 
     enabled: bool = setting(
-        True, "whether calls with side effects, and refused calls, are logged ([policy.md](policy.md#audit))"
+        True, "whether calls with side effects, and refused calls, are logged ([Audit](policy.md#audit))"
     )
     keep_days: Annotated[Count, Interval(ge=1, le=3650)] = setting(
         365, "days after which a file of the log that is no longer written to is deleted"
@@ -207,7 +208,7 @@ class JournalSettings(Section):
     """The journal of runs, which lets a later run go on from one that failed."""
 
     enabled: bool = setting(
-        True, "whether runs and their calls are kept for `ot.resume` ([ot.md](ot.md#resuming-a-run))"
+        True, "whether runs and their calls are kept for `ot.resume` ([Resuming a run](results.md#resuming-a-run))"
     )
     keep_for: Seconds = setting(86400, "seconds that a run is kept")
     max_size: Bytes = setting(200 * 1024**2, "size of the journal; the oldest runs are deleted first")
@@ -251,7 +252,7 @@ class SecuritySettings(Section):
         None,
         "whether what a server says of itself is refused after it has changed, until you accept it: `true` for all "
         "servers, `false` for none; without it, for those that come from elsewhere "
-        "([servers.md](servers.md#tools-that-change))",
+        "([Tools that change](servers.md#tools-that-change))",
         layers=STAYS_ON,
     )
 
@@ -342,7 +343,7 @@ class MemorySettings(Section):
 class AiSettings(Section):
     """The assistant: who answers, with which tools, and within which limits."""
 
-    provider: ProviderName = setting("anthropic", "who answers in `onetool chat` ([assistant.md](assistant.md))")
+    provider: ProviderName = setting("anthropic", "who answers in `onetool chat` ([The assistant](assistant.md))")
     failover: ProviderName | None = setting(None, "who answers when the provider does not")
     tools: Annotated[tuple[Pattern, ...], BeforeValidator(read_offer)] = setting(
         ("onetool.run",),
@@ -391,7 +392,7 @@ class VoiceSettings(Section):
         "moonshine", "what turns speech into words"
     )
     whisper_model: Name = setting("base.en", "the faster-whisper model, if that is the engine")
-    second_opinion: bool = setting(True, "whether a command grammar listens too ([assistant.md](assistant.md))")
+    second_opinion: bool = setting(True, "whether a command grammar listens too ([Talk to it](voice.md))")
     names: tuple[Name, ...] = setting((), "names of devices and rooms that the grammar knows")
     names_from: tuple[Name, ...] = setting(("zwave.devices",), "tools that supply more names")
     wake_word: Annotated[Name, BeforeValidator(read_word)] | None = setting(
@@ -424,7 +425,7 @@ class Config(Section):
     roots: tuple[FilePath, ...] = setting(
         (),
         "more folders whose files tools may read and write, besides the project and your own `projects` "
-        "([file.md](packs/file.md#allowed-folders))",
+        "([Allowed folders](packs/file.md#allowed-folders))",
         when=AT_ONCE,
         layers=PERSON,
         example=["~/documents"],

@@ -1,4 +1,4 @@
-"""What the page about the assistant says of listening is true."""
+"""The page about the voice is true."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from tests.engine import open_engine
 from tests.voice.listening_room import Replies, Seen
 from tests.voice.spoken_audio import in_a_room, speak
 
-PAGE = (Path(__file__).parents[2] / "docs" / "assistant.md").read_text(encoding="utf-8")
-SECTION = PAGE.partition("## Listening\n")[2].partition("\n## ")[0]
+PAGE = (Path(__file__).parents[2] / "docs" / "voice.md").read_text(encoding="utf-8")
 
 
 def test_the_settings_can_be_loaded(tmp_path: Path) -> None:
-    [text] = re.findall(r"```yaml\n(.*?)\n```", SECTION, re.DOTALL)
+    [text] = re.findall(r"```yaml\n(.*?)\n```", PAGE, re.DOTALL)
     file = tmp_path / ".onetool" / "onetool.yaml"
     file.parent.mkdir()
     file.write_text(text)
@@ -37,7 +36,7 @@ def test_every_option_is_listed() -> None:
     listen.add_arguments(parser)
     options = {option for action in parser._actions for option in action.option_strings}
 
-    assert set(re.findall(r"`(--[\w-]+)", "".join(re.findall(r"^\|.*$", SECTION, re.MULTILINE)))) == options
+    assert set(re.findall(r"`(--[\w-]+)", "".join(re.findall(r"^\|.*$", PAGE, re.MULTILINE)))) == options
     assert "listen" in COMMANDS
 
 
