@@ -32,7 +32,7 @@ def check(home: Path, config: dict[str, Any], *words: str, extension: str = EXTE
     (home / ".onetool" / "tools").mkdir(parents=True)
     (home / ".onetool" / "onetool.yaml").write_text(json.dumps(config))
     (home / ".onetool" / "tools" / "sample.py").write_text(extension)
-    command = [*words, sys.executable, "-m", "onetool", "check"]
+    command = [*words, sys.executable, "-m", "onetool", "check", "--offline"]
     environ = {"PATH": os.environ["PATH"], "HOME": str(home)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ, cwd=home, timeout=120)
     assert done.stderr == ""

@@ -44,7 +44,7 @@ def test_a_new_pack_works_and_is_listed(onetool: OneTool) -> None:
     ]
     assert onetool("call", "weather.hello", "name=Ada").stdout == "Hello, Ada!\n"
     assert "weather.hello(*, name: str, times: int = 1) -> str" in onetool("tools", "weather").stdout
-    assert onetool("check").returncode == 0
+    assert onetool("check", "--offline").returncode == 0
 
 
 def test_a_broken_pack_is_told_as_broken_where_code_names_it(onetool: OneTool, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_check_names_every_file_that_cannot_be_used(onetool: OneTool, tmp_path: 
     ot = write_extension(project, "ot", "def f(): ...\n")
     write_extension(project, "fine", "def f(): ...\n")
     trust_project(project, home)
-    finished = onetool("check")
+    finished = onetool("check", "--offline")
 
     lines = finished.stdout.splitlines()
     assert finished.returncode == 2
@@ -134,7 +134,7 @@ def test_check_notes_what_somebody_arranged_and_finds_nothing_wrong_with_it(onet
     scaffold = write_extension(home, "scaffold", "def f(): ...\n")
     json = write_extension(home, "json", "def f(): ...\n")
     trust_project(project, home)
-    finished = onetool("check")
+    finished = onetool("check", "--offline")
 
     assert finished.returncode == 0
     assert [line for line in finished.stdout.splitlines()[:-1] if not line.startswith(("runs: ", "tool"))] == [
@@ -172,7 +172,7 @@ def test_locks_are_listed_checked_and_upgraded(onetool: OneTool, tmp_path: Path)
     unlocked = onetool("lock")
     called = onetool("call", "things.version")
     write_wheel(tmp_path / "wheels", "2.0")
-    listed, checked = onetool("lock"), onetool("check")
+    listed, checked = onetool("lock"), onetool("check", "--offline")
     upgraded = onetool("lock", "things", "--upgrade")
     called_again = onetool("call", "things.version")
     again = onetool("lock", "things")
@@ -187,7 +187,7 @@ def test_locks_are_listed_checked_and_upgraded(onetool: OneTool, tmp_path: Path)
     assert again.stdout == f"Nothing has changed ({lock}).\n"
 
     lock.write_text("{")
-    assert f"pack things: its lock {lock} is damaged" in onetool("check").stdout
+    assert f"pack things: its lock {lock} is damaged" in onetool("check", "--offline").stdout
     assert onetool("lock", "things").returncode == 1
     assert onetool("lock", "--upgrade").returncode == onetool("lock", "nothing").returncode == 2
 

@@ -36,7 +36,7 @@ def test_check_names_servers_that_cannot_be_started(tmp_path: Path) -> None:
         "fine": program("plain_server"),
     }
 
-    done = onetool(tmp_path, "check", servers=servers)
+    done = onetool(tmp_path, "check", "--offline", servers=servers)
 
     assert done.returncode == 2
     assert "servers.gone: its command 'no-such-program-anywhere' was not found" in done.stdout
@@ -54,7 +54,7 @@ def test_a_mistake_in_one_server_leaves_the_others_and_is_told_where_it_matters(
 
     plain = onetool(tmp_path, "run", "plain.echo(text='hi')", servers=servers)
     typo = onetool(tmp_path, "run", "typo.anything()", servers=servers)
-    checked = onetool(tmp_path, "check", servers=servers)
+    checked = onetool(tmp_path, "check", "--offline", servers=servers)
     with start_raw_server(tmp_path, config=json.dumps({"servers": servers})) as server:
         instructions = server.initialize()["instructions"]
         secret = server.run("secret.anything()")
@@ -97,7 +97,7 @@ def test_accept_shows_what_changed_and_takes_it_only_when_told_to(tmp_path: Path
     for _ in range(2):
         onetool(tmp_path, "run", "ot.resources(server='changing')", servers=servers)  # named, so waited for
 
-    noted = onetool(tmp_path, "check", servers=servers)
+    noted = onetool(tmp_path, "check", "--offline", servers=servers)
     asked = onetool(tmp_path, "accept", "changing", servers=servers)
     accepted = onetool(tmp_path, "accept", "changing", "--yes", servers=servers)
     again = onetool(tmp_path, "accept", "changing", servers=servers)
@@ -119,7 +119,7 @@ def test_accept_shows_changed_words_and_prompts_too(tmp_path: Path) -> None:
         said.write_text(json.dumps(words))
         onetool(tmp_path, "run", "ot.prompts(server='tells')", servers=servers)
 
-    noted = onetool(tmp_path, "check", servers=servers)
+    noted = onetool(tmp_path, "check", "--offline", servers=servers)
     accepted = onetool(tmp_path, "accept", "tells", "--yes", servers=servers)
     again = onetool(tmp_path, "accept", "tells", servers=servers)
 

@@ -217,7 +217,7 @@ def test_changed_while_the_person_read_is_not_trusted(place: Place) -> None:
     terminal.type("y\n")
     terminal.end()
 
-    assert "onetool.yaml has changed since you trusted it" in place.onetool("check").stdout
+    assert "onetool.yaml has changed since you trusted it" in place.onetool("check", "--offline").stdout
     assert "one.two" in place.onetool("run", "ot.aliases()").stdout
 
 

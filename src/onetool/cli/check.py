@@ -1,14 +1,17 @@
-"""`onetool check`: every mistake that can be found without running anything, one line each.
+"""`onetool check`: every mistake that can be found, one line each, and every server and extension started once.
 
-The one thing it connects to is the databases that are configured, to advise on their roles."""
+Offline, the one thing it connects to is the databases that are configured, to advise on their roles."""
 
 from __future__ import annotations
 
+import json
 import os
-from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from onetool.cli import OK, USAGE
+from mcp_core.json_types import JsonObject
+from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.accept import count_differences
 from onetool.cli.confinement import describe_confinement, find_confinement_mistakes
 from onetool.cli.databases import advise_on_roles, find_connection_mistakes
@@ -16,6 +19,8 @@ from onetool.cli.definitions import read_definitions
 from onetool.cli.lock import installer_of
 from onetool.cli.printing import say, visible
 from onetool.cli.start import load
+from onetool.cli.trials import show_starts
+from onetool.trial_starts import Trial
 from ot.app import proxy_host
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, state_folder
@@ -33,7 +38,31 @@ from ot.workers.extension import Extension
 from ot.workers.pack_environment import LibraryState, state_of
 from ot.workers.uv_program import PreparationError
 
-EPILOG = "Exit status: 0 if nothing is wrong, else 2."
+EPILOG = (
+    "Every server and extension is started side by side, and ended again. Exit status: 0 if nothing is wrong, 1 if "
+    "something could not be started, 2 if there is a mistake."
+)
+
+
+@dataclass
+class Findings:
+    """Everything that a check finds; `problems` are mistakes, `notes` are none."""
+
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    confinement: list[str] = field(default_factory=list)
+    trials: list[Trial] = field(default_factory=list)
+
+    @property
+    def status(self) -> int:
+        """The exit status that tells of the worst."""
+        failed = any(trial.failure for trial in self.trials)
+        return USAGE if self.problems else FAILED if failed else OK
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--offline", action="store_true", help="start nothing")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 
 def main(options: Namespace) -> int:
@@ -42,35 +71,81 @@ def main(options: Namespace) -> int:
         loaded = load(options, tolerant=True, every=every)
     except ConfigError as mistake:  # of what guards the person, or in a file that cannot be read
         for each in every:
-            if each is not mistake:
+            if each is not mistake and not options.json:
                 say(visible(word_error(each)))
         raise
     registry, extensions = read_definitions(loaded)
     damaged, locked = _read_locks(loaded, extensions)
-    problems = [
-        *map(word_error, every),
-        *_find_pack_problems(registry),
-        *_find_setting_problems(loaded, registry),
-        *find_confinement_mistakes(loaded, registry),
-        *find_connection_mistakes(loaded),
-        *damaged,
-    ]
-    notes = [word_collision(collision) for collision in registry.collisions if not _is_mistake(collision)]
-    notes += [*_find_changed_servers(loaded), *_find_untrusted(loaded), *advise_on_roles(loaded, registry)]
+    found = Findings(problems=[*map(word_error, every), *_find_problems(loaded, registry), *damaged])
+    if not options.json:
+        _say_all(found.problems)
+    if not options.offline:
+        servers = [name for name in loaded.config.servers if not _is_off_or_broken(loaded, name)]
+        found.trials = show_starts(loaded, servers, extensions=True, quiet=options.json)
+        registry = read_definitions(loaded)[0] if servers else registry
+    found.notes = [*_find_notes(loaded, registry, locked)]
+    found.confinement = [*describe_confinement(loaded, registry)]
+    if options.json:
+        say(json.dumps(_as_json(found, loaded, registry), indent=2, ensure_ascii=False))
+        return found.status
+    _say_all(f"note: {note}" for note in found.notes)
+    if not found.problems:
+        _say_all(found.confinement)
+        files = ", ".join(map(str, loaded.files)) or "no file, only defaults"
+        say(f"{_verdict(found)}: {_count(registry)}; configuration: {files}")
+    return found.status
+
+
+def _say_all(lines: Iterable[str]) -> None:
+    for line in lines:
+        say(visible(" ".join(line.split())))
+
+
+def _find_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
+    yield from _find_pack_problems(registry)
+    yield from _find_setting_problems(loaded, registry)
+    yield from find_confinement_mistakes(loaded, registry)
+    yield from find_connection_mistakes(loaded)
+
+
+def _find_notes(loaded: LoadedConfig, registry: ToolRegistry, locked: Sequence[str]) -> Iterator[str]:
+    yield from (word_collision(collision) for collision in registry.collisions if not _is_mistake(collision))
+    yield from _find_changed_servers(loaded)
+    yield from _find_untrusted(loaded)
+    yield from advise_on_roles(loaded, registry)
     missing = [pack for pack, state in _library_states(loaded, registry) if state is LibraryState.MISSING]
     if missing:
-        notes.append(f"libraries are not fetched yet of: {', '.join(missing)}; onetool fetch installs them now")
+        yield f"libraries are not fetched yet of: {', '.join(missing)}; onetool fetch installs them now"
     if locked:
-        notes.append(f"dependencies are locked of: {', '.join(locked)}; onetool lock lists and upgrades them")
-    for line in (*problems, *(f"note: {note}" for note in notes)):
-        say(visible(" ".join(line.split())))
-    if problems:
-        return USAGE
-    for line in describe_confinement(loaded, registry):
-        say(line)
-    files = ", ".join(map(str, loaded.files)) or "no file, only defaults"
-    say(f"OK: {len(registry.packs())} packs, {len(registry.definitions())} tools; configuration: {files}")
-    return OK
+        yield f"dependencies are locked of: {', '.join(locked)}; onetool lock lists and upgrades them"
+
+
+def _is_off_or_broken(loaded: LoadedConfig, name: str) -> bool:
+    """True for a server that is switched off, or of which it is known without a start that it cannot work."""
+    server = loaded.config.servers[name]
+    return not server.enabled or bool(find_mistake(server, environ=os.environ, project=loaded.project))
+
+
+def _verdict(found: Findings) -> str:
+    failed = sum(bool(trial.failure) for trial in found.trials)
+    return f"{failed} of {len(found.trials)} could not be started" if failed else "OK"
+
+
+def _count(registry: ToolRegistry) -> str:
+    return f"{len(registry.packs())} packs, {len(registry.definitions())} tools"
+
+
+def _as_json(found: Findings, loaded: LoadedConfig, registry: ToolRegistry) -> JsonObject:
+    return {
+        "ok": found.status == OK,
+        "problems": found.problems,
+        "notes": found.notes,
+        "started": [trial.as_json() for trial in found.trials],
+        "confinement": found.confinement,
+        "packs": len(registry.packs()),
+        "tools": len(registry.definitions()),
+        "files": [str(file) for file in loaded.files],
+    }
 
 
 def _find_pack_problems(registry: ToolRegistry) -> Iterator[str]:

@@ -25,6 +25,7 @@ from ot.caller import NOBODY, Caller, Notes
 from ot.client_memory import ClientMemory
 from ot.config.models import Config
 from ot.config.secrets import Secrets
+from ot.context import CallContext
 from ot.errors import CallError, OneToolError, ResultNotKeptError, UntrustedSnippetError
 from ot.execution.call import Call, Delivery
 from ot.execution.invocation import invoke, refuse_endless
@@ -133,6 +134,10 @@ class ToolExecutor:
         rendered = render(value, limit=self.settings.results.inline_limit)
         text = await self._word_long(value, rendered.text, caller) if rendered.cut else rendered.text
         return ToolAnswer(notes.below(text), attachments=rendered.attachments)
+
+    def context_for(self, name: str, caller: Caller = NOBODY) -> CallContext:
+        """Return the context that a call would have, for what is prepared before there is one."""
+        return CallContext(name, self._door, caller=caller)
 
     def note_refused(self, names: Iterable[str], caller: Caller) -> None:
         """Note which of these tools are refused to code before it can call them, because nobody has trusted them."""

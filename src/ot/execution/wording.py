@@ -133,10 +133,14 @@ def _word_worker_crashed(error: errors.WorkerCrashedError) -> str:
     return f"{error.tool} was not finished: {error.reason}{end}. {effect}{_last_words(error.tail)}"
 
 
+def last_lines(tail: str) -> list[str]:
+    """Return the end of what a process wrote to stderr, short enough for an answer; the log has more of it."""
+    return [line[:_TAIL_WIDTH] for line in tail.strip().splitlines()[-_TAIL_LINES:]]
+
+
 def _last_words(tail: str) -> str:
-    """The end of what a process wrote to stderr, short enough for an answer; the log has more of it."""
-    lines = tail.strip().splitlines()[-_TAIL_LINES:]
-    return "".join(["\nIts stderr ended with:", *(f"\n  {line[:_TAIL_WIDTH]}" for line in lines)]) if lines else ""
+    lines = last_lines(tail)
+    return "".join(["\nIts stderr ended with:", *(f"\n  {line}" for line in lines)]) if lines else ""
 
 
 def _word_failed(error: errors.ToolFailedError) -> str:

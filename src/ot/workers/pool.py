@@ -98,10 +98,7 @@ class WorkerPool:
         Raises CallError. Cancelled, the call has ended when this returns.
         """
         context = current_or_none()
-        place = self._places.get(extension.file)
-        if place is None:
-            place = self._places[extension.file] = _Place(extension)
-        place.extension = extension
+        place = self._place_of(extension)
         reason = ""
         for _ in range(ATTEMPTS):
             worker = self._worker_of(place)
@@ -112,6 +109,12 @@ class WorkerPool:
             except NotBegunError as error:
                 reason = str(error)
         raise WorkerCrashedError(f"{extension.pack}.{tool}", reason, begun=False)
+
+    async def start(self, extension: Extension, context: CallContext) -> None:
+        """Have the worker of an extension ready without a call; raises WorkerStartError."""
+        place = self._place_of(extension)
+        if self._worker_of(place) is None:
+            await self._obtain(place, context.tool.partition(".")[2], context)
 
     def function_of(self, extension: Extension, tool: str) -> ToolFunction:
         """Return the function that calls one tool of an extension."""
@@ -147,6 +150,11 @@ class WorkerPool:
         )
 
     # -- finding a worker
+
+    def _place_of(self, extension: Extension) -> _Place:
+        place = self._places.setdefault(extension.file, _Place(extension))
+        place.extension = extension
+        return place
 
     def _worker_of(self, place: _Place) -> Worker | None:
         """Return the worker that can take a call now; one whose file has changed is retired."""

@@ -251,7 +251,7 @@ async def test_check_advises_a_role_that_only_reads(
     postgres: RunningServer, mariadb: RunningServer, shops: App, tmp_path: Path
 ) -> None:
     home = write_home(tmp_path, postgres, mariadb)
-    command = [sys.executable, "-m", "onetool", "check"]
+    command = [sys.executable, "-m", "onetool", "check", "--offline"]
 
     done = await anyio.run_process(command, check=False, cwd=tmp_path, env={**os.environ, "HOME": str(home)})
 

@@ -1,0 +1,95 @@
+"""Trial starts as a person sees them: a line for each one, and at a terminal what is still under way."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Collection, Iterator, Sequence
+
+import anyio
+
+from onetool.chat.clean_text import one_line, show_seconds, write_encodable
+from onetool.cli.printing import say, visible
+from onetool.trial_starts import Start, Trial, Watcher, try_starts
+from ot.config.loader import LoadedConfig
+
+_AGAIN = 0.2  # seconds between two looks at what is under way
+_WIDTH = 78
+_ERASE = "\r\x1b[K"
+
+
+def show_starts(
+    loaded: LoadedConfig, servers: Collection[str], *, extensions: bool, quiet: bool = False
+) -> list[Trial]:
+    """Start these servers, and all extensions if wanted; show each as soon as it is known, unless `quiet`."""
+    if loaded.config.log.file is None:  # the lines say what failed, and a log would stand between them
+        logging.getLogger("ot").setLevel(logging.CRITICAL)
+    return anyio.run(_show_starts, loaded, servers, extensions, quiet)
+
+
+async def _show_starts(loaded: LoadedConfig, servers: Collection[str], extensions: bool, quiet: bool) -> list[Trial]:  # noqa: FBT001 - anyio.run passes no names
+    lines = TrialLines(quiet=quiet)
+    try:
+        async with anyio.create_task_group() as tasks:
+            if lines.live:
+                tasks.start_soon(lines.keep_drawing)
+            trials = await try_starts(loaded, servers=servers, extensions=extensions, watcher=lines)
+            tasks.cancel_scope.cancel()
+    finally:
+        lines.erase()
+    return trials
+
+
+class TrialLines(Watcher):
+    """Lines on stdout, aligned and in the order of the list; at a terminal in the order in which they are known."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.live = not quiet and sys.stdout.isatty() and sys.stderr.isatty()
+        self._quiet = quiet
+        self._doing: dict[Start, str] = {}
+        self._known: dict[Start, Trial] = {}
+        self._width = 0
+        self._since = time.monotonic()
+
+    def begin(self, starts: Sequence[Start]) -> None:
+        self._doing = dict.fromkeys(starts, "")
+        self._width = max((len(start.label) for start in starts), default=0)
+
+    def tell(self, start: Start, doing: str) -> None:
+        self._doing[start] = doing
+
+    def end(self, trial: Trial) -> None:
+        self._known[trial.start] = trial
+        if self.live:
+            self.erase()
+        while self._doing and (start := trial.start if self.live else next(iter(self._doing))) in self._known:
+            del self._doing[start]
+            for line in () if self._quiet else word_trial(self._known.pop(start), self._width):
+                say(line)
+
+    async def keep_drawing(self) -> None:
+        while True:
+            await anyio.sleep(_AGAIN)
+            if self._doing:
+                write_encodable(f"{_ERASE}{self._under_way()}", sys.stderr)
+
+    def erase(self) -> None:
+        if self.live:
+            write_encodable(_ERASE, sys.stderr)
+
+    def _under_way(self) -> str:
+        seconds = f"{time.monotonic() - self._since:.0f} s"
+        names = (f"{start.label} ({doing})" if doing else start.label for start, doing in self._doing.items())
+        return one_line(f"starting for {seconds}: {', '.join(names)}", _WIDTH)
+
+
+def word_trial(trial: Trial, width: int = 0) -> Iterator[str]:
+    """Write one start in a line, and below it what a failed one last said."""
+    label, seconds = visible(f"{trial.start.label}:").ljust(width + 1), show_seconds(trial.seconds)
+    if trial.failure:
+        yield visible(f"{label} failed after {seconds}: {' '.join(trial.failure.split())}")
+        yield from (visible(f"    {line}") for line in trial.last_words)
+        return
+    tools = "1 tool" if trial.tools == 1 else f"{trial.tools} tools"
+    yield f"{label} {tools:>9}, {trial.tokens:>6,} tokens, {seconds:>6}"
