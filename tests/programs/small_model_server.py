@@ -15,7 +15,7 @@ from threading import Lock
 
 import xllamacpp
 
-TOKENS = 28
+TOKENS = 16  # a token of the prompt takes 25 ms, one of the answer 35: both are kept few
 BEGUN = '<tool_call>{"name": "'
 CALL = re.compile(r'([^"]*)"\s*,?\s*(?:"arguments"\s*:\s*)?(.*)', re.DOTALL)
 
@@ -33,13 +33,13 @@ completions = {}  # the same conversation with another provider is not thought t
 
 def complete(turns, tools):
     """What the model writes: its words, and a call if its turn was begun with one."""
-    functions = "\n".join(f"{name}: {description[:60]}" for name, description, _ in tools)
+    functions = "\n".join(f"{name}: {description[:24]}" for name, description, _ in tools)
     head = f"You call functions:\n{functions}" if tools else "You are helpful."
     if tools:
         name, _, properties = tools[-1]
         head += f'\nExample: {BEGUN}{name}", "arguments": {json.dumps(dict.fromkeys(properties, "abc"))}}}</tool_call>'
     prompt = f"<|im_start|>system\n{head}<|im_end|>\n"
-    prompt += "".join(f"<|im_start|>{role}\n{text[:120]}<|im_end|>\n" for role, text in turns[-4:])
+    prompt += "".join(f"<|im_start|>{role}\n{text[:48]}<|im_end|>\n" for role, text in turns[-2:])
     calling = bool(tools) and turns[-1][0] == "user"
     prompt += "<|im_start|>assistant\n" + (BEGUN if calling else "")
     with one_at_a_time:
