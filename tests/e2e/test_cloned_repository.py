@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,8 +17,9 @@ from mcp import Client, StdioServerParameters
 
 from ot.workers.uv import find_uv
 from tests.demo_pack import with_demo
-from tests.e2e.raw_server import WAIT, environment_of
+from tests.e2e.raw_server import environment_of
 from tests.engine import write_extension
+from tests.preloaded import preloaded_command, run_preloaded
 
 pytestmark = pytest.mark.anyio
 
@@ -53,16 +53,7 @@ class Machine:
         return file
 
     def onetool(self, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "onetool", *arguments],
-            input=typed,
-            capture_output=True,
-            text=True,
-            cwd=self.clone,
-            env=self.environ,
-            timeout=WAIT,
-            check=False,
-        )
+        return run_preloaded(*arguments, cwd=self.clone, env=self.environ, stdin=typed)
 
     def trust(self) -> str:
         finished = self.onetool("trust", "--yes")
@@ -71,10 +62,10 @@ class Machine:
 
     def serve(self) -> Client:
         """The official client of a server that was started in the clone."""
-        command = StdioServerParameters(
-            command=sys.executable, args=["-m", "onetool", "serve"], env=self.environ, cwd=self.clone
+        command, *arguments = preloaded_command("onetool", "serve")
+        return Client(
+            StdioServerParameters(command=command, args=arguments, env=self.environ, cwd=self.clone), mode="auto"
         )
-        return Client(command, mode="auto")
 
 
 @pytest.fixture
