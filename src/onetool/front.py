@@ -7,7 +7,7 @@ request, and the run waits for the next one (see `suspended_runs`).
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar, get_args
 
 from mcp.server.context import ServerRequestContext
@@ -37,6 +37,7 @@ from mcp_types import (
 from pydantic import BaseModel, ValidationError
 
 from mcp_core.json_types import Json, JsonObject
+from onetool.suspended_runs import Asking
 from ot.front import FrontError
 
 _LEVELS: tuple[str, ...] = get_args(LoggingLevel)  # the least important first
@@ -90,29 +91,29 @@ class _Asked:
     def can_list_roots(self) -> bool:
         return self._able.roots is not None
 
-    async def elicit(self, params: Mapping[str, Json]) -> JsonObject:
+    async def elicit(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
         kind = ElicitRequestURLParams if params.get("mode") == "url" else ElicitRequestFormParams
-        return await self._ask(lambda: ElicitRequest(params=kind.model_validate(params)), ElicitResult)
+        return await self._ask(lambda: ElicitRequest(params=kind.model_validate(params)), ElicitResult, key)
 
-    async def sample(self, params: Mapping[str, Json]) -> JsonObject:
+    async def sample(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
         kind = CreateMessageResultWithTools if params.get("tools") else CreateMessageResult
         return await self._ask(
-            lambda: CreateMessageRequest(params=CreateMessageRequestParams.model_validate(params)), kind
+            lambda: CreateMessageRequest(params=CreateMessageRequestParams.model_validate(params)), kind, key
         )
 
-    async def list_roots(self) -> JsonObject:
-        return await self._ask(ListRootsRequest, ListRootsResult)
+    async def list_roots(self, *, key: str = "") -> JsonObject:
+        return await self._ask(ListRootsRequest, ListRootsResult, key)
 
-    async def _ask(self, build: Callable[[], ServerRequest], kind: type[Result]) -> JsonObject:
+    async def _ask(self, build: Callable[[], ServerRequest], kind: type[Result], key: str) -> JsonObject:
         try:
-            answer = await self._bring(build(), kind)
+            answer = await self._bring(build(), kind, key)
         except MCPError as error:
             raise FrontError(error.error.message) from error
         except ValidationError as error:
             raise FrontError("what was asked, or what it answered, does not fit the protocol") from error
         return answer.model_dump(by_alias=True, mode="json", exclude_none=True)
 
-    async def _bring(self, request: ServerRequest, kind: type[Result]) -> Result:
+    async def _bring(self, request: ServerRequest, kind: type[Result], key: str) -> Result:
         raise NotImplementedError
 
 
@@ -136,15 +137,15 @@ class ClientFront(_Asked):
                 LoggingMessageNotification(params=params), related_request_id=self._request
             )
 
-    async def _bring(self, request: ServerRequest, kind: type[Result]) -> Result:
+    async def _bring(self, request: ServerRequest, kind: type[Result], key: str) -> Result:
         metadata = ServerMessageMetadata(related_request_id=self._request)
         return await self._session.send_request(request, kind, metadata=metadata)
 
 
 class SuspendedFront(_Asked):
-    """The way back to a sessionless client: `ask` gives its word on a question, when it has come."""
+    """The way back to a sessionless client: `ask` gives its word on a question, of this key, when it has come."""
 
-    def __init__(self, ctx: Context[State], ask: Callable[[ServerRequest], Awaitable[object]]) -> None:
+    def __init__(self, ctx: Context[State], ask: Asking) -> None:
         super().__init__(ctx.client_capabilities)
         self.session: object = ctx.session.client_params
         self._answer_of = ask
@@ -152,8 +153,8 @@ class SuspendedFront(_Asked):
     async def log(self, level: str, logger: str, data: Json) -> None:
         """Do nothing: such a client has no way to ask for a level."""
 
-    async def _bring(self, request: ServerRequest, kind: type[Result]) -> Result:
-        answer = await self._answer_of(request)
+    async def _bring(self, request: ServerRequest, kind: type[Result], key: str) -> Result:
+        answer = await self._answer_of(request, key=key)
         if not isinstance(answer, kind):
             raise FrontError("the client answered something else")
         return answer

@@ -7,13 +7,12 @@ words are is for those who ask: here they only pass through.
 
 from __future__ import annotations
 
-import itertools
 import math
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -22,14 +21,21 @@ from ot.caller import Progress
 from ot.run.answer import Answer
 
 PATIENCE = 600.0  # seconds that a run waits for a word
+_LONGEST_KEY = 200  # characters
 MOST = 32  # runs that wait at once, each with its kernel
+
+
+class Asking(Protocol):
+    """Gives the word on a question, whichever request brings it; `key` is the asker's own name for the question."""
+
+    def __call__(self, content: Any, /, key: str = "") -> Awaitable[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class RunClient:
-    """The client as a suspended run sees it: `ask` gives the word on a question, whichever request brings it."""
+    """The client as a suspended run sees it."""
 
-    ask: Callable[[Any], Awaitable[Any]]
+    ask: Asking
     progress: Progress
 
 
@@ -65,7 +71,7 @@ class _Run:
         self.listener: Progress | None = None
         self.ended = anyio.Event()
         self._turned = anyio.Event()
-        self._keys = map("question-{}".format, itertools.count(1))
+        self._count = 0
 
     @property
     def cancelled(self) -> bool:
@@ -95,8 +101,8 @@ class _Run:
             question.word = words[key]
             question.answered.set()
 
-    async def _ask(self, content: Any) -> Any:
-        key, question = next(self._keys), _Question(content)
+    async def _ask(self, content: Any, /, key: str = "") -> Any:
+        key, question = self._own_key(key), _Question(content)
         self.questions[key] = question
         self._turned.set()
         try:
@@ -104,6 +110,13 @@ class _Run:
         finally:
             self.questions.pop(key, None)
         return question.word
+
+    def _own_key(self, key: str) -> str:
+        """Return the key itself unless another question has it, or one of ours where it is none or too long."""
+        self._count += 1
+        if not 0 < len(key) <= _LONGEST_KEY:
+            return f"question-{self._count}"
+        return f"{key}-{self._count}" if key in self.questions else key
 
     async def _report(self, done: float, total: float | None, message: str) -> None:
         if self.listener is not None:

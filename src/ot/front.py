@@ -12,7 +12,10 @@ from mcp_core.json_types import Json, JsonObject
 
 
 class Front(Protocol):
-    """One request's way back to the client that made it. A method whose `can_` is false is not called."""
+    """One request's way back to the client that made it. A method whose `can_` is false is not called.
+
+    `key` is the name that whoever asks has for its question, if it has one.
+    """
 
     @property
     def session(self) -> object:
@@ -34,13 +37,13 @@ class Front(Protocol):
     def can_list_roots(self) -> bool:
         """True if the client knows which folders matter."""
 
-    async def elicit(self, params: Mapping[str, Json]) -> JsonObject:
+    async def elicit(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
         """`elicitation/create`; raises FrontError where the client refuses."""
 
-    async def sample(self, params: Mapping[str, Json]) -> JsonObject:
+    async def sample(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
         """`sampling/createMessage`; raises FrontError where the client refuses."""
 
-    async def list_roots(self) -> JsonObject:
+    async def list_roots(self, *, key: str = "") -> JsonObject:
         """`roots/list`; raises FrontError where the client refuses."""
 
     async def log(self, level: str, logger: str, data: Json) -> None:

@@ -44,15 +44,15 @@ class DefaultsFront:
     can_sample = False
     can_list_roots = False
 
-    async def elicit(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def elicit(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
         fields = params["requestedSchema"].get("properties", {})
         content = {name: field["default"] for name, field in fields.items() if "default" in field}
         return {"action": "accept", "content": content}
 
-    async def sample(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def sample(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
         raise NotImplementedError
 
-    async def list_roots(self) -> dict[str, Any]:
+    async def list_roots(self, *, key: str = "") -> dict[str, Any]:
         raise NotImplementedError
 
     async def log(self, level: str, logger: str, data: Any) -> None:

@@ -184,22 +184,24 @@ class _RelayedFront:
     def can_list_roots(self) -> bool:
         return self._front.can_list_roots
 
-    async def elicit(self, params: Mapping[str, Json]) -> JsonObject:
+    async def elicit(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
         by_url = params.get("mode") == "url"
         return await self._through_client(
             "a question of a server",
             lambda front: front.can_open_urls if by_url else front.can_elicit,
-            lambda front: front.elicit(params),
+            lambda front: front.elicit(params, key=key),
         )
 
-    async def sample(self, params: Mapping[str, Json]) -> JsonObject:
+    async def sample(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
         return await self._through_client(
-            "a question to the client's model", lambda front: front.can_sample, lambda front: front.sample(params)
+            "a question to the client's model",
+            lambda front: front.can_sample,
+            lambda front: front.sample(params, key=key),
         )
 
-    async def list_roots(self) -> JsonObject:
+    async def list_roots(self, *, key: str = "") -> JsonObject:
         return await self._through_client(
-            "the client's folders", lambda front: front.can_list_roots, lambda front: front.list_roots()
+            "the client's folders", lambda front: front.can_list_roots, lambda front: front.list_roots(key=key)
         )
 
     async def log(self, level: str, logger: str, data: Json) -> None:

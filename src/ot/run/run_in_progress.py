@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 
 from ot.caller import Ask, Caller, Choice
+from ot.effects import Effect
 from ot.errors import (
     AliasCycleError,
     CallError,
@@ -26,6 +27,7 @@ from ot.errors import (
     ToolStoppedError,
     UntrustedPackError,
 )
+from ot.execution.journalling import UNJOURNALLED
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import builtin_kind, word_error
 from ot.journal.journalled_value import JournalledValue
@@ -39,6 +41,7 @@ from ot.results.written_value import WrittenValue
 from ot.run.backlog import Backlog
 from ot.run.clock import RunClock
 from ot.run.lookalikes import Lookalikes
+from ot.run.made_calls import MadeCalls
 from ot.run.namespace import Namespace
 from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
 from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Reference, judge, refuse_long_names
@@ -55,6 +58,9 @@ DUMP_WAIT = 0.5
 LINE_WAIT = 0.25
 STATUS_WAIT = 2.0
 
+
+# Values of calls that were not made: answered from the journal, or code whose own calls count.
+_NOT_MADE = (JournalledValue, SkillCode)
 
 # What reading a message that somebody made up can raise.
 _NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -91,6 +97,7 @@ class RunInProgress:
         memory: int,
         caller: Caller,
         readers: anyio.CapacityLimiter,
+        made: MadeCalls,
     ) -> None:
         self._kernel = kernel
         self._executor = executor
@@ -105,7 +112,8 @@ class RunInProgress:
         self._backlog = Backlog(kernel)
         self._readers = readers  # threads that read large messages, of all runs: each takes turns with everybody else
         self._reading = anyio.Lock(fast_acquire=True)
-        self._made = 0
+        self._made = made
+        self._begun = 0  # calls
         self._in_flight: dict[int, tuple[str, float]] = {}  # by the identity of the call: numbers are the kernel's word
         self._ended = anyio.Event()
         self._ending: Callable[[], Outcome | None] | None = None  # gives None where the kernel was lost
@@ -393,7 +401,7 @@ class RunInProgress:
                     delivery=_ToKernel(self._kernel, call.number),
                     sent=call.payload,
                 )
-            self._lookalikes.add(value)
+            self._note_success(call, value)
         except CallError as error:
             self._send_error(call.number, error)
         except UnsupportedValueError as error:
@@ -405,9 +413,20 @@ class RunInProgress:
 
     async def _tell_progress(self, tool: str) -> None:
         """Report one step for each call; the listener decides how often it wants to hear."""
-        self._made += 1
+        self._begun += 1
         if self._caller.progress is not None:
-            await self._caller.progress(self._made, None, tool)
+            await self._caller.progress(self._begun, None, tool)
+
+    def _note_success(self, call: _Call, value: object) -> None:
+        self._lookalikes.add(value)
+        if type(value) not in _NOT_MADE and call.tool not in UNJOURNALLED:
+            self._made.add(call.tool, self._effect_of(call.tool), call.positional, call.keywords, call.weight)
+
+    def _effect_of(self, tool: str) -> Effect:
+        try:
+            return self._namespace.registry.get(tool).effect
+        except CallError:  # it has gone since
+            return Effect.UNKNOWN
 
     def _send_error(self, number: int, error: CallError) -> None:
         self._kernel.send({"id": number, "error": {"kind": builtin_kind(error), "message": word_error(error)}})

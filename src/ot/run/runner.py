@@ -20,6 +20,7 @@ from ot.run.answer import Answer
 from ot.run.fence_processor import read_command
 from ot.run.journalled_run import JournalledRun
 from ot.run.keeping import Keeping
+from ot.run.made_calls import MadeCalls
 from ot.run.namespace import Namespace
 from ot.run.outcome import Failure, Outcome, Value, error_kind
 from ot.run.reporting import render_answer
@@ -89,25 +90,35 @@ class Runner:
             notes=notes,
             run_memory=ClientMemory(),
         )
-        journalled = JournalledRun(self._executor.journal, command, caller)
+        journalled, made = JournalledRun(self._executor.journal, command, caller), MadeCalls()
         with LogSpan("run.command", size=len(command)) as span, record, journalled:
             try:
-                outcome = await self._execute(command, caller, settings, sight or Sight())
+                outcome = await self._execute(command, caller, settings, sight or Sight(), made)
             except OneToolError as error:
                 outcome = Failure(error)
             except anyio.get_cancelled_exc_class():
+                self._add_made(made, notes)
                 journalled.add_notes(notes, failed=True)
                 raise
             span.add(outcome=type(outcome).__name__)
             answer = await self._answer(outcome, caller, settings.inline_limit)
             told = notes.below(answer.text)
+            if isinstance(outcome, Failure):
+                self._add_made(made, notes)
             journalled.add_notes(notes, failed=answer.is_error)
             answer = replace(answer, text=notes.below(answer.text))
             journalled.end(outcome, told)
             record.end(answer.text, error=error_kind(outcome), attachments=len(answer.attachments))
         return answer
 
-    async def _execute(self, command: str, caller: Caller, settings: RunSettings, sight: Sight) -> Outcome:
+    def _add_made(self, made: MadeCalls, notes: Notes) -> None:
+        words = made.word(self._executor.redactor)
+        if words:
+            notes.add(words)
+
+    async def _execute(
+        self, command: str, caller: Caller, settings: RunSettings, sight: Sight, made: MadeCalls
+    ) -> Outcome:
         expanded = self._expand(await _read(command), caller, settings)
         await self._catch_up(expanded.code)
         async with self._supply.take() as kernel:
@@ -119,6 +130,7 @@ class Runner:
                 memory=settings.memory,
                 caller=caller,
                 readers=self._readers,
+                made=made,
             )
             request = self._namespace.request(expanded.code, expanded.values, limit=settings.inline_limit)
             with sight.opened(run):

@@ -42,8 +42,23 @@ async def test_the_corrected_code_repeats_no_effect(app: App, world: World) -> N
 async def test_a_failing_run_says_how_to_go_on(app: App, world: World) -> None:
     failed = await app.runner.run("world.do(what='a')\n1 / 0")
 
-    *_, last = failed.text.splitlines()
+    *_, listed, last = failed.text.splitlines()
+    assert listed == "  world.do(what='a')"
     assert last.startswith('To keep what was done (1 call), begin the corrected code with ot.resume(run="r')
+
+
+async def test_a_failing_run_lists_the_calls_that_it_has_made_itself(app: App, world: World) -> None:
+    run = await fail_in(app, "world.do(what='a')\n1 / 0")
+    world.fail = True
+
+    code = "world.do(what='a')\ntry:\n    world.do(what='b')\nexcept Exception:\n    world.look()\n1 / 0"
+    failed = await app.runner.run(f'ot.resume(run="{run}")\n{code}')
+
+    assert failed.text.splitlines()[2:5] == [
+        "Calls that succeeded:",
+        "  world.look()",
+        f"Calls: 1 was answered from run {run}, 2 were made.",
+    ]
 
 
 @pytest.mark.parametrize("code", ["1 / 0", "world.look()\n1 / 0", "world.nothing()"])

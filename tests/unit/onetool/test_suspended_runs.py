@@ -90,6 +90,24 @@ async def test_questions_that_come_at_once_are_asked_together_or_in_turn(runs: S
     assert outcome.text == "a True b False c True"
 
 
+async def test_a_question_keeps_the_key_that_it_has_with_whoever_asks(runs: SuspendedRuns) -> None:
+    async def work(client: RunClient) -> Answer:
+        async def ask(key: str) -> None:
+            await client.ask("May I?", key)
+
+        async with anyio.create_task_group() as tasks:
+            for key in ("login", "login", "", "x" * 1000):
+                tasks.start_soon(ask, key)
+        return Answer("asked", is_error=False)
+
+    outcome, asked = await runs.start(work), set()
+    while isinstance(outcome, Waiting):
+        asked |= set(outcome.questions)
+        outcome = await runs.resume(outcome.state, dict.fromkeys(outcome.questions, True))
+
+    assert asked == {"login", "login-2", "question-3", "question-4"}
+
+
 async def test_a_state_works_once(runs: SuspendedRuns) -> None:
     work = Work()
     waiting = await suspend(runs, work)

@@ -158,7 +158,7 @@ class Browser:
         self.asked: list[Mapping[str, Any]] = []
         self._willing = willing
 
-    async def elicit(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def elicit(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
         self.asked.append(params)
         if not self._willing:
             return {"action": "decline"}
@@ -166,10 +166,10 @@ class Browser:
             await client.get(params["url"])
         return {"action": "accept"}
 
-    async def sample(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    async def sample(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
         raise NotImplementedError
 
-    async def list_roots(self) -> dict[str, Any]:
+    async def list_roots(self, *, key: str = "") -> dict[str, Any]:
         raise NotImplementedError
 
     async def log(self, level: str, logger: str, data: Any) -> None:

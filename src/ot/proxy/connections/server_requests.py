@@ -48,7 +48,7 @@ class ServerRequests:
         answer = await self._ask(
             "sampling (an answer from the client's model)",
             lambda front: front.can_sample,
-            lambda front: front.sample(_plain(params)),
+            lambda front: front.sample(_plain(params), key=_key_of(context)),
         )
         return answer if isinstance(answer, types.ErrorData) else _read(kind, answer)
 
@@ -62,7 +62,7 @@ class ServerRequests:
         answer = await self._ask(
             "an answer from the person",
             lambda front: front.can_open_urls if by_url else front.can_elicit,
-            lambda front: front.elicit(asked),
+            lambda front: front.elicit(asked, key=_key_of(context)),
         )
         return answer if isinstance(answer, types.ErrorData) else _read(types.ElicitResult, answer)
 
@@ -71,7 +71,7 @@ class ServerRequests:
         found = self._find(lambda front: front.can_list_roots)
         if found is not None:
             try:
-                return types.ListRootsResult.model_validate(await found[1].list_roots())
+                return types.ListRootsResult.model_validate(await found[1].list_roots(key=_key_of(context)))
             except (FrontError, ValidationError) as error:
                 write_log(logging.WARNING, "proxy.roots", server=self._server, reason=str(error))
         return types.ListRootsResult(roots=[])
@@ -127,6 +127,12 @@ class ServerRequests:
     def _decline(self, reason: str) -> types.ErrorData:
         write_log(logging.WARNING, "proxy.declined", server=self._server, reason=reason)
         return types.ErrorData(code=types.INVALID_REQUEST, message=f"OneTool: {reason}")
+
+
+def _key_of(context: ClientRequestContext) -> str:
+    """Return the key that the server has for a question in its answer; the number of a request is none."""
+    within_call = current_or_none() is not None
+    return context.request_id if within_call and isinstance(context.request_id, str) else ""
 
 
 def _plain(params: BaseModel) -> JsonObject:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ssl
 from contextlib import AsyncExitStack
 from types import TracebackType
 
 import anyio
+import anyio.to_thread
 import httpx2
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
@@ -13,6 +15,7 @@ from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from ot.proxy.authorisation.provider import build_authorisation
 from ot.proxy.plan import ConnectionPlan
 from ot.proxy.transports.older_http import open_older_http
+from ot.trusted_roots import trusted_roots
 
 _SESSION_UNKNOWN = (400, 404)  # the protocol wants the second, some servers use the first
 _CONNECT = 15.0  # seconds
@@ -37,7 +40,8 @@ class HttpTransport:
     async def __aenter__(self) -> TransportStreams:
         url = self._plan.settings.url
         assert url is not None
-        client = await self._stack.enter_async_context(self._build_client())
+        roots = await anyio.to_thread.run_sync(trusted_roots)  # the first time they are read
+        client = await self._stack.enter_async_context(self._build_client(roots))
         if self._plan.older:
             streams = open_older_http(url, client, server=self._plan.server, max_event=_MAX_EVENT)
         else:
@@ -53,11 +57,12 @@ class HttpTransport:
     ) -> bool | None:
         return await self._stack.__aexit__(kind, error, traceback)
 
-    def _build_client(self) -> httpx2.AsyncClient:
+    def _build_client(self, roots: ssl.SSLContext) -> httpx2.AsyncClient:
         """Build a client without a read timeout: whoever waits for an answer decides how long it may take."""
         return httpx2.AsyncClient(
             headers=self._plan.settings.headers,
             timeout=httpx2.Timeout(_CONNECT, read=None),
+            verify=roots,
             auth=build_authorisation(self._plan),
             event_hooks={"response": [self._note]},
         )

@@ -1,0 +1,132 @@
+"""The calls that a run has made and that succeeded, for the answer of one that fails: the next attempt depends on them.
+
+Of many only the first and the last are kept, more of those that may have had an effect than of those that only read.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from reprlib import Repr
+
+from ot.effects import Effect
+from ot.large_values import LARGE_MESSAGE
+from ot.redaction import Redactor
+
+HEADING = "Calls that succeeded:"
+MOST_ARGUMENTS = 8  # of one call
+LONGEST_LINE = 200  # characters
+_SMALL = 1024  # bytes of arguments that are compared with those of the call before
+_FIRST, _LAST = 3, 5
+_FIRST_READ, _LAST_READ = 1, 3
+
+_short = Repr()
+_short.maxstring = _short.maxother = 60
+_short.maxlevel, _short.maxlist, _short.maxtuple, _short.maxdict, _short.maxset = 2, 3, 3, 3, 3
+
+
+@dataclass(slots=True)
+class _Made:
+    """A call, or several that are alike and follow one another."""
+
+    place: int
+    tool: str
+    positional: Sequence[object] | None  # None where it was given too much to be shown
+    keywords: dict[str, object]
+    small: bool
+    times: int = 1
+
+    def is_like(self, tool: str, positional: Sequence[object], keywords: dict[str, object]) -> bool:
+        return self.small and (self.tool, self.keywords, self.positional) == (tool, keywords, positional)
+
+
+class _Some:
+    """The first and the last calls of one kind."""
+
+    def __init__(self, first: int, last: int) -> None:
+        self._room = first
+        self.first: list[_Made] = []
+        self.last: deque[_Made] = deque(maxlen=last)
+
+    def newest(self) -> _Made | None:
+        return self.last[-1] if self.last else self.first[-1] if self.first else None
+
+    def add(self, made: _Made) -> None:
+        if len(self.first) < self._room:
+            self.first.append(made)
+        else:
+            self.last.append(made)
+
+
+class MadeCalls:
+    """Takes calls as they succeed. That stands on the way of every call; words are found when somebody wants them."""
+
+    def __init__(self) -> None:
+        self._changing = _Some(_FIRST, _LAST)
+        self._reading = _Some(_FIRST_READ, _LAST_READ)
+        self._counts: dict[str, int] = {}
+        self._places = itertools.count()
+
+    def add(
+        self, tool: str, effect: Effect, positional: Sequence[object], keywords: dict[str, object], size: int
+    ) -> None:
+        """Note a call whose arguments took `size` bytes."""
+        self._counts[tool] = self._counts.get(tool, 0) + 1
+        group = self._reading if effect is Effect.READS else self._changing
+        newest, small = group.newest(), size <= _SMALL
+        if size > LARGE_MESSAGE:
+            group.add(_Made(next(self._places), tool, None, {}, small))
+        elif newest is not None and small and newest.is_like(tool, positional, keywords):
+            newest.times += 1
+        else:
+            group.add(_Made(next(self._places), tool, positional, keywords, small))
+
+    def word(self, redactor: Redactor) -> str:
+        """List them, one in each line, without secrets; nothing where there are none."""
+        if not self._counts:
+            return ""
+        groups = (self._changing, self._reading)
+        first = sorted((made for group in groups for made in group.first), key=_place)
+        last = sorted((made for group in groups for made in group.last), key=_place)
+        shown = Counter[str]()
+        for made in (*first, *last):
+            shown[made.tool] += made.times
+        left_out = Counter(self._counts) - shown
+        lines = [*_lines(first, redactor), *_word_rest(left_out), *_lines(last, redactor)]
+        return "\n".join((HEADING, *lines))
+
+
+def _place(made: _Made) -> int:
+    return made.place
+
+
+def _lines(calls: list[_Made], redactor: Redactor) -> Iterator[str]:
+    for made in calls:
+        times = f"  ({made.times:,} times)" if made.times > 1 else ""
+        yield f"  {_word_call(made, redactor)}{times}"
+
+
+def _word_call(made: _Made, redactor: Redactor) -> str:
+    if made.positional is None:
+        return f"{made.tool}(...)"
+    values = [_brief(value, redactor) for value in made.positional[:MOST_ARGUMENTS]]
+    room = MOST_ARGUMENTS - len(values)
+    values += [f"{redactor.text(name)}={_brief(made.keywords[name], redactor)}" for name in [*made.keywords][:room]]
+    if len(values) < len(made.positional) + len(made.keywords):
+        values.append("...")
+    line = f"{made.tool}({', '.join(values)})"
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 4]}...)"
+
+
+def _brief(value: object, redactor: Redactor) -> str:
+    """Write a value as code would, shortened only once there are no secrets in it."""
+    return _short.repr(redactor.value(value))
+
+
+def _word_rest(left_out: Counter[str]) -> Iterator[str]:
+    if left_out:
+        tools = ", ".join(tool if count == 1 else f"{tool} {count:,} times" for tool, count in left_out.most_common(5))
+        more = f" and {len(left_out) - 5} other tools" if len(left_out) > 5 else ""
+        yield f"  ... {left_out.total():,} more: {tools}{more}"

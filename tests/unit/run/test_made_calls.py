@@ -1,0 +1,95 @@
+"""What a failing run tells of the calls that had succeeded before."""
+
+from __future__ import annotations
+
+from ot.effects import Effect
+from ot.redaction import Redactor
+from ot.run.made_calls import LONGEST_LINE, MadeCalls
+
+Call = tuple[str, Effect, dict[str, object]]
+
+
+def make(*calls: Call, size: int = 100) -> MadeCalls:
+    made = MadeCalls()
+    for tool, effect, keywords in calls:
+        made.add(tool, effect, [], keywords, size)
+    return made
+
+
+def lines_of(made: MadeCalls, *secrets: str) -> list[str]:
+    return made.word(Redactor(frozenset(secrets))).splitlines()
+
+
+def send(to: object) -> Call:
+    return "mail.send", Effect.UNKNOWN, {"to": to}
+
+
+def test_no_calls_are_no_words() -> None:
+    assert lines_of(MadeCalls()) == []
+
+
+def test_calls_are_listed_in_their_order_as_code_would_write_them() -> None:
+    made = make(("db.query", Effect.READS, {"sql": "select 1"}), send("a@b.c"))
+    made.add("git.log", Effect.READS, ["main"], {"most": 3}, 100)
+
+    assert lines_of(made) == [
+        "Calls that succeeded:",
+        "  db.query(sql='select 1')",
+        "  mail.send(to='a@b.c')",
+        "  git.log('main', most=3)",
+    ]
+
+
+def test_equal_calls_that_follow_one_another_are_one_line() -> None:
+    assert lines_of(make(send("a"), send("a"), send("a"), send("b"), send("a")))[1:] == [
+        "  mail.send(to='a')  (3 times)",
+        "  mail.send(to='b')",
+        "  mail.send(to='a')",
+    ]
+
+
+def test_of_many_the_first_and_the_last_are_listed_and_the_rest_is_counted() -> None:
+    found = lines_of(make(*(send(number) for number in range(1000))))
+
+    assert found[1:4] == [f"  mail.send(to={number})" for number in range(3)]
+    assert found[4] == "  ... 992 more: mail.send 992 times"
+    assert found[5:] == [f"  mail.send(to={number})" for number in range(995, 1000)]
+
+
+def test_reading_does_not_push_out_what_had_an_effect() -> None:
+    reads: list[Call] = [("db.query", Effect.READS, {"n": number}) for number in range(500)]
+
+    found = lines_of(make(send("a"), *reads, send("b"), *reads))
+
+    assert [line for line in found if "mail.send" in line] == ["  mail.send(to='a')", "  mail.send(to='b')"]
+    assert "  ... 996 more: db.query 996 times" in found
+
+
+def test_tools_that_are_left_out_are_named_up_to_a_number() -> None:
+    calls: list[Call] = [(f"pack.tool_{number}", Effect.READS, {}) for number in range(30)]
+
+    assert any(line.endswith("and 21 other tools") for line in lines_of(make(*calls)))
+
+
+def test_long_arguments_are_shortened_and_secrets_masked_before() -> None:
+    secret = "s3cret" * 20
+
+    (line,) = lines_of(
+        make(("web.fetch", Effect.READS, {"url": f"https://x/?key={secret}", "n": [*range(99)]})), secret
+    )[1:]
+
+    assert "s3cret" not in line
+    assert line == "  web.fetch(url='https://x/?key=***', n=[0, 1, 2, ...])"
+
+
+def test_no_line_is_long_whatever_is_given() -> None:
+    wide: dict[str, object] = {f"argument_{number}": "x" * 1000 for number in range(50)}
+
+    found = lines_of(make(("a.b", Effect.UNKNOWN, wide), ("a.c", Effect.UNKNOWN, {"nested": {"a": {"b": {"c": 1}}}})))
+
+    assert max(map(len, found)) <= LONGEST_LINE + 2
+    assert found[2] == "  a.c(nested={'a': {'b': {...}}})"
+
+
+def test_large_arguments_are_neither_shown_nor_kept() -> None:
+    assert lines_of(make(("file.write", Effect.UNKNOWN, {"text": "x"}), size=100_000))[1:] == ["  file.write(...)"]
