@@ -40,6 +40,7 @@ class DeclaredToolsServer(MCPServer[State]):
         open_state: Callable[[], AbstractAsyncContextManager[State]],
         modules: Sequence[ModuleType],
         offers: Collection[str] = (),
+        middleware: Sequence[ServerMiddleware[State]] = (),
     ) -> None:
         @asynccontextmanager
         async def lifespan(_: MCPServer[State]) -> AsyncIterator[State]:
@@ -52,7 +53,7 @@ class DeclaredToolsServer(MCPServer[State]):
             instructions=instructions,
             lifespan=lifespan,
             subscriptions=False,
-            middleware=[_hide(_OPTIONAL.difference(offers))],
+            middleware=[_hide(_OPTIONAL.difference(offers)), *middleware],
         )
         self.argument_models = self._register(modules)
 

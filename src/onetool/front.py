@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TypeVar, get_args
 
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
     ClientCapabilities,
     CreateMessageRequest,
     CreateMessageRequestParams,
@@ -38,6 +40,7 @@ from pydantic import BaseModel, ValidationError
 
 from mcp_core.json_types import Json, JsonObject
 from onetool.suspended_runs import Asking
+from ot.client_claims import KnownClients
 from ot.front import FrontError
 
 _LEVELS: tuple[str, ...] = get_args(LoggingLevel)  # the least important first
@@ -158,6 +161,21 @@ class SuspendedFront(_Asked):
         if not isinstance(answer, kind):
             raise FrontError("the client answered something else")
         return answer
+
+
+def noting_clients(clients: KnownClients) -> ServerMiddleware[State]:
+    """Build the middleware that notes what each client says of itself as it comes, before any server is connected."""
+
+    async def note(ctx: ServerRequestContext[State], call_next: CallNext) -> HandlerResult:
+        said = (ctx.params or {}) if ctx.method == "initialize" else {}
+        if ctx.method == "server/discover":
+            said = {"capabilities": (ctx.meta or {}).get(CLIENT_CAPABILITIES_META_KEY)}
+        if said.get("capabilities"):
+            with suppress(ValidationError):
+                clients.note(_Asked(ClientCapabilities.model_validate(said["capabilities"])))
+        return await call_next(ctx)
+
+    return note
 
 
 def can_be_asked(capabilities: ClientCapabilities | None) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from onetool.stalls import name_stalls
+from ot.client_claims import KnownClients
 from ot.config.entries import Mistake
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 class LateApp:
     """Asked with `get`; `want` has it opened ahead of that."""
 
-    def __init__(self, mistakes: Sequence[Mistake] = ()) -> None:
+    def __init__(self, mistakes: Sequence[Mistake] = (), clients: KnownClients | None = None) -> None:
+        self.clients = clients or KnownClients()  # told what each client can do, as it comes
         self.mistakes = mistakes  # of the configuration: of what is off, a client is told when it connects
         self._wanted = anyio.Event()
         self._opened = anyio.Event()
@@ -48,10 +50,12 @@ class LateApp:
 
 @asynccontextmanager
 async def open_late_app(
-    open_app: Callable[[], AbstractAsyncContextManager[App]], mistakes: Sequence[Mistake] = ()
+    open_app: Callable[[], AbstractAsyncContextManager[App]],
+    mistakes: Sequence[Mistake] = (),
+    clients: KnownClients | None = None,
 ) -> AsyncIterator[LateApp]:
     """Open and close the engine in one task, as its parts require; `open_app` may load it."""
-    app = LateApp(mistakes)
+    app = LateApp(mistakes, clients)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(app.live, open_app)
         yield app

@@ -13,7 +13,7 @@ from mcp_types import INVALID_PARAMS, CallToolResult, InputRequiredResult, SetLe
 from mcp_core import ToolArguments
 from mcp_core.json_types import JsonObject
 from mcp_official import DeclaredToolsServer
-from onetool.front import LogLevels
+from onetool.front import LogLevels, noting_clients
 from onetool.late_app import LateApp
 from onetool.suspended_runs import open_suspended_runs
 from onetool.tools import tool_run
@@ -38,7 +38,13 @@ class OneToolServer(DeclaredToolsServer[Service]):
             async with open_suspended_runs() as suspended:
                 yield Service(app, suspended, log_levels)  # the app is opened and closed by whoever serves it
 
-        super().__init__("onetool", instructions=_instruct(app.mistakes), open_state=open_service, modules=[tool_run])
+        super().__init__(
+            "onetool",
+            instructions=_instruct(app.mistakes),
+            open_state=open_service,
+            modules=[tool_run],
+            middleware=[noting_clients(app.clients)],
+        )
         self._lowlevel_server.add_request_handler("logging/setLevel", SetLevelRequestParams, log_levels.set_level)
 
     async def call_tool(

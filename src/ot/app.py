@@ -18,6 +18,7 @@ import anyio.to_thread
 from ot.ai.access import ModelAccess
 from ot.audit.log import AUDIT_FOLDER, AuditLog
 from ot.caller import NOBODY, Caller
+from ot.client_claims import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
 from ot.config.paths import PackFolders, skill_folders, state_folder, tool_folders
@@ -110,6 +111,7 @@ async def open_app(
     own_definition: Callable[[], str] = str,
     offer_run: bool = False,
     connect_ahead: bool = True,
+    clients: KnownClients | None = None,
 ) -> AsyncIterator[App]:
     """Build the engine on a loaded configuration.
 
@@ -163,7 +165,7 @@ async def open_app(
                 config.servers,
                 registry=registry,
                 places=places,
-                host=proxy_host(loaded, environ),
+                host=proxy_host(loaded, environ, clients),
                 ahead=connect_ahead,
             )
         )
@@ -321,7 +323,7 @@ def worker_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> WorkerHost:
     return WorkerHost(loaded.project, loaded.home, state_folder(loaded.home), environ, word=word_error)
 
 
-def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> ProxyHost:
+def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str], clients: KnownClients | None = None) -> ProxyHost:
     """Build the surroundings that the servers of a configuration live in."""
     return ProxyHost(
         project=loaded.project,
@@ -331,6 +333,7 @@ def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> ProxyHost:
         pin_tools=loaded.config.security.pin_tools,
         learn=loaded.redactor.learn,
         redact=loaded.redactor.text,
+        clients=clients or KnownClients(),
     )
 
 

@@ -22,6 +22,7 @@ OneToolError
 │   ├── UnknownProjectError
 │   ├── ToolArgumentError
 │   ├── ToolDeniedError
+│   ├── UnsupportedToolError
 │   ├── FlowDeniedError
 │   ├── ConsentError
 │   ├── ToolTimeoutError
@@ -265,6 +266,13 @@ class ToolDeniedError(CallError, names=("rule",)):
 
     tool: str
     rule: str
+
+
+class UnsupportedToolError(CallError):
+    """A server offers this tool only by means of the protocol that we do not have."""
+
+    tool: str
+    lacks: str
 
 
 class FlowDeniedError(CallError, names=("read",)):

@@ -19,6 +19,7 @@ from onetool.cli.start import load
 from onetool.http_token import TOKEN_FILE, read_token
 from onetool.loopback import bind_loopback
 from onetool.unix_socket import listen_privately
+from ot.client_claims import KnownClients
 from ot.config.environment import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -66,7 +67,9 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
     from onetool.server import OneToolServer
 
     async def serve() -> None:
-        async with open_late_app(partial(_open_app, loaded, launched), loaded.mistakes) as app:
+        clients = KnownClients()
+        open_app = partial(_open_app, loaded, launched, clients)
+        async with open_late_app(open_app, loaded.mistakes, clients) as app:
             await OneToolServer(app).serve_stdio(source=source, sink=sink, on_first_sent=app.want)
 
     try:
@@ -76,14 +79,14 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
     return OK
 
 
-def _open_app(loaded: LoadedConfig, launched: ZygoteProcess) -> AbstractAsyncContextManager[App]:
+def _open_app(loaded: LoadedConfig, launched: ZygoteProcess, clients: KnownClients) -> AbstractAsyncContextManager[App]:
     """Load the engine, which is not needed before the client is greeted."""
     from onetool.server import own_definition
     from ot.app import open_app
 
     gc.freeze()
     gc.enable()
-    return open_app(loaded, launched=launched, own_definition=own_definition)
+    return open_app(loaded, launched=launched, own_definition=own_definition, clients=clients)
 
 
 def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
@@ -118,7 +121,9 @@ def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | N
     from onetool.late_app import open_late_app
 
     async def serve() -> None:
-        async with open_late_app(partial(_open_app, loaded, launched), loaded.mistakes) as app:
+        clients = KnownClients()
+        open_app = partial(_open_app, loaded, launched, clients)
+        async with open_late_app(open_app, loaded.mistakes, clients) as app:
             app.want()
             await serve_http(
                 app,

@@ -7,7 +7,7 @@ import asyncio
 import anyio
 
 from ot.context import CallContext, Door, reset_current, set_current
-from ot.errors import ToolError, ToolStoppedError, ToolTimeoutError
+from ot.errors import ToolError, ToolStoppedError, ToolTimeoutError, UnsupportedToolError
 from ot.execution.call import Call
 from ot.execution.failing import call_error_from
 from ot.values import ToolValue
@@ -19,6 +19,12 @@ def refuse_endless(call: Call) -> None:
     """Raise ToolFailedError for a call inside too many others."""
     if call.depth > MAX_DEPTH:
         raise call_error_from(RecursionError(f"calls inside calls, more than {MAX_DEPTH} deep"), call.name)
+
+
+def refuse_unsupported(call: Call) -> None:
+    """Raise UnsupportedToolError for a tool that can only be called in a way that we do not have."""
+    if call.tool.definition.lacks:
+        raise UnsupportedToolError(call.name, call.tool.definition.lacks)
 
 
 async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, entry: int = 0) -> ToolValue:

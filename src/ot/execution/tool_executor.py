@@ -28,7 +28,7 @@ from ot.config.secrets import Secrets
 from ot.context import CallContext
 from ot.errors import CallError, OneToolError, ResultNotKeptError, UntrustedSnippetError
 from ot.execution.call import Call, Delivery
-from ot.execution.invocation import invoke, refuse_endless
+from ot.execution.invocation import invoke, refuse_endless, refuse_unsupported
 from ot.execution.journalling import CallJournal, open_call
 from ot.execution.outgoing import Outgoing
 from ot.execution.pack_door import PackDoor
@@ -231,6 +231,7 @@ class ToolExecutor:
     async def _bind(self, call: Call) -> dict[str, ToolValue]:
         """Return the arguments of a call that is not denied, by name."""
         refuse_denied(call.tool.guard)
+        refuse_unsupported(call)
         refuse_endless(call)
         given = (call.positional, call.arguments) if call.positional else call.arguments
         return await aside_if_large(given, call.tool.check.bind, call.positional, call.arguments)

@@ -296,6 +296,10 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ToolDeniedError: lambda error: (
         f"{error.tool} is not allowed here: the configuration denies {error.rule!r} (policy.deny)."
     ),
+    errors.UnsupportedToolError: lambda error: (
+        f"{error.tool} was not called: its server offers it only {error.lacks}. "
+        "ot.help(query=...) may find another tool."
+    ),
     errors.FlowDeniedError: lambda error: (
         f"{error.tool} was not called: {error.read} was called before, and the configuration keeps what that gave "
         "from flowing here (policy.flows), in this run and in later ones of this client."
@@ -429,6 +433,7 @@ _KINDS: dict[type, str] = {
     errors.UnknownProjectError: "AttributeError",
     errors.ToolArgumentError: "TypeError",
     errors.ToolDeniedError: "PermissionError",
+    errors.UnsupportedToolError: "NotImplementedError",
     errors.FlowDeniedError: "PermissionError",
     errors.ConsentError: "PermissionError",
     errors.ToolTimeoutError: "TimeoutError",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ot.client_claims import KnownClients
 from ot.proxy.definitions.memory import Records
 from ot.proxy.plan import Authorise, ConnectionPlan
 
@@ -27,6 +28,7 @@ class ProxyHost:
     pin_tools: bool | None = None  # None: of servers that come from elsewhere
     authorise: Authorise | None = None  # sends a person to a page, where no client waits that could
     learn: Callable[[str], None] = lambda _: None  # is told of every secret that comes up
+    clients: KnownClients = field(default_factory=KnownClients)  # who may be asked something by servers
     redact: Callable[[str], str] = str  # takes secrets out of a server's last words, which no tool brings
 
     @property

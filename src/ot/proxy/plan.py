@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from mcp_core.json_types import JsonObject
 from ot.config.models import ServerSettings
 
 Mode = Literal["auto", "legacy"]
@@ -29,3 +30,4 @@ class ConnectionPlan:
     token_file: Path
     authorise: Authorise
     learn: Callable[[str], None]  # is told of every secret that comes up
+    claims: Callable[[], JsonObject]  # gives what the clients that are known can do for it

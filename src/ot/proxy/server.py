@@ -18,6 +18,7 @@ from ot.config.models import ServerSettings
 from ot.context import CallContext, current_or_none
 from ot.errors import ServerUnavailableError, SwitchedOffError, ToolChangedError
 from ot.logs import LogSpan, write_log
+from ot.proxy.calls.in_flight import front_of
 from ot.proxy.connections.backoff import Backoff
 from ot.proxy.connections.connect_attempt import ConnectAttempt
 from ot.proxy.definitions.cache import Offer
@@ -114,9 +115,15 @@ class ProxiedServer:
 
     async def obtain(self, context: CallContext | None = None) -> Connection:
         """Return a usable connection; raises ServerUnavailableError. The caller's clock stands still meanwhile."""
+        front = front_of(context)
+        if front is not None:
+            self._host.clients.note(front)
         for _ in range(ATTEMPTS):
-            if self._connection is not None and self._connection.usable:
-                return self._connection
+            connection = self._connection
+            if connection is not None and connection.usable:
+                if not connection.claims_less_than(self._host.clients.claims):
+                    return connection
+                await self._end(connection)
             wait = self._backoff.remaining()
             if wait > PATIENT:
                 raise self._unavailable(f"{self._last_reason()}; it is tried again in {wait:.0f} s at the earliest")
@@ -219,6 +226,7 @@ class ProxiedServer:
             token_file=self._host.token_file(self.memory.place),
             authorise=authorise,
             learn=self._host.learn,
+            claims=lambda: self._host.clients.claims,
         )
 
     def _become_connected(self, connection: Connection, attempt: ConnectAttempt, *, older: bool) -> None:
@@ -299,6 +307,10 @@ class ProxiedServer:
 
     # -- its end
 
+    async def _end(self, connection: Connection) -> None:
+        connection.closing.set()
+        await connection.ended.wait()
+
     async def retire(self) -> None:
         """Take no more calls; finish those in flight, then close."""
         self._retired = True
@@ -313,7 +325,6 @@ class ProxiedServer:
         """End the connection, or the attempt at one; its own task does the rest."""
         self._retired = True
         if self._connection is not None:
-            self._connection.closing.set()
-            await self._connection.ended.wait()
+            await self._end(self._connection)
         elif self._scope is not None:
             self._scope.cancel()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from mcp_core.json_types import Json
@@ -87,6 +88,9 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
     plain = _signature(name, parameters, returned, annotation_of)
     docs = _read_docs(tool, parameters, returned)
     own_name = str(tool["name"])
+    lacks = _find_lack(tool.get("execution"))
+    if lacks:
+        docs = replace(docs, summary=f"(Cannot be called: its server offers it only {lacks}.) {docs.summary}".strip())
     return ToolDefinition(
         name=name,
         description=docs.summary or signature,
@@ -101,7 +105,14 @@ def _define(name: str, tool: Tool, parameters: Parameters, *, source: str, timeo
         declared=_hinted_effect(tool.get("annotations")),
         plain_signature=plain if plain != signature else "",
         open_result=_open_result(returned),
+        lacks=lacks,
     )
+
+
+def _find_lack(execution: object) -> str:
+    """Say how only a tool can be called, where we cannot: the tasks of 2025 have given way to an extension."""
+    required = isinstance(execution, Mapping) and execution.get("taskSupport") == "required"
+    return "as a task, a part of the protocol that OneTool does not have" if required else ""
 
 
 def _hinted_effect(annotations: object) -> Effect:

@@ -1,7 +1,8 @@
 """Preflight: what a program is certain to call, judged against the registry before any of it runs.
 
 Only what cannot succeed is reported, and all of it at once: packs and tools that do not exist, arguments that a
-tool does not take, arguments that it needs and does not get, and an `ot.resume` that comes too late. Values are known
+tool does not take, arguments that it needs and does not get, tools that cannot be called from here, and an `ot.resume`
+that comes too late. Values are known
 only when the call is made.
 """
 
@@ -17,6 +18,7 @@ from ot.errors import (
     PreflightError,
     ToolArgumentError,
     UnknownToolError,
+    UnsupportedToolError,
 )
 from ot.journal.journal import RESUME
 from ot.registry.definitions import Cancellation, ToolDefinition
@@ -77,6 +79,8 @@ def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | N
         # The kernel's own functions have signatures that no schema can tell.
         made = reference.given_calls and definition.name == PARALLEL
         return ToolArgumentError(definition.name, [_MADE_BEFORE], definition.signature) if made else None
+    if definition.lacks:
+        return UnsupportedToolError(definition.name, definition.lacks)
     if definition.name == RESUME and not reference.first:
         return LateResumeError(RESUME)
     phrases = list(_argument_problems(reference, definition))

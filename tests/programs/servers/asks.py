@@ -1,4 +1,7 @@
-"""Asks its client in the middle of a call: for a model's words, a person's, the roots; and writes to its log."""
+"""Asks its client in the middle of a call: for a model's words, a person's, the roots; and writes to its log.
+
+With the argument `sessionless` it asks in its answers, under keys of its own. It also tells what its client claims.
+"""
 
 import itertools
 import json
@@ -23,10 +26,22 @@ class Asks(Server):
     capabilities = {"tools": {}, "logging": {}}
     numbers = itertools.count(1)
 
+    claims = None  # of the handshake
+
     def tools(self):
-        return [tool(name) for name in (*ASKED, "log")]
+        return [
+            *(tool(name) for name in (*ASKED, "log", "claims")),
+            tool("work", execution={"taskSupport": "required"}),
+        ]
+
+    def answer(self, request):
+        if request["method"] == "initialize":
+            self.claims = request["params"]["capabilities"]
+        return super().answer(request)
 
     def call(self, name, arguments, request):
+        if name == "claims":
+            return text(json.dumps(self.claims))
         if name == "log":
             send(
                 {
@@ -44,4 +59,25 @@ class Asks(Server):
                 return text(json.dumps(message.get("result", message.get("error"))))
 
 
-Asks().serve()
+class AsksInAnswers(Asks):
+    def answer(self, request):
+        method, params = request["method"], request.get("params") or {}
+        if method == "initialize":
+            return None
+        if method == "server/discover":
+            found = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+        elif method == "tools/call" and params["name"] in ASKED and "inputResponses" not in params:
+            asked, asking = ASKED[params["name"]]
+            question = {"method": asked, "params": asking or {}}
+            return {"resultType": "input_required", "inputRequests": {f"my-{params['name']}": question}}
+        elif method == "tools/call" and params["name"] in ASKED:
+            found = text(json.dumps(params["inputResponses"]))
+        elif method == "tools/call":
+            self.claims = params["_meta"]["io.modelcontextprotocol/clientCapabilities"]
+            found = super().answer(request)
+        else:
+            found = super().answer(request)
+        return found and {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **found}
+
+
+(AsksInAnswers if "sessionless" in sys.argv else Asks)().serve()

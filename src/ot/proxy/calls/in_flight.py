@@ -13,6 +13,7 @@ class CallsInFlight:
     """The calls of one connection."""
 
     def __init__(self) -> None:
+        self.begun = 0  # in all
         self._contexts: list[CallContext | None] = []
 
     def __len__(self) -> int:
@@ -21,6 +22,7 @@ class CallsInFlight:
     @contextmanager
     def add(self, context: CallContext | None) -> Iterator[None]:
         """Count a call for as long as it takes."""
+        self.begun += 1
         self._contexts.append(context)
         try:
             yield

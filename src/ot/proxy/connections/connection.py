@@ -14,7 +14,12 @@ import anyio
 from mcp import Client
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
+from mcp_types import (
+    CONNECTION_CLOSED,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    Implementation,
+    ToolListChangedNotification,
+)
 from pydantic import ValidationError
 
 from mcp_core.distribution import DISTRIBUTION
@@ -23,6 +28,7 @@ from ot.context import CallContext
 from ot.errors import ToolError
 from ot.logs import LogSpan, write_log
 from ot.proxy.calls.in_flight import CallsInFlight
+from ot.proxy.connections.claiming import ClaimingTransport
 from ot.proxy.connections.listing import list_all, plain
 from ot.proxy.connections.server_requests import ServerRequests
 from ot.proxy.definitions.cache import Offer
@@ -49,12 +55,13 @@ class Connection:
         self._plan = plan
         self._transport = transport
         self._changed = anyio.Event()
-        self._client = self._build_client(plan, transport)
+        self._claiming = ClaimingTransport(transport, plan.claims)
+        self._client = self._build_client(plan)
 
-    def _build_client(self, plan: ConnectionPlan, transport: Transport) -> Client:
+    def _build_client(self, plan: ConnectionPlan) -> Client:
         requests = ServerRequests(plan.server, self.calls)
         return Client(
-            transport,
+            self._claiming,
             mode=plan.mode,
             cache=None,
             client_info=Implementation(name="onetool", version=version(DISTRIBUTION)),
@@ -70,6 +77,10 @@ class Connection:
     def usable(self) -> bool:
         """True while it takes calls."""
         return not self.closing.is_set()
+
+    def claims_less_than(self, claims: JsonObject) -> bool:
+        """True if its handshake knew less of the clients, and it can be made again: nobody has used it since."""
+        return self._claiming.claimed not in (None, claims) and not self.calls.begun
 
     # -- its life, in its owner's task
 
@@ -206,6 +217,8 @@ class Connection:
         if self._transport.forgotten and self.offer.era == "handshake":
             self.closing.set()
             return LostError(f"has forgotten the session: {error.error.message}", begun=False)
+        if error.code == MISSING_REQUIRED_CLIENT_CAPABILITY:
+            return ToolError(_word_missing(error))
         return ToolError(error.error.message or f"its server answered with the error {error.code}")
 
     # -- what is asked rarely, in its plain form
@@ -269,6 +282,19 @@ def _progress_of(context: CallContext) -> ProgressFnT:
         await context.progress(progress, total, f"{context.tool}: {message}" if message else context.tool)
 
     return report
+
+
+def _word_missing(error: MCPError) -> str:
+    """Say what a server wants of its client, and that this one does not have it."""
+    data = error.error.data
+    required = data.get("requiredCapabilities") if isinstance(data, dict) else None
+    wanted = required if isinstance(required, dict) else {}
+    extensions = wanted.get("extensions")
+    names = [name for name in wanted if name != "extensions"]
+    names += [f"the extension {name}" for name in extensions] if isinstance(extensions, dict) else []
+    if not names:
+        return error.error.message
+    return f"its server needs what neither OneTool nor the client at the front offers: {', '.join(names)[:300]}"
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -1,0 +1,126 @@
+"""What servers are told of the clients at the front: no more than those can do, and under the servers' own keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ot.caller import Caller
+from ot.client_claims import KnownClients, claims_of
+from ot.errors import PreflightError, UnsupportedToolError
+from ot.run.preflight import Reference, judge
+from tests.proxied import open_proxied, program
+
+pytestmark = pytest.mark.anyio
+
+BOTH_ERAS = pytest.mark.parametrize("era", ["handshake", "sessionless"])
+
+
+class Client:
+    """A client with some abilities, which agrees to everything."""
+
+    session = object()
+
+    def __init__(self, *abilities: str) -> None:
+        self.can_elicit = "elicit" in abilities
+        self.can_open_urls = "open_urls" in abilities
+        self.can_sample = "sample" in abilities
+        self.can_list_roots = "list_roots" in abilities
+        self.keys: list[str] = []
+
+    async def elicit(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
+        self.keys.append(key)
+        return {"action": "accept", "content": {"name": "Ada"}}
+
+    async def sample(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
+        self.keys.append(key)
+        return {"role": "assistant", "content": {"type": "text", "text": "yes"}, "model": "m"}
+
+    async def list_roots(self, *, key: str = "") -> dict[str, Any]:
+        self.keys.append(key)
+        return {"roots": []}
+
+    async def log(self, level: str, logger: str, data: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("abilities", "claims"),
+    [
+        ((), {}),
+        (("sample",), {"sampling": {}}),
+        (("elicit", "list_roots"), {"elicitation": {"form": {}}, "roots": {}}),
+        (("open_urls",), {"elicitation": {"url": {}}}),
+    ],
+)
+def test_a_client_is_claimed_to_have_what_it_has(abilities: tuple[str, ...], claims: Any) -> None:
+    assert claims_of(Client(*abilities)) == claims
+
+
+def test_clients_that_come_together_can_do_what_any_of_them_can() -> None:
+    known = KnownClients()
+    for client in (Client("elicit"), Client("open_urls"), Client("sample"), Client()):
+        known.note(client)
+
+    assert known.claims == {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
+
+
+@BOTH_ERAS
+async def test_without_a_client_a_server_is_told_of_no_abilities(tmp_path: Path, era: str) -> None:
+    async with open_proxied(tmp_path, {"asks": program("asks", era)}) as proxied:
+        assert json.loads(await proxied.call("asks.claims")) == {}
+
+
+@BOTH_ERAS
+async def test_a_server_that_was_connected_before_learns_of_the_first_client_and_what_it_can_do(
+    tmp_path: Path, era: str
+) -> None:
+    async with open_proxied(tmp_path, {"asks": program("asks", era)}) as proxied:
+        await proxied.servers.probe()
+
+        claims = await proxied.call_as(Caller(front=Client("elicit")), "asks.claims")
+
+        assert json.loads(claims) == {"elicitation": {"form": {}}}
+
+
+async def test_a_server_that_is_in_use_is_not_started_again_for_another_client(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"asks": program("asks")}) as proxied:
+        await proxied.call_as(Caller(front=Client("sample")), "asks.claims")
+
+        claims = await proxied.call_as(Caller(front=Client("elicit")), "asks.claims")
+
+        assert json.loads(claims) == {"sampling": {}}
+
+
+async def test_without_sessions_each_call_claims_for_its_own_client(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"asks": program("asks", "sessionless")}) as proxied:
+        claims = [
+            json.loads(await proxied.call_as(Caller(front=client), "asks.claims"))
+            for client in (Client("sample"), Client(), Client("list_roots"))
+        ]
+
+    assert claims == [{"sampling": {}}, {}, {"roots": {}}]
+
+
+async def test_a_question_in_an_answer_has_the_servers_own_key(tmp_path: Path) -> None:
+    client = Client("elicit", "sample", "list_roots")
+    async with open_proxied(tmp_path, {"asks": program("asks", "sessionless")}) as proxied:
+        said = [await proxied.call_as(Caller(front=client), f"asks.{tool}") for tool in ("elicit", "sample", "roots")]
+
+    assert client.keys == ["my-elicit", "my-sample", "my-roots"]
+    assert [list(json.loads(each)) for each in said] == [["my-elicit"], ["my-sample"], ["my-roots"]]
+
+
+async def test_a_tool_that_only_runs_as_a_task_is_refused_before_the_call_and_says_so(tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"asks": program("asks")}) as proxied:
+        await proxied.servers.probe()
+
+        assert "Cannot be called" in proxied.registry.get("asks.work").docs.summary
+        with pytest.raises(UnsupportedToolError):
+            await proxied.call("asks.work")
+        with pytest.raises(PreflightError):
+            judge([Reference("asks", "work", (), 0, open=False, line=1)], proxied.registry)
