@@ -163,6 +163,10 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "shell.run is not allowed here: the configuration denies 'shell.*' (policy.deny).",
     ),
     (
+        errors.UnsupportedToolError("shop.build", "as a task"),
+        "shop.build was not called: its server offers it only as a task. ot.help(query=...) may find another tool.",
+    ),
+    (
         errors.FlowDeniedError("web.post", "mail.read"),
         (
             "web.post was not called: mail.read was called before, and the configuration keeps what that gave from "
