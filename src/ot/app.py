@@ -135,8 +135,7 @@ async def open_app(
         registry.trust_reads(reads_of(config))
         note_absent(registry, loaded)
         recorder = await stack.enter_async_context(open_recorder(loaded))
-        results_folder = state_folder(loaded.home) / RESULTS_FOLDER
-        results = ResultStore(results_folder, config.results, redactor=loaded.redactor)
+        results = build_results(loaded)
         audit = stack.enter_context(open_audit_log(loaded))
         shapes = await stack.enter_async_context(open_shapes(state_folder(loaded.home) / SHAPES_FOLDER))
         journal = stack.enter_context(open_journal(loaded))
@@ -179,9 +178,7 @@ async def open_app(
             executor.lend(build_allowed_files(fresh), statistics, build_health(fresh), access)
 
         rebuild(loaded)
-        reader = ResultReader(
-            results, config.results, apart=partial(isolates.run, touches=Touches(reads=(str(results_folder),)))
-        )
+        reader = build_result_reader(loaded, results, isolates)
         executor.lend(reader, KeptValues(results, reader, EmbeddedKeptNames(state_folder(loaded.home))))
         namespace = Namespace(registry, config.aliases, config.projects, shapes=shapes, modest=loaded.untrusted.aliases)
         runner = Runner(
@@ -287,6 +284,17 @@ def open_audit_log(loaded: LoadedConfig) -> Iterator[AuditLog | None]:
     log = AuditLog(folder, loaded.config.audit, project=loaded.project, redactor=loaded.redactor, later=later)
     with closing(log):
         yield log
+
+
+def build_results(loaded: LoadedConfig) -> ResultStore:
+    """Build the store of results; nothing is read or made before it is used."""
+    return ResultStore(state_folder(loaded.home) / RESULTS_FOLDER, loaded.config.results, redactor=loaded.redactor)
+
+
+def build_result_reader(loaded: LoadedConfig, results: ResultStore, isolates: IsolateHost) -> ResultReader:
+    """Build the reader of stored results; what may take long is done in a helper that can read nothing else."""
+    touches = Touches(reads=(str(state_folder(loaded.home) / RESULTS_FOLDER),))
+    return ResultReader(results, loaded.config.results, apart=partial(isolates.run, touches=touches))
 
 
 def build_kept_answers(loaded: LoadedConfig, results: ResultStore, reader: ResultReader) -> KeptAnswers:

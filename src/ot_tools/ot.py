@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import version as installed_version
 from typing import Any, Literal
@@ -10,13 +9,11 @@ from typing import Any, Literal
 import anyio.to_thread
 
 from mcp_core.distribution import DISTRIBUTION
-from ot.config.models import SnippetSettings
 from ot.context import current
 from ot.effects import idempotent, reads
 from ot.errors import ArgumentValueError, ConfigError, ToolError
 from ot.execution.wording import word_error
 from ot.introspect import (
-    Expand,
     Finder,
     Health,
     Help,
@@ -44,7 +41,7 @@ from ot.results.reader import ResultReader
 from ot.run.answer import RunAnswer
 from ot.run.patience import LONGEST_WAIT
 from ot.run.runs import Runs
-from ot.run.snippets import Snippets
+from ot.run.snippets import expand_with
 from ot.shapes.shapes import Shapes
 from ot.stats.statistics import Statistics
 
@@ -136,7 +133,7 @@ async def snippets(*, pattern: str = "", info: Literal["list", "min", "full"] = 
         ot.snippets(info="list")
     """
     settings = current().settings.snippets
-    return list_snippets(settings, pattern, info, expand=_expand_with(settings))
+    return list_snippets(settings, pattern, info, expand=expand_with(settings))
 
 
 @reads
@@ -158,7 +155,7 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
     settings, queries = context.settings, [query] if isinstance(query, str) else query
     await wait_for_servers(context, concerns_help(queries, context.registry, settings.aliases, settings.snippets))
     catalogue = await context.part(Finder).catalogue(settings)
-    answers = Help(context.registry, settings, catalogue, _expand_with(settings.snippets), _signatures())
+    answers = Help(context.registry, settings, catalogue, expand_with(settings.snippets), _signatures())
     return await answers.answer(queries, info)
 
 
@@ -166,14 +163,6 @@ def _signatures() -> SignatureOf:
     """Return how tools are shown to whoever calls."""
     context = current()
     return partial(context.part(Shapes).signature, principal=context.caller.principal)
-
-
-def _expand_with(settings: Mapping[str, SnippetSettings]) -> Expand:
-    def expand(invocation: str) -> tuple[str, Mapping[str, str]]:
-        expanded = Snippets(settings).expand(invocation)
-        return expanded.code, expanded.values
-
-    return expand
 
 
 @reads

@@ -19,7 +19,10 @@ COMMANDS = {
     "serve": "serve MCP over stdin and stdout, or over HTTP on this machine",
     "run": "run Python and print the answer",
     "tools": "list tools",
+    "packs": "list packs: groups of tools",
+    "help": "find a tool by what you want to do, or explain a tool, a pack or a command",
     "call": "call one tool",
+    "results": "list the stored results, or show one",
     "skills": "list the skills that runs can call, or show one",
     "stats": "show what was called, how it went and what it saved",
     "runs": "list the runs of this project that the journal has, or show one",
@@ -75,6 +78,11 @@ def _dispatch(arguments: list[str]) -> int:
     module, command_parser = load_command(command)
     options = command_parser.parse_args(rest, argparse.Namespace(config=chosen.config))
     return _with_mistakes_worded(module.main, options)
+
+
+def print_table() -> None:
+    """Print the commands there are."""
+    _build_table_parser().print_help()
 
 
 def load_command(command: str) -> tuple[ModuleType, argparse.ArgumentParser]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -11,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import complain, say, word_table
+from onetool.cli.printing import add_json_argument, complain, say, say_json, word_table
 from ot.audit.calls import AuditedCall, collect_calls
 from ot.audit.log import AUDIT_FOLDER
 from ot.audit.reading import Chain, Entry, Finding, find_chains, walk
@@ -30,7 +29,7 @@ _RUN_NUMBER = 2**31 - 1  # what lies above it is the server's
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--verify", action="store_true", help="check the whole log for lines changed or removed")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json_argument(parser)
     parser.add_argument(
         "--since", type=read_time, metavar="TIME", help="show calls from then on: 2026-11-30, or with T18:00"
     )
@@ -62,7 +61,7 @@ def _show(chains: Sequence[Chain], options: Namespace) -> int:
     calls, findings = _collect(chains)
     chosen = [call for call in calls if _is_chosen(call, options.tool, options.since or "")]
     if options.json:
-        say(json.dumps([asdict(call) for call in chosen]))
+        say_json([asdict(call) for call in chosen])
     else:
         for line in _word_table(chosen):
             say(line)
@@ -128,7 +127,7 @@ def _verify(chains: Sequence[Chain], *, as_json: bool) -> int:
     lines = sum(1 for chain in chains for _ in _entries(chain, findings))
     problems = [finding for finding in findings if not finding.harmless]
     if as_json:
-        say(json.dumps({"chains": len(chains), "lines": lines, "findings": [each._asdict() for each in findings]}))
+        say_json({"chains": len(chains), "lines": lines, "findings": [each._asdict() for each in findings]})
         return FAILED if problems else OK
     for finding in findings:
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file

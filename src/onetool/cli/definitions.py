@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from ot.app import find_built_in_packs, load_extensions, load_registry, load_skills, show_servers
+from ot.app import DEFINITIONS_FILE, find_built_in_packs, load_extensions, load_registry, load_skills, show_servers
 from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
 from ot.isolate import IsolateHost
 from ot.live_config import reads_of
+from ot.registry.definition_cache import DefinitionCache
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
@@ -29,13 +32,23 @@ def read_definitions(loaded: LoadedConfig) -> tuple[ToolRegistry, dict[str, Exte
             extensions[extension.pack] = extension
         return _without_worker(extension, tool)
 
-    registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads())
+    cache = DefinitionCache(state_folder(loaded.home) / DEFINITIONS_FILE)
+    registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads(), cache)
     registry.trust_reads(reads_of(loaded.config))
     places = PackPlaces(registry, loaded.config.packs)
     load_extensions(registry, places, loaded, function_of)
     load_skills(registry, places, loaded)
     show_servers(registry, places, loaded)
     return registry, extensions
+
+
+def name_unseen_servers(loaded: LoadedConfig) -> Iterator[str]:
+    """Yield a line about the servers whose tools nobody knows yet, for a listing from which they are missing."""
+    registry = ToolRegistry()
+    servers = show_servers(registry, PackPlaces(registry), loaded)
+    unseen = [server.name for server in servers.choose() if not server.memory.known]
+    if unseen:
+        yield f"(not listed, since nothing has connected to them yet: {', '.join(unseen)}; `onetool check` does)"
 
 
 def read_skills(loaded: LoadedConfig) -> SkillLoader:

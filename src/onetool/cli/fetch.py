@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import complain, say
+from onetool.cli.printing import complain, say, say_json
 from onetool.cli.start import load
 from ot.app import find_built_in_packs, load_registry, worker_host
 from ot.isolate import IsolateHost
@@ -40,6 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("packs", nargs="*", metavar="PACK", help="a pack whose libraries are fetched now")
     parser.add_argument("--all", action="store_true", dest="everything", help="fetch those of all packs")
     parser.add_argument("--again", action="store_true", help="also if they are there: the environment is made anew")
+    parser.add_argument("--json", action="store_true", help="without PACK: print JSON")
 
 
 def main(options: Namespace) -> int:
@@ -52,7 +53,7 @@ def main(options: Namespace) -> int:
         return USAGE
     chosen = known.values() if options.everything else [known[pack] for pack in dict.fromkeys(options.packs)]
     if not chosen:
-        return show(known, host)
+        return _show_json(known, host) if options.json else show(known, host)
     return anyio.run(fetch, list(chosen), host, options.again)
 
 
@@ -69,6 +70,21 @@ def show(known: Mapping[str, Libraries], host: WorkerHost) -> int:
         state = state_of(host.state, libraries)
         size = f", {_size(libraries, host)}" if state is LibraryState.PREPARED else ""
         say(f"{libraries.pack}: {_WORDS[state]}{size} ({', '.join(libraries.requirements)})")
+    return OK
+
+
+def _show_json(known: Mapping[str, Libraries], host: WorkerHost) -> int:
+    say_json(
+        [
+            {
+                "pack": libraries.pack,
+                "state": str(state := state_of(host.state, libraries)),
+                "bytes": find_environment(host.state, libraries).size() if state is LibraryState.PREPARED else None,
+                "requirements": list(libraries.requirements),
+            }
+            for libraries in known.values()
+        ]
+    )
     return OK
 
 

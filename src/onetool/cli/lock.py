@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 import anyio
 
+from mcp_core.json_types import JsonObject
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.definitions import read_definitions
-from onetool.cli.printing import complain, say
+from onetool.cli.printing import complain, say, say_json
 from onetool.cli.start import load
 from ot.app import worker_host
 from ot.config.loader import LoadedConfig
@@ -28,6 +29,7 @@ EPILOG = (
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("pack", nargs="?", metavar="PACK", help="the extension whose dependencies are locked now")
     parser.add_argument("--upgrade", action="store_true", help="to the newest versions that its header allows")
+    parser.add_argument("--json", action="store_true", help="without PACK: print JSON")
 
 
 def main(options: Namespace) -> int:
@@ -37,6 +39,9 @@ def main(options: Namespace) -> int:
         if options.upgrade:
             complain("onetool: --upgrade needs the name of a PACK")
             return USAGE
+        if options.json:
+            say_json([_describe(pack, installer_of(loaded, each)) for pack, each in sorted(extensions.items())])
+            return OK
         for line in _list(loaded, extensions):
             say(line)
         return OK
@@ -75,6 +80,15 @@ def describe_lock(installer: Installer) -> str:
         return "not locked yet; its first call does that"
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
     return f"{listed or 'nothing to install'} ({lock.file})"
+
+
+def _describe(pack: str, installer: Installer) -> JsonObject:
+    try:
+        versions, error = installer.versions(), ""
+    except PreparationError as damaged:
+        versions, error = {}, str(damaged)
+    locked = installer.lock.kind != "none" and installer.lock.content() is not None
+    return {"pack": pack, "locked": locked, "file": str(installer.lock.file), "versions": versions, "error": error}
 
 
 async def _lock(pack: str, installer: Installer, upgrade: bool) -> int:  # noqa: FBT001 - anyio.run passes no names

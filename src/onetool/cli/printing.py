@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
+from mcp_core.json_types import Json
 from onetool.chat.clean_text import one_line, write_encodable
 from ot.caller import Progress
 from ot.errors import ConfigError
 from ot.run.answer import Answer
 
+Style = Literal["bold", "dim", "red", "green", "yellow"]
+_CODES: dict[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}
+
 
 def say(text: str) -> None:
     """Write a line to stdout."""
     write_encodable(f"{text}\n", sys.stdout)
+
+
+def add_json_argument(parser: ArgumentParser) -> None:
+    """Let a command print what it lists as JSON."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def say_json(value: Json) -> None:
+    """Write a value to stdout as JSON: for a person indented, for a program on one line."""
+    say(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+
+
+def paint(text: str, style: Style) -> str:
+    """Return a text in a colour, if stdout is a terminal that shows it and nobody wants none (NO_COLOR)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty()
+    return text if plain or not text else f"\x1b[{_CODES[style]}m{text}\x1b[0m"
 
 
 def complain(text: str) -> None:

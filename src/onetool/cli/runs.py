@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from mcp_core.json_types import JsonObject
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import complain, say, visible, word_table
+from onetool.cli.printing import add_json_argument, complain, say, say_json, visible, word_table
 from onetool.cli.start import load
 from ot.app import open_journal
 from ot.caller import LOCAL
@@ -30,7 +30,7 @@ _LONGEST = 200  # characters of a call or value
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("what", nargs="*", metavar="show ID", help="show one run: its code, its calls and its answer")
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="list the last N runs (20)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json_argument(parser)
 
 
 def main(options: Namespace) -> int:
@@ -49,7 +49,7 @@ def main(options: Namespace) -> int:
 def _list(journal: Journal, options: Namespace) -> int:
     runs = journal.recent(LOCAL)[-max(options.limit, 1) :]
     if options.json:
-        say(json.dumps([describe_run(run) for run in runs]))
+        say_json([describe_run(run) for run in runs])
     elif not runs:
         say("The journal has no run of this project.")
     else:
@@ -71,7 +71,7 @@ def _show(journal: Journal, run: str, *, as_json: bool) -> int:
         complain(f"onetool: {word_error(error)}")
         return FAILED
     if as_json:
-        say(json.dumps(_describe(found)))
+        say_json(_describe(found))
     else:
         for line in _word(found):
             say(line)

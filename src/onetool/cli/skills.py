@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
 
 from mcp_core.json_types import JsonObject
 from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK
 from onetool.cli.definitions import read_skills
-from onetool.cli.printing import complain, say, visible
+from onetool.cli.printing import add_json_argument, complain, say, say_json, visible
 from onetool.cli.skill_tests import save_run, test_skills
 from onetool.cli.start import load
 from ot.execution.wording import word_error
@@ -35,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     test.add_argument("names", nargs="*", metavar="NAME", help="the skills; all of them by default")
     test.add_argument("--record", action="store_true", help="run the examples for real, and keep their calls")
     for each in (parser, listing, show):
-        each.add_argument("--json", action="store_true", help="print JSON")
+        add_json_argument(each)
 
 
 def main(options: Namespace) -> int:
@@ -47,7 +46,7 @@ def main(options: Namespace) -> int:
     if options.action == "show":
         return _show(loader, options.name, as_json=options.json)
     if options.json:
-        say(json.dumps([_describe(skill) for skill in loader.skills()], indent=2))
+        say_json([_describe(skill) for skill in loader.skills()])
         return OK
     for skill in loader.skills():
         say(f"{skill.definition.signature}\n    {visible(skill.definition.description)}  [{loader.shown(skill.file)}]")
@@ -68,7 +67,7 @@ def _show(loader: SkillLoader, name: str, *, as_json: bool) -> int:
         complain(f"There is no skill {name!r}. Skills: {names}")
         return FAILED
     if as_json:
-        say(json.dumps({**_describe(skill), "code": skill.text}, indent=2))
+        say_json({**_describe(skill), "code": skill.text})
     else:
         say(f"# {loader.shown(skill.file)}\n" + "\n".join(map(visible, skill.text.splitlines())))
     return OK

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
 from onetool.cli import FAILED, OK
 from onetool.cli.definitions import read_registry
-from onetool.cli.printing import complain, say
+from onetool.cli.printing import add_json_argument, complain, say, say_json
 from onetool.cli.start import load
 from ot.app import build_statistics
 from ot.config.loader import LoadedConfig
@@ -30,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--period", choices=list(PERIODS), default="all", help="how far to look back (default: all)")
     parser.add_argument("--tool", default="", metavar="NAME", help="only this tool, or only this pack")
     parser.add_argument("--html", metavar="FILE", help="write an HTML report to this file, whose name ends in .html")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    add_json_argument(parser)
 
 
 def main(options: Namespace) -> int:
@@ -44,7 +43,7 @@ def main(options: Namespace) -> int:
         complain(word_error(error))
         return FAILED
     if options.json:
-        say(json.dumps(describe(summary) | ({"html_report": str(written)} if written else {}), ensure_ascii=False))
+        say_json(describe(summary) | ({"html_report": str(written)} if written else {}))
         return OK
     for line in word_summary(summary):
         say(line)

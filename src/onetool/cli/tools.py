@@ -8,11 +8,12 @@ from fnmatch import fnmatchcase
 
 from mcp_core.nearest_names import nearest
 from onetool.cli import FAILED, OK
-from onetool.cli.definitions import read_registry
-from onetool.cli.printing import complain, say
+from onetool.cli.definitions import name_unseen_servers, read_registry
+from onetool.cli.printing import add_json_argument, complain, paint, say, say_json, visible
 from onetool.cli.start import load
 from ot.config.paths import state_folder
 from ot.effects import Effect
+from ot.introspect import list_tools
 from ot.registry.definitions import ToolDefinition
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 
@@ -21,6 +22,7 @@ _SUGGESTED = 5
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("pattern", nargs="?", default="", metavar="PATTERN", help="part of a name, or a shell pattern")
+    add_json_argument(parser)
 
 
 def main(options: Namespace) -> int:
@@ -28,13 +30,23 @@ def main(options: Namespace) -> int:
     definitions = read_registry(loaded).definitions()
     shapes = Shapes(state_folder(loaded.home) / SHAPES_FOLDER)
     found = find_matching(definitions, options.pattern)
+    if options.json:
+        say_json(list_tools(found, "", "full", signature_of=shapes.signature))
+        return OK if found else FAILED
     if not found:
         names = nearest(options.pattern, [definition.name for definition in definitions])[:_SUGGESTED]
         complain(f"No tool matches {options.pattern!r}. Nearest: {', '.join(names)}")
+        for line in name_unseen_servers(loaded):
+            complain(visible(line))
         return FAILED
     for definition in found:
         effect = f" [{definition.effect}]" if definition.effect is not Effect.UNKNOWN else ""
-        say(f"{shapes.signature(definition)}\n    {definition.docs.summary or definition.description}{effect}")
+        signature = shapes.signature(definition)
+        name = definition.name if signature.startswith(definition.name) else ""
+        say(f"{paint(name, 'bold')}{signature.removeprefix(name)}")
+        say(f"    {definition.docs.summary or definition.description}{paint(effect, 'dim')}")
+    for line in name_unseen_servers(loaded):
+        complain(visible(line))
     return OK
 
 

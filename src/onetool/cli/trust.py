@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from onetool.cli import FAILED, OK, USAGE
-from onetool.cli.printing import complain, confirm, say, visible
+from onetool.cli.printing import complain, confirm, say, say_json, visible
 from onetool.trust_report import describe
 from ot.config.paths import FOLDER, find_places, state_folder
 from ot.config.project_trust import project_trust
@@ -31,12 +31,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--follow", action="store_true", help="go on trusting every change until Ctrl-C, in a terminal")
     parser.add_argument("--list", action="store_true", dest="listing", help="list what you have trusted")
     parser.add_argument("--revoke", nargs="?", type=Path, const=Path(), metavar="FOLDER", help="trust it no longer")
+    parser.add_argument("--json", action="store_true", help="with --list: print JSON")
 
 
 def main(options: Namespace) -> int:
     store = TrustStore(state_folder(Path.home()))
+    if options.json and not options.listing:
+        complain("onetool trust: --json needs --list")
+        return USAGE
     if options.listing:
-        return _list(store)
+        return _list(store, as_json=options.json)
     if options.revoke is not None:
         return _revoke(store, options.revoke.absolute())
     if options.follow and not _at_terminal():
@@ -101,8 +105,11 @@ def _accept(trust: ProjectTrust, files: FolderFiles) -> None:
         raise ConfigError(f"cannot be remembered as trusted: {error.strerror}", file=trust.folder) from error
 
 
-def _list(store: TrustStore) -> int:
+def _list(store: TrustStore, *, as_json: bool) -> int:
     projects = store.projects()
+    if as_json:
+        say_json([{"project": str(project), "files": count} for project, count in projects.items()])
+        return OK
     for project, count in projects.items():
         _tell(f"{project}: {count} {'file' if count == 1 else 'files'}")
     if not projects:

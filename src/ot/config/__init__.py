@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from ot.config.loader import LoadedConfig, load_config
-from ot.config.models import Config
-from ot.config.secrets import Secrets
+from typing import TYPE_CHECKING
 
-__all__ = ["Config", "LoadedConfig", "Secrets", "load_config"]
+from mcp_core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from ot.config.loader import LoadedConfig, load_config
+    from ot.config.models import Config
+    from ot.config.secrets import Secrets
+else:  # A command that only asks where files lie loads no model.
+    __getattr__ = lazy_names(__name__)

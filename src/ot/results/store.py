@@ -24,7 +24,7 @@ from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
 from ot.logs import LogSpan
 from ot.redaction import Redactor
 from ot.results.masking import mask
-from ot.results.stored_file import ContentWriter, Facts
+from ot.results.stored_file import ContentWriter, Facts, StoredFile
 from ot.values import ToolValue
 from ot_kernel.stored_form import kind_of, write_form
 from ot_kernel.values import encode
@@ -96,6 +96,15 @@ class ResultStore:
             self._expire(file)
             raise ExpiredResultError(handle)
         return file
+
+    def all_now(self) -> list[Stored]:
+        """Return every result that is there, the oldest first; one that cannot be read is left out."""
+        now, found = self._clock(), []
+        for file, state in self._files(RESULT):
+            if state.st_mtime > now:
+                with suppress(OSError, ValueError), StoredFile(file) as stored:
+                    found.append(Stored(file.stem, stored.facts))
+        return sorted(found, key=lambda each: each.facts.created)
 
     def let_go_now(self, handle: str) -> None:
         """Let a result expire as soon as whoever is about to read it has done so; an unknown handle is ignored."""

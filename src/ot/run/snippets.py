@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -37,6 +37,16 @@ class Expanded:
 
     code: str
     values: dict[str, str] = field(default_factory=dict)
+
+
+def expand_with(settings: Mapping[str, SnippetSettings]) -> Callable[[str], tuple[str, Mapping[str, str]]]:
+    """Return what help shows a snippet's expansion with: code, and the values of its placeholders."""
+
+    def expand(invocation: str) -> tuple[str, Mapping[str, str]]:
+        expanded = Snippets(settings).expand(invocation)
+        return expanded.code, expanded.values
+
+    return expand
 
 
 class Snippets:

@@ -1,0 +1,58 @@
+"""`onetool help WORDS`: what `ot.help` tells a model about a need or a name, for a person; or help with a command."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from functools import partial
+
+import anyio
+
+from onetool.cli import COMMANDS, OK, load_command, print_table
+from onetool.cli.definitions import name_unseen_servers, read_registry
+from onetool.cli.printing import add_json_argument, complain, paint, say, say_json, visible
+from onetool.cli.start import load
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.introspect import Finder, Help
+from ot.introspect.listings import Info
+from ot.run.snippets import expand_with
+from ot.shapes.shapes import SHAPES_FOLDER, Shapes
+
+EPILOG = (
+    "WORDS are what you want to do, or the name of a tool, pack, $snippet or alias. A single word that is a command "
+    "explains that command. Nothing is started: a server's tools are those that it had when it was last connected."
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="WORDS", help="what to look for")
+    parser.add_argument("--info", choices=("list", "min", "full"), default="min", help="how much to tell (min)")
+    add_json_argument(parser)
+
+
+def main(options: Namespace) -> int:
+    query = " ".join(options.words)
+    if not query:
+        print_table()
+        return OK
+    if query in COMMANDS and not options.json:
+        load_command(query)[1].print_help()
+        return OK
+    loaded = load(options, tolerant=True)
+    text = anyio.run(partial(_answer, loaded, query, options.info))
+    if options.json:
+        say_json({"query": query, "text": text})
+        return OK
+    for line in text.splitlines():
+        shown = visible(line)
+        say(paint(shown.lstrip("# "), "bold") if shown.startswith("#") else shown)
+    for line in name_unseen_servers(loaded):
+        complain(visible(line))
+    return OK
+
+
+async def _answer(loaded: LoadedConfig, query: str, info: Info) -> str:
+    config, registry = loaded.config, read_registry(loaded)
+    catalogue = await Finder(registry).catalogue(config)
+    signature_of = Shapes(state_folder(loaded.home) / SHAPES_FOLDER).signature
+    return await Help(registry, config, catalogue, expand_with(config.snippets), signature_of).answer([query], info)

@@ -1,0 +1,42 @@
+"""`onetool packs`: the packs whose tools code can call, as `ot.packs()` tells a model."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from mcp_core.nearest_names import nearest
+from onetool.cli import FAILED, OK
+from onetool.cli.definitions import name_unseen_servers, read_registry
+from onetool.cli.printing import add_json_argument, complain, paint, say, say_json, visible
+from onetool.cli.start import load
+from ot.introspect import list_packs
+
+EPILOG = "Nothing is started: a server's tools are those that it had when it was last connected."
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("pattern", nargs="?", default="", metavar="PATTERN", help="part of a name")
+    add_json_argument(parser)
+
+
+def main(options: Namespace) -> int:
+    loaded = load(options, tolerant=True)
+    packs = read_registry(loaded).packs()
+    found = list_packs(packs, options.pattern, "full", instructions=loaded.config.prompts.packs)
+    if options.json:
+        say_json(found)
+        return OK if found or not options.pattern else FAILED
+    for pack in found:
+        count = f"{pack['tool_count']} {'tool' if pack['tool_count'] == 1 else 'tools'}"
+        about = visible(" ".join(pack.get("description", "").split()))
+        origin = f"{pack['source']}, {count}"
+        say(f"{paint(visible(pack['name']), 'bold')}  {paint(visible(origin), 'dim')}")
+        if about:
+            say(f"    {about}")
+    for line in name_unseen_servers(loaded):
+        complain(visible(line))
+    if not found:
+        names = ", ".join(nearest(options.pattern, [pack.name for pack in packs])[:5])
+        complain(f"No pack matches {options.pattern!r}. Nearest: {names}")
+        return FAILED
+    return OK

@@ -1,0 +1,123 @@
+"""What the commands list: for a person, and as JSON for a program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onetool.cli import COMMANDS
+from tests.demo_pack import give_demo
+from tests.e2e.raw_server import environment_of
+from tests.preloaded import run_preloaded
+
+Finished = subprocess.CompletedProcess[str]
+
+LISTINGS = {
+    "tools": ("tools", "demo.upper"),
+    "packs": ("packs", "demo"),
+    "help": ("help", "demo.upper"),
+    "results": ("results",),
+    "skills": ("skills",),
+    "stats": ("stats",),
+    "runs": ("runs",),
+    "audit": ("audit",),
+    "trust": ("trust", "--list"),
+    "lock": ("lock",),
+    "fetch": ("fetch",),
+}
+NO_LISTINGS = {
+    *(
+        "serve",
+        "run",
+        "call",
+        "replay",
+        "init",
+        "import",
+        "login",
+        "accept",
+        "new",
+        "sdk-path",
+        "chat",
+        "listen",
+        "demo",
+    ),
+    "check",
+}
+
+
+class Person:
+    """Somebody with the pack `demo`, in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = give_demo(folder / "home")
+
+    def onetool(self, *arguments: str, **variables: str) -> Finished:
+        return run_preloaded(*arguments, cwd=self.folder, env=environment_of(self.home) | variables)
+
+    def json_of(self, *arguments: str) -> Any:
+        finished = self.onetool(*arguments, "--json")
+        assert finished.returncode == 0, finished.stderr
+        return json.loads(finished.stdout)
+
+
+@pytest.fixture(scope="module")
+def person(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """One person for tests that only look; a run of theirs left a stored result and a kept value."""
+    found = Person(tmp_path_factory.mktemp("person"))
+    ran = found.onetool("run", 'ot.keep(name="numbers", value=list(range(50)))')
+    assert ran.returncode == 0, ran.stderr
+    return found
+
+
+def test_every_command_is_known_to_list_something_or_not() -> None:
+    assert {*LISTINGS} | NO_LISTINGS == {*COMMANDS}
+
+
+@pytest.mark.parametrize("command", LISTINGS)
+def test_a_listing_is_json_where_that_is_wanted(person: Person, command: str) -> None:
+    found = person.json_of(*LISTINGS[command])
+
+    assert isinstance(found, (list, dict))
+    assert "\x1b" not in person.onetool(*LISTINGS[command]).stdout
+
+
+def test_a_stored_result_is_listed_with_its_name_and_shown_by_its_handle(person: Person) -> None:
+    [stored] = person.json_of("results")
+    listed = person.onetool("results").stdout.splitlines()
+    page = person.json_of("results", stored["handle"], "--offset", "2", "--limit", "3")
+    shown = person.onetool("results", stored["handle"], "--search", "4[12]")
+    wrong = person.onetool("results", "abcdefghjk")
+
+    assert (stored["name"], stored["type"], stored["lines"]) == ("numbers", "list", 50)
+    assert listed[0].split()[:2] == ["handle", "kept"]
+    assert listed[1].split()[:3] == [stored["handle"], "numbers", "list"]
+    assert (page["lines"], page["has_more"]) == (["- 1", "- 2", "- 3"], True)
+    assert shown.stdout == "- 41\n- 42\n"
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert "abcdefghjk" in wrong.stderr
+
+
+def test_help_finds_tools_by_a_need_and_explains_commands(person: Person) -> None:
+    assert "demo.upper" in person.onetool("help", "text", "in", "upper", "case").stdout
+    assert person.onetool("help", "demo.upper").stdout.startswith("demo.upper\n")
+    assert person.onetool("help", "serve").stdout.startswith("usage: onetool serve ")
+    assert "  packs " in person.onetool("help").stdout
+
+
+def test_a_server_that_nobody_has_seen_is_named_below_a_listing(tmp_path: Path) -> None:
+    someone = Person(tmp_path)
+    with (someone.home / ".onetool" / "onetool.yaml").open("a") as config:
+        config.write("\nservers: {paper: {command: no-such-program}}\n")
+
+    for command in (("packs", "demo"), ("tools", "demo.upper"), ("help", "demo.upper")):
+        finished = someone.onetool(*command)
+
+        assert finished.returncode == 0
+        assert "demo" in finished.stdout
+        assert "paper" in finished.stderr
+        assert "onetool check" in finished.stderr
