@@ -42,6 +42,20 @@ def listen_privately(path: Path) -> Iterator[socket.socket]:
             os.close(made)
 
 
+def find_served(folder: Path, ending: str) -> list[Path]:
+    """Return the sockets in a folder of this user that are served; what their servers left behind is removed.
+
+    Raises ValueError for a folder in which others can change files.
+    """
+    with _alone_in(folder):
+        found = sorted(path for path in folder.iterdir() if path.suffix == ending and path.is_socket())
+        served = [path for path in found if _is_served(path)]
+        for path in found:
+            if path not in served:
+                path.unlink(missing_ok=True)
+    return served
+
+
 def user_of_peer(connection: socket.socket) -> int:
     """Return the user who opened a connection."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)

@@ -66,7 +66,7 @@ from ot.store.kept_names import EmbeddedKeptNames
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
 from ot.workers.host import WorkerHost
-from ot.workers.pool import open_worker_pool
+from ot.workers.pool import WorkerPool, open_worker_pool
 
 if TYPE_CHECKING:
     from ot.ai import ToolLoop
@@ -89,6 +89,8 @@ class App:
     runner: Runner
     servers: Servers
     runs: Runs
+    workers: WorkerPool
+    reload: Reload
 
     @property
     def problems(self) -> list[PackLoadError]:
@@ -212,14 +214,15 @@ async def open_app(
                 rebuild=rebuild,
             ),
         )
-        executor.lend(Reload(loaded, live.follow, registry))
+        reload = Reload(loaded, live.follow, registry)
+        executor.lend(reload)
         for load in (load_compiler, cache.save):
             stack.callback(load_when_idle(load).cancel)
         if offer_run:
             from ot.run.run_tool import register_run  # only the assistant needs it
 
             register_run(registry, runner)
-        yield App(config, registry, executor, supply, runner, servers, runs)
+        yield App(config, registry, executor, supply, runner, servers, runs, workers, reload)
 
 
 def load_when_idle(load: Callable[[], None]) -> asyncio.TimerHandle:

@@ -28,12 +28,15 @@ COMMANDS = (
     "login",
     "new",
     "packs",
+    "reload",
     "results",
     "run",
     "sdk_path",
     "serve",
+    "servers",
     "stats",
     "tools",
+    "workers",
 )
 LOADED = (
     *(f"onetool.cli.{name}" for name in COMMANDS),

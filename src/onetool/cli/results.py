@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 
 import anyio
@@ -65,7 +65,7 @@ def _list(loaded: LoadedConfig, *, as_json: bool) -> int:
 
 def _describe(stored: Stored, name: str) -> JsonObject:
     facts = stored.facts
-    created = datetime.fromtimestamp(facts.created).astimezone().isoformat(timespec="seconds")
+    created = datetime.fromtimestamp(facts.created, tz=UTC).astimezone().isoformat(timespec="seconds")
     left = max(0, round(facts.expires - time.time()))
     named = {"handle": stored.handle, "name": name, "type": facts.what, "size": facts.size, "lines": facts.lines}
     return {**named, "created": created, "expires_in": left}

@@ -7,7 +7,8 @@ import logging
 import os
 import socket
 from argparse import ArgumentParser, Namespace
-from contextlib import AbstractAsyncContextManager, ExitStack
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,7 +69,7 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
 
     async def serve() -> None:
         clients = KnownClients()
-        open_app = partial(_open_app, loaded, launched, clients)
+        open_app = partial(_open_app, loaded, launched, clients, "stdio")
         async with open_late_app(open_app, loaded.mistakes, clients) as app:
             await OneToolServer(app).serve_stdio(source=source, sink=sink, on_first_sent=app.want)
 
@@ -79,14 +80,22 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
     return OK
 
 
-def _open_app(loaded: LoadedConfig, launched: ZygoteProcess, clients: KnownClients) -> AbstractAsyncContextManager[App]:
-    """Load the engine, which is not needed before the client is greeted."""
+@asynccontextmanager
+async def _open_app(
+    loaded: LoadedConfig, launched: ZygoteProcess, clients: KnownClients, over: str
+) -> AsyncIterator[App]:
+    """Load the engine, which is not needed before the client is greeted, and let the person's commands reach it."""
+    from onetool.control.answering import open_control
     from onetool.server import own_definition
     from ot.app import open_app
 
     gc.freeze()
     gc.enable()
-    return open_app(loaded, launched=launched, own_definition=own_definition, clients=clients)
+    async with (
+        open_app(loaded, launched=launched, own_definition=own_definition, clients=clients) as app,
+        open_control(app, loaded, over=over),
+    ):
+        yield app
 
 
 def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
@@ -96,11 +105,11 @@ def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
         complain(f"onetool serve: cannot listen at {options.http}: {error}")
         return USAGE
     if options.no_token:
-        return _serve_http(loaded, listener, token=None, guard="no token")
+        return _serve_http(loaded, listener, token=None, guard="no token", over="http")
     folder = state_folder(loaded.home)
     where = f"from {TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else f"in {folder / TOKEN_FILE}"
     token = read_token(folder, environ=os.environ)
-    return _serve_http(loaded, listener, token=token, guard=f"token {where}")
+    return _serve_http(loaded, listener, token=token, guard=f"token {where}", over="http")
 
 
 def _serve_socket(loaded: LoadedConfig, path: Path) -> int:
@@ -110,10 +119,10 @@ def _serve_socket(loaded: LoadedConfig, path: Path) -> int:
         except (ValueError, OSError) as error:
             complain(f"onetool serve: cannot listen at {path}: {error}")
             return USAGE
-        return _serve_http(loaded, listener, token=None, guard="this user only")
+        return _serve_http(loaded, listener, token=None, guard="this user only", over="unix")
 
 
-def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | None, guard: str) -> int:
+def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | None, guard: str, over: str) -> int:
     launched = launch_zygote(loaded.config.execution)
     import anyio  # start-up path, as above: a web server is more than a client on stdin should wait for
 
@@ -122,7 +131,7 @@ def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | N
 
     async def serve() -> None:
         clients = KnownClients()
-        open_app = partial(_open_app, loaded, launched, clients)
+        open_app = partial(_open_app, loaded, launched, clients, over)
         async with open_late_app(open_app, loaded.mistakes, clients) as app:
             app.want()
             await serve_http(

@@ -1,0 +1,124 @@
+"""The side of a running server: a socket in the person's state folder that answers this user's commands.
+
+It offers no more than a run may ask for (`ot.reload`, `ot.health`), so whoever can connect as this user gains nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+
+import anyio
+
+from mcp_core.atomic_write import open_folder
+from mcp_core.json_types import Json, JsonObject
+from onetool.control.places import ENDING, LONGEST_REQUEST, running_folder
+from onetool.unix_socket import listen_privately, user_of_peer
+from ot.app import App
+from ot.config.loader import LoadedConfig
+from ot.errors import ConfigError
+from ot.execution.failing import call_error_from
+from ot.execution.wording import word_error
+from ot.logs import write_log
+
+_PATIENCE = 5.0  # seconds in which a request must have come
+
+Answers = dict[str, Callable[[], Awaitable[Json]]]
+
+
+@asynccontextmanager
+async def open_control(app: App, loaded: LoadedConfig, *, over: str) -> AsyncIterator[None]:
+    """Answer this person's commands until this is closed; where no socket can be made, the log says why.
+
+    `over` says how the server is reached by its clients.
+    """
+    with ExitStack() as stack:
+        try:
+            listener = _listen(running_folder(loaded.home), stack)
+        except (OSError, ValueError) as error:
+            write_log(logging.WARNING, "control.listen", error=str(error))
+            yield
+            return
+        facts = {"pid": os.getpid(), "project": str(loaded.project), "over": over, "since": time.time()}
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_accept, listener, facts, _answers_of(app))
+            yield
+            tasks.cancel_scope.cancel()
+
+
+def _listen(folder: Path, stack: ExitStack) -> socket.socket:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    opened = stack.enter_context(open_folder(folder))
+    name = f"{os.getpid()}-{os.urandom(3).hex()}{ENDING}"  # a home may be shared by machines that count alike
+    # By the descriptor: the address of a socket has room for 107 bytes, and the path of a home may be longer.
+    listener = stack.enter_context(listen_privately(Path(f"/proc/self/fd/{opened}") / name))
+    listener.setblocking(False)
+    return listener
+
+
+def _answers_of(app: App) -> Answers:
+    async def reload() -> Json:
+        try:
+            return {"reloaded": True, "text": await app.reload.reload()}
+        except ConfigError as error:
+            return {"reloaded": False, "text": f"The configuration was not reloaded: {word_error(error)}"}
+
+    async def servers() -> Json:
+        return [asdict(status) for status in app.servers.status()]
+
+    async def workers() -> Json:
+        return [asdict(status) for status in app.workers.status()]
+
+    answers = {"reload": reload, "servers": servers, "workers": workers}
+    redact = app.executor.redactor.value
+
+    def redacted(answer: Callable[[], Awaitable[Json]]) -> Callable[[], Awaitable[Json]]:
+        async def answer_redacted() -> Json:
+            return redact(await answer())
+
+        return answer_redacted
+
+    return {name: redacted(answer) for name, answer in answers.items()}
+
+
+async def _accept(listener: socket.socket, facts: JsonObject, answers: Answers) -> None:
+    loop = asyncio.get_running_loop()
+    async with anyio.create_task_group() as tasks:
+        while True:
+            try:
+                connection, _ = await loop.sock_accept(listener)
+            except OSError:  # too many open files, perhaps
+                await anyio.sleep(1)
+            else:
+                tasks.start_soon(_answer, connection, facts, answers)
+
+
+async def _answer(connection: socket.socket, facts: JsonObject, answers: Answers) -> None:
+    """Answer one connection: a word comes, a line goes."""
+    loop = asyncio.get_running_loop()
+    with connection, suppress(OSError, TimeoutError):  # whoever asked has gone, or says nothing
+        connection.setblocking(False)
+        if user_of_peer(connection) not in (0, os.geteuid()):
+            return
+        with anyio.fail_after(_PATIENCE):
+            asked = (await loop.sock_recv(connection, LONGEST_REQUEST)).decode(errors="replace").strip()
+        line = json.dumps({**facts, **await _find(answers, asked)}).encode()
+        with anyio.fail_after(_PATIENCE):
+            await loop.sock_sendall(connection, line)
+
+
+async def _find(answers: Answers, asked: str) -> JsonObject:
+    if asked not in answers:
+        return {"error": f"cannot be asked for {asked!r}"}
+    try:
+        return {"answer": await answers[asked]()}
+    except Exception as error:  # noqa: BLE001 - a command of the person must not end their server
+        return {"error": word_error(call_error_from(error, f"onetool {asked}"))}

@@ -1,0 +1,74 @@
+"""The side of a command: every running server of this person, and its answer to one word."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from mcp_core.atomic_write import open_folder
+from mcp_core.json_types import Json
+from onetool.control.places import ENDING, running_folder
+from onetool.unix_socket import find_served
+
+_PATIENCE = 30.0  # seconds for an answer: a busy server's turn, and a configuration that is read again
+_MOST_AT_ONCE = 16
+_PIECE = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The answer of one running server; `error` is why there is none."""
+
+    pid: int
+    project: str
+    over: str
+    since: float
+    answer: Json = None
+    error: str = ""
+
+    def __str__(self) -> str:
+        began = datetime.fromtimestamp(self.since, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+        return f"server {self.pid} of {self.project} ({self.over}, since {began})"
+
+
+def ask_running(home: Path, word: str) -> list[Told]:
+    """Ask all running servers of a person at once; one that has ended meanwhile is left out."""
+    folder = running_folder(home)
+    if not folder.is_dir():
+        return []
+    with open_folder(folder) as opened:
+        served = find_served(Path(f"/proc/self/fd/{opened}"), ENDING)
+        if not served:
+            return []
+        with ThreadPoolExecutor(_MOST_AT_ONCE) as threads:
+            told = list(threads.map(partial(_ask, word=word), served))
+    return sorted((each for each in told if each is not None), key=lambda each: (each.project, each.since))
+
+
+def _ask(path: Path, *, word: str) -> Told | None:
+    pid = int(path.name.partition("-")[0])
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(_PATIENCE)
+            connection.connect(str(path))
+            connection.sendall(word.encode())
+            line = b"".join(_pieces(connection))
+    except TimeoutError:
+        return Told(pid, "?", "?", path.lstat().st_mtime, error=f"does not answer within {_PATIENCE:g} s")
+    except OSError:
+        return None
+    with suppress(ValueError, TypeError):
+        return Told(**json.loads(line))
+    return None
+
+
+def _pieces(connection: socket.socket) -> Iterator[bytes]:
+    while piece := connection.recv(_PIECE):
+        yield piece

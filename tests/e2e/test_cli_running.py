@@ -1,0 +1,102 @@
+"""A running server as its person's other commands reach it: reloaded, asked for its servers and workers, its log."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.demo_pack import with_demo
+from tests.e2e.raw_server import RawServer, environment_of, start_raw_server
+from tests.engine import write_extension
+from tests.preloaded import run_preloaded
+
+CONFIG = "servers: {paper: {command: no-such-program}, later: {command: cat, enabled: false}}\n"
+
+
+def onetool(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run_preloaded(*arguments, cwd=folder, env=environment_of(folder))
+
+
+def json_of(folder: Path, *arguments: str) -> Any:
+    return json.loads(onetool(folder, *arguments, "--json").stdout)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, RawServer]]:
+    """One server with an extension; its home has a path that is too long for the address of a socket."""
+    folder = tmp_path_factory.mktemp("home") / ("long" * 25)
+    folder.mkdir()
+    write_extension(folder, "own", "def add(a: int) -> int:\n    'Add.'\n    return a + 1\n")
+    with start_raw_server(folder, config=CONFIG) as running:
+        assert "2" in running.run("own.add(a=1)")["content"][0]["text"]
+        running.run("ot.health()")  # which tries the server
+        yield folder, running
+
+
+def test_servers_and_workers_of_a_running_server_are_told(server: tuple[Path, RawServer]) -> None:
+    folder, _ = server
+    [told] = json_of(folder, "servers")
+    [working] = json_of(folder, "workers")
+    shown = onetool(folder, "servers").stdout
+
+    assert {each["name"]: each["state"] for each in told["servers"]} == {"later": "disabled", "paper": "disconnected"}
+    assert told["project"] == str(folder)
+    assert [(each["pack"], each["state"]) for each in working["workers"]] == [("own", "idle")]
+    assert shown.startswith(f"server {told['pid']} of {folder} (stdio, since ")
+    assert re.search(r"^  paper  disconnected .*status 127", shown, re.MULTILINE)
+
+
+def test_a_reload_reaches_a_running_server_and_says_what_came_of_it(server: tuple[Path, RawServer]) -> None:
+    folder, running = server
+    file = folder / "onetool.yaml"
+
+    file.write_text(with_demo(f"{CONFIG}aliases: {{up: demo.upper}}\nlog: {{level: debug}}\n"))
+    reloaded = onetool(folder, "reload")
+    answer = running.run("up(text='a')")
+    file.write_text(with_demo("policy: {deny: 7}\n"))
+    refused = onetool(folder, "reload")
+    told = json_of(folder, "reload")
+
+    assert reloaded.returncode == 0, reloaded.stdout + reloaded.stderr
+    assert "OK: Configuration reloaded" in reloaded.stdout
+    assert "next start of the server: log.level" in reloaded.stdout
+    assert answer["content"][0]["text"] == "A"
+    assert refused.returncode == 1
+    assert "The configuration was not reloaded: " in refused.stdout
+    assert [(each["reloaded"], each["error"]) for each in told] == [(False, "")]
+    assert running.run("up(text='b')")["content"][0]["text"] == "B"
+
+
+def test_without_a_running_server_that_is_said(tmp_path: Path) -> None:
+    write_extension(tmp_path, "own", "def add(a: int) -> int:\n    'Add.'\n    return a + 1\n")
+    (tmp_path / ".onetool" / "onetool.yaml").write_text(CONFIG)
+
+    servers, workers, reloaded = (onetool(tmp_path, word) for word in ("servers", "workers", "reload"))
+    [seen] = json_of(tmp_path, "servers")
+
+    assert (reloaded.returncode, reloaded.stdout) == (
+        0,
+        "No server of yours is running; the next one reads the configuration when it starts.\n",
+    )
+    assert servers.stdout.startswith("No server of yours is running; seen from here")
+    assert "  paper  not connected" in servers.stdout
+    assert "  own  not started" in workers.stdout
+    assert (seen["pid"], [each["state"] for each in seen["servers"]]) == (None, ["disabled", "not connected"])
+
+
+def test_a_killed_server_leaves_nothing_that_is_taken_for_one(tmp_path: Path) -> None:
+    with start_raw_server(tmp_path) as running:
+        assert running.run("1 + 1")["content"][0]["text"] == "2"
+        assert len(json_of(tmp_path, "workers")) == 1
+        [socket] = (tmp_path / ".onetool" / "state" / "running").iterdir()
+        assert socket.stat().st_mode & 0o777 == 0o600
+    # `end` killed it.
+
+    assert json_of(tmp_path, "reload") == []
+    assert [*socket.parent.iterdir()] == []
