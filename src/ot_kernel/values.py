@@ -5,7 +5,7 @@ JSON's own types stand for themselves. Everything else is an object whose key `$
 no caller's data can pose as a tag. There is no pickle: decoding creates only the types named here.
 
 Types of the standard library are found by name, so that nothing is imported for a kind nobody uses: a kernel is
-forked, and every module loaded here is paid for by every fork.
+forked, and every module loaded here is paid for by every fork. Workers use this file too, on Python 3.9 or newer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ import importlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 MAX_DEPTH = 100
 MAX_DRAINED = 10_000
@@ -237,7 +240,7 @@ def _tag(value: Value) -> _Tagged:
             fields = {name: getattr(value, name) for name in base.__pydantic_fields__}
             return _record(value, fields | (getattr(value, "__pydantic_extra__", None) or {}))
         if base is tuple and hasattr(value, "_fields"):
-            return _record(value, dict(zip(value._fields, value, strict=True)))
+            return _record(value, dict(zip(value._fields, value)))
         if base is range:
             return "list", _drain(iter(value))
         if base in _PLAIN_BASES:
@@ -360,7 +363,7 @@ def _is_small(member: Value) -> bool:
 
 def _decode_dict(pairs: Encoded) -> dict[Value, Value]:
     keys = _decode_members(key for key, _ in pairs)
-    return dict(zip(keys, (_decode(item) for _, item in pairs), strict=True))
+    return dict(zip(keys, (_decode(item) for _, item in pairs)))
 
 
 def _decode_record(content: Encoded) -> Record:

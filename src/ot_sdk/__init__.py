@@ -1,4 +1,4 @@
-"""The imports of an extension file: `serve`, `ToolError`, `config`, `secret`, `call`, `progress`, `log`, and marks.
+"""The imports of an extension file: `serve`, `ToolError`, `config`, `secret`, `call`, `Image` and the like.
 
 Standard library only, Python 3.9 or newer: it runs on whatever interpreter the extension asks for. Each name is loaded
 when it is first used, so a worker starts with what it needs and no more.
@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # typing itself takes longer to import than all of a work
 if TYPE_CHECKING:
     from logging import Logger
 
+    from ot_kernel.values import Audio, Image, Resource
     from ot_sdk.asking import call, progress
     from ot_sdk.context import config, secret
     from ot_sdk.effects import idempotent, reads
@@ -20,9 +21,26 @@ if TYPE_CHECKING:
 
     log: Logger
 
-__all__ = ["CallCancelled", "ToolError", "call", "config", "idempotent", "log", "progress", "reads", "secret", "serve"]
+__all__ = [
+    "Audio",
+    "CallCancelled",
+    "Image",
+    "Resource",
+    "ToolError",
+    "call",
+    "config",
+    "idempotent",
+    "log",
+    "progress",
+    "reads",
+    "secret",
+    "serve",
+]
 
 _HOMES = {
+    "Audio": "ot_kernel.values",
+    "Image": "ot_kernel.values",
+    "Resource": "ot_kernel.values",
     "CallCancelled": "ot_sdk.errors",
     "ToolError": "ot_sdk.errors",
     "call": "ot_sdk.asking",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ot_sdk import protocol
 from ot_sdk.context import CURRENT, SURROUNDINGS
 from ot_sdk.errors import CallCancelled, ToolError
-from ot_sdk.json_values import encode
+from ot_sdk.values import encode
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:

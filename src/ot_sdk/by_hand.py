@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import pprint
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -12,7 +13,7 @@ from types import ModuleType
 from ot_sdk.calls import drain, list_tools, needs_loop
 from ot_sdk.errors import ToolError
 from ot_sdk.event_loop import value_of
-from ot_sdk.json_values import NotJsonError, encode
+from ot_sdk.values import NoValueError, encode, is_plain
 
 
 def run_command(module: ModuleType, words: list[str]) -> int:
@@ -27,11 +28,15 @@ def run_command(module: ModuleType, words: list[str]) -> int:
         arguments = dict(map(_read_argument, pairs))
         value = _call(getattr(module, tool), arguments)
         encode(value)
-    except (ToolError, NotJsonError) as error:
+    except (ToolError, NoValueError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False))
+    print(value if isinstance(value, str) else _show(value))
     return 0
+
+
+def _show(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) if is_plain(value) else pprint.pformat(value)
 
 
 def _show_tools(module: ModuleType) -> int:

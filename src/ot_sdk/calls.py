@@ -10,7 +10,7 @@ from itertools import islice
 from ot_sdk import protocol
 from ot_sdk.errors import CallCancelled, ToolError
 from ot_sdk.failures import builtin_name, innermost, is_network_failure, message_of
-from ot_sdk.json_values import NotJsonError
+from ot_sdk.values import NoValueError
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
@@ -89,24 +89,24 @@ def answer_with(call: Call, value: object) -> bytes:
         if isinstance(value, Iterator) and not hasattr(value, "fileno"):
             value = drain(value)
         return protocol.write_result(call.number, value)
-    except NotJsonError as error:
+    except NoValueError as error:
         reason = f"its result cannot leave the worker: {error}"
-        return protocol.write_error(call.number, protocol.NOT_JSON, reason)
+        return protocol.write_error(call.number, protocol.NO_VALUE, reason)
     except BaseException as error:  # noqa: BLE001 - iterating runs the tool's code
         return answer_with_error(call, error)
 
 
 def drain(iterator: Iterator[object]) -> list[object]:
-    """Return the items of an iterator; raises NotJsonError if there are too many."""
+    """Return the items of an iterator; raises NoValueError if there are too many."""
     items = list(islice(iterator, MAX_DRAINED + 1))
     refuse_too_many(items)
     return items
 
 
 def refuse_too_many(items: list[object]) -> None:
-    """Raise NotJsonError for more items than an iterator may give."""
+    """Raise NoValueError for more items than an iterator may give."""
     if len(items) > MAX_DRAINED:
-        raise NotJsonError("the result", f"is an iterator of more than {MAX_DRAINED} items; return a part of it")
+        raise NoValueError("the result", f"is an iterator of more than {MAX_DRAINED} items; return a part of it")
 
 
 def answer_with_error(call: Call, error: BaseException) -> bytes:

@@ -7,7 +7,8 @@ import sys
 import threading
 from collections import deque
 
-from ot_sdk.protocol import Lines, read_message
+from ot_sdk.protocol import Lines, ProtocolError, read_message
+from ot_sdk.values import TAG, decode
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
@@ -47,7 +48,18 @@ class Channel:
             if not data:
                 return None
             self._complete.extend(filter(bytes.strip, self._lines.feed(data)))
-        return read_message(self._complete.popleft())
+        line = self._complete.popleft()
+        message = read_message(line)
+        return _decoded(message) if TAG in line else message
+
+
+def _decoded(message: JsonObject) -> JsonObject:
+    try:
+        decoded = decode(message)
+    except ValueError as error:
+        raise ProtocolError(str(error)) from error
+    assert isinstance(decoded, dict)
+    return decoded
 
 
 def take_channel() -> Channel:

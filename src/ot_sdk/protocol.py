@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from ot_sdk.json_values import encode
+from ot_sdk.values import encode
 
 TYPE_CHECKING = False  # typing itself takes longer to import than all of a worker
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ NO_SUCH_TOOL = -32601
 TOOL_ERROR = -32000  # the tool raised ToolError
 TOOL_FAILED = -32001  # the tool raised something else
 UNAVAILABLE = -32002  # the network failed it
-NOT_JSON = -32003  # what it returned cannot be written
+NO_VALUE = -32003  # what it returned cannot cross
 CANCELLED = -32004
 NOT_LOADED = -32005  # the file could not be imported
 
@@ -53,7 +53,7 @@ class Lines:
 
 
 def read_message(line: bytes) -> JsonObject:
-    """Read one line as a message; raises ProtocolError."""
+    """Read one line as a message, whose values are still encoded; raises ProtocolError."""
     try:
         text = line.decode("utf-8").strip()
         message, end = _decode(text)
@@ -70,7 +70,7 @@ def write_request(number: int, method: str, params: JsonObject) -> bytes:
 
 
 def write_call(number: int, tool: str, arguments: JsonObject, slot: int) -> bytes:
-    """Write the most frequent request around its arguments; raises NotJsonError, which names one of them."""
+    """Write the most frequent request around its arguments; raises NoValueError, which names one of them."""
     line = b'{"jsonrpc":"2.0","id":%d,"method":"call","params":{"tool":%s,"slot":%d,"arguments":%s}}\n'
     return line % (number, encode(tool).encode("ascii"), slot, encode(arguments, "the arguments").encode("ascii"))
 
@@ -81,7 +81,7 @@ def write_notification(method: str, params: JsonObject) -> bytes:
 
 
 def write_result(number: int, value: object, name: str = "the result") -> bytes:
-    """Write the answer to a request; raises NotJsonError, which calls the value `name`."""
+    """Write the answer to a request; raises NoValueError, which calls the value `name`."""
     line = b'{"jsonrpc":"2.0","id":%d,"result":%s}\n' % (number, encode(value, name).encode("ascii"))
     if len(line) > MAX_MESSAGE:
         raise ValueError(f"{name} has {len(line)} bytes as JSON; at most {MAX_MESSAGE} can cross")

@@ -1,4 +1,4 @@
-"""The folder that holds `ot_sdk` and what it stands on: a worker imports them, and none of the server's packages."""
+"""The folder that holds `ot_sdk` and what it stands on: a worker imports these, and nothing else of the server's."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 
 import ot_confinement
 import ot_guardian
+import ot_kernel
 import ot_sdk
 
-_PACKAGES = tuple(Path(str(package.__file__)).parent for package in (ot_sdk, ot_guardian, ot_confinement))
+_PACKAGES = tuple(Path(str(package.__file__)).parent for package in (ot_sdk, ot_kernel, ot_guardian, ot_confinement))
 
 
 def sdk_folder(state: Path) -> Path:

@@ -24,7 +24,7 @@ def error_from(error: object, *, pack: str, tool: str) -> CallError:
     match facts.get("code"):
         case protocol.TOOL_ERROR:
             return _tool_error(message, name, data.get("kind"))
-        case protocol.NOT_JSON:
+        case protocol.NO_VALUE:
             return _tool_error(message, name, "TypeError")
         case protocol.UNAVAILABLE:
             write_log(logging.WARNING, "worker.unavailable", tool=name, detail=_traceback(data))

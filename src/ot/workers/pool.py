@@ -13,7 +13,7 @@ from typing import Literal
 import anyio
 from anyio.abc import TaskGroup
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import JsonObject
 from ot.config.models import WorkerSettings
 from ot.context import CallContext, current_or_none
 from ot.errors import WorkerCrashedError, WorkerStartError
@@ -22,6 +22,7 @@ from ot.owned_tasks import open_background_tasks
 from ot.processes.guarded_process import start_guarded
 from ot.registry.pack_module import file_state
 from ot.registry.registry import ToolFunction
+from ot.values import ToolValue
 from ot.workers.environment import prepare
 from ot.workers.extension import Extension
 from ot.workers.host import WorkerHost
@@ -92,7 +93,7 @@ class WorkerPool:
         self._places: dict[Path, _Place] = {}
         self.environments = PackEnvironments(host, tasks, limit=lambda: self._settings.start_timeout)
 
-    async def call(self, extension: Extension, tool: str, arguments: JsonObject) -> Json:
+    async def call(self, extension: Extension, tool: str, arguments: JsonObject) -> ToolValue:
         """Call a tool of an extension, by its name without the pack.
 
         Raises CallError. Cancelled, the call has ended when this returns.

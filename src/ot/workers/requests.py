@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from mcp_core.json_types import JsonObject
+from mcp_core.json_types import Json, JsonObject
 from ot.context import CallContext
 from ot.errors import CallError, ToolError
+from ot.large_values import LARGE_MESSAGE, aside
 from ot.logs import write_log
 from ot.owned_tasks import OwnedTasks
 from ot.processes.guarded_process import GuardedProcess
+from ot.values import ToolValue
 from ot.workers.host import WorkerHost
 from ot_sdk import protocol
-from ot_sdk.json_values import NotJsonError
+from ot_sdk.values import NoValueError, decode
 
 
 class CallRequests:
@@ -27,9 +29,9 @@ class CallRequests:
         self._told: asyncio.Event | None = None  # set when there is no more progress to pass on
         self._progress: tuple[float, float | None, str] | None = None  # the latest, until it has been told
 
-    def call(self, number: int, tool: str, arguments: JsonObject) -> None:
-        """Call another tool on its behalf, within the time left to it."""
-        self._tasks.start(self._call, (number, tool, arguments))
+    def call(self, number: int, tool: str, arguments: JsonObject, tagged: int) -> None:
+        """Call another tool on its behalf, within the time left to it; `tagged` as in `open_value`."""
+        self._tasks.start(self._call, (number, tool, arguments, tagged))
 
     def progress(self, done: float, total: float | None, message: str) -> None:
         """Pass on its progress; of several reports in quick succession, the last."""
@@ -53,20 +55,37 @@ class CallRequests:
         finally:
             told.set()
 
-    async def _call(self, request: tuple[int, str, JsonObject]) -> None:
+    async def _call(self, request: tuple[int, str, JsonObject, int]) -> None:
         self._process.write(await self._answer(*request))
 
-    async def _answer(self, number: int, tool: str, arguments: JsonObject) -> bytes:
+    async def _answer(self, number: int, tool: str, arguments: JsonObject, tagged: int) -> bytes:
         try:
             if self._context is None:
                 raise ToolError("other tools can be called only by a call that came through the executor")
-            value = await self._context.call(tool, **arguments)
+            value = await self._context.call(tool, **await _open_arguments(arguments, tagged))
             return protocol.write_result(number, value, f"the result of {tool}")
         except CallError as error:
             return protocol.write_error(number, protocol.TOOL_ERROR, self._host.word(error))
-        except (NotJsonError, ValueError) as error:
+        except (NoValueError, ValueError) as error:
             reason = f"the result of {tool} cannot be passed to an extension: {error}"
-            return protocol.write_error(number, protocol.NOT_JSON, reason)
+            return protocol.write_error(number, protocol.NO_VALUE, reason)
+
+
+async def _open_arguments(encoded: JsonObject, tagged: int) -> dict[str, ToolValue]:
+    try:
+        arguments = await open_value(encoded, tagged)
+    except ValueError as error:
+        raise ToolError(f"its arguments make no sense: {error}") from error
+    if not isinstance(arguments, dict) or not all(isinstance(name, str) for name in arguments):
+        raise ToolError("its arguments make no sense: they have no names")
+    return arguments
+
+
+async def open_value(encoded: Json, tagged: int) -> ToolValue:
+    """Decode what came in a line of that many bytes, if it holds tags; a large one on a thread. Raises ValueError."""
+    if not tagged:
+        return encoded
+    return await aside(decode, encoded) if tagged > LARGE_MESSAGE else decode(encoded)
 
 
 def _log_error(error: BaseException) -> None:

@@ -15,13 +15,14 @@ from ot.context import CallContext
 from ot.errors import ToolError, WorkerCrashedError
 from ot.logs import write_log
 from ot.processes.guarded_process import GuardedProcess, ignore
+from ot.values import ToolValue
 from ot.workers.answers import error_from
 from ot.workers.extension import Extension
 from ot.workers.host import WorkerHost
-from ot.workers.requests import CallRequests
+from ot.workers.requests import CallRequests, open_value
 from ot_sdk import protocol
-from ot_sdk.json_values import NotJsonError, encode
 from ot_sdk.protocol import Lines, ProtocolError
+from ot_sdk.values import TAG, NoValueError, encode
 
 CANCEL_GRACE = 2.0  # seconds between the word and the kill
 GOODBYE = 3.0  # seconds in which an idle worker may end by itself; its guardian has less patience
@@ -46,7 +47,7 @@ class StartFailedError(Exception):
 class _Flight:
     """A call that has been sent and not yet answered."""
 
-    __slots__ = ("answer", "context", "number", "requests", "slot", "tool")
+    __slots__ = ("answer", "context", "number", "requests", "slot", "tagged", "tool")
 
     def __init__(
         self, number: int, tool: str, slot: int, context: CallContext | None, answer: asyncio.Future[JsonObject]
@@ -57,6 +58,7 @@ class _Flight:
         self.context = context
         self.answer = answer
         self.requests: CallRequests | None = None  # once it has asked for something
+        self.tagged = 0  # bytes of an answer that is not plain JSON
 
 
 class Worker:
@@ -96,7 +98,7 @@ class Worker:
         """Hand over what it may know, and wait until it has imported its file; raises StartFailedError."""
         try:
             self._process.write(protocol.write_request(_START, "start", dict(facts)))
-        except NotJsonError as error:
+        except NoValueError as error:
             raise StartFailedError(f"its configuration cannot be passed to it: {error}") from error
         answer = await self._started
         if "error" in answer:
@@ -173,7 +175,7 @@ class Worker:
 
     # -- calls
 
-    async def call(self, tool: str, arguments: JsonObject, context: CallContext | None) -> Json:
+    async def call(self, tool: str, arguments: JsonObject, context: CallContext | None) -> ToolValue:
         """Call a tool; raises CallError, and NotBegunError if the worker is gone and the call had not begun.
 
         Cancelled, the call has ended when this returns, if need be with the whole worker.
@@ -191,6 +193,8 @@ class Worker:
             answer = await flight.answer
             if flight.requests is not None:
                 await flight.requests.end()
+            if flight.tagged:
+                answer = await self._open(answer, flight)
         except asyncio.CancelledError:
             await self._stop(flight)
             raise
@@ -202,6 +206,14 @@ class Worker:
         if "result" in answer:
             return answer["result"]
         raise error_from(answer.get("error"), pack=self.extension.pack, tool=tool)
+
+    async def _open(self, answer: JsonObject, flight: _Flight) -> JsonObject:
+        """Decode the value in an answer; a worker that forges one is not to be trusted any more."""
+        try:
+            return {**answer, "result": await open_value(answer["result"], flight.tagged)}
+        except ValueError as error:
+            self.kill(f"its worker sent a value that makes no sense: {error}")
+            raise self._failure_of(flight, None) from error
 
     async def _stop(self, flight: _Flight) -> None:
         with anyio.CancelScope(shield=True):
@@ -241,23 +253,25 @@ class Worker:
                 raise
             return  # under `uv run` a file may print before it serves
         method = message.get("method")
+        tagged = len(line) if TAG in line else 0
         if method is None:
-            self._on_answer(message)
+            self._on_answer(message, tagged)
         elif method in _METHODS:
-            self._on_request(method, message)
+            self._on_request(method, message, tagged)
         else:
             raise ProtocolError(f"it sent a message of the kind {method!r}"[:200])
 
-    def _on_answer(self, message: JsonObject) -> None:
+    def _on_answer(self, message: JsonObject, tagged: int) -> None:
         number = message.get("id")
         if number == _START and not self._started.done():
             self._started.set_result(message)
             return
         flight = self._flights.get(number) if isinstance(number, int) else None
         if flight is not None and not flight.answer.done():
+            flight.tagged = tagged if "result" in message else 0
             flight.answer.set_result(message)
 
-    def _on_request(self, method: str, message: JsonObject) -> None:
+    def _on_request(self, method: str, message: JsonObject, tagged: int) -> None:
         params = message.get("params")
         if not isinstance(params, dict):
             raise ProtocolError(f"its message {method} has no parameters")
@@ -276,7 +290,7 @@ class Worker:
             reason = "the call that asked for it has ended"
             self._process.write(protocol.write_error(number, protocol.TOOL_ERROR, reason))
         else:
-            self._requests_of(flight).call(number, str(params.get("tool")), arguments)
+            self._requests_of(flight).call(number, str(params.get("tool")), arguments, tagged)
 
     def _requests_of(self, flight: _Flight) -> CallRequests:
         if flight.requests is None:
@@ -295,7 +309,7 @@ class Worker:
 def _write_call(flight: _Flight, arguments: JsonObject) -> bytes:
     try:
         return protocol.write_call(flight.number, flight.tool, arguments, flight.slot)
-    except NotJsonError as error:
+    except NoValueError as error:
         raise ToolError(_name_argument(arguments) or str(error)) from error
 
 
@@ -313,7 +327,7 @@ def _name_argument(arguments: Mapping[str, object]) -> str | None:
     for name, value in arguments.items():
         try:
             encode(value, f"the argument {name}")
-        except NotJsonError as error:
+        except NoValueError as error:
             return f"it cannot be called like this: {error}"
     return None
 

@@ -16,6 +16,7 @@ import ot_confinement
 import ot_guardian
 import ot_sdk
 from ot.processes.sdk_folder import sdk_folder
+from ot_kernel import values
 
 SOURCE = '''
 import os, sys, time
@@ -38,7 +39,10 @@ def fail() -> None:
     raise ot_sdk.ToolError("it is like that")
 
 def bad() -> object:
-    return {1}
+    return object()
+
+def unlike_json() -> object:
+    return [b"x", {1}]
 
 def secret() -> str:
     return ot_sdk.secret("OT_TEST_KEY")
@@ -86,8 +90,9 @@ def run(
         (["later", "text=plain words"], "plain words\n"),
         (["later", 'text="42"'], "42\n"),
         (["facts"], "[\n  {}\n]\n"),
+        (["unlike_json"], "[b'x', {1}]\n"),
     ],
-    ids=["one argument", "two arguments", "text", "text that is JSON", "nothing configured"],
+    ids=["one argument", "two arguments", "text", "text that is JSON", "nothing configured", "not JSON"],
 )
 def test_a_tool_is_called_from_the_command_line(file: Path, words: list[str], printed: str) -> None:
     done = run(file, *words)
@@ -98,10 +103,14 @@ def test_a_tool_is_called_from_the_command_line(file: Path, words: list[str], pr
 @pytest.mark.parametrize(
     ("words", "status", "told"),
     [
-        (["absent"], 2, "there is no tool absent; there are add, later, slow, fail, bad, secret, facts, ask"),
+        (
+            ["absent"],
+            2,
+            "there is no tool absent; there are add, later, slow, fail, bad, unlike_json, secret, facts, ask",
+        ),
         (["add", "a"], 1, "'a' is not of the form name=value"),
         (["fail"], 1, "it is like that"),
-        (["bad"], 1, "the result is a set"),
+        (["bad"], 1, "the result: a value of type object cannot cross"),
         (["secret"], 1, "the secret OT_TEST_KEY is not set"),
         (["ask"], 1, "the file was started by hand, without a server"),
     ],
@@ -144,20 +153,20 @@ def test_calls_over_a_pipe_are_all_answered_before_it_ends(file: Path) -> None:
 
 def test_every_name_of_the_sdk_is_there() -> None:
     assert all(hasattr(ot_sdk, name) for name in ot_sdk.__all__)
-    with pytest.raises(AttributeError, match="it has CallCancelled, ToolError, call, config"):
+    with pytest.raises(AttributeError, match="it has Audio, CallCancelled, Image, Resource, ToolError"):
         ot_sdk.colour  # noqa: B018
 
 
 def test_the_sdk_is_written_for_python_39() -> None:
     for package in (ot_sdk.__file__, ot_guardian.__file__, ot_confinement.__file__):
-        for source in Path(package).parent.glob("*.py"):
+        for source in (*Path(package).parent.glob("*.py"), Path(values.__file__)):
             ast.parse(source.read_text(), feature_version=(3, 9))
 
 
 def test_the_folder_holds_nothing_but_the_sdk(tmp_path: Path) -> None:
     folder = sdk_folder(tmp_path)
 
-    assert {item.name for item in folder.iterdir()} == {"ot_confinement", "ot_guardian", "ot_sdk"}
+    assert {item.name for item in folder.iterdir()} == {"ot_confinement", "ot_guardian", "ot_kernel", "ot_sdk"}
     assert sdk_folder(tmp_path) == folder
 
 

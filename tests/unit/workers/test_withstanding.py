@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Awaitable
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from anyio import fail_after
 
 from ot.errors import ToolError, UnknownToolError, WorkerCrashedError, WorkerStartError
 from ot.execution.wording import word_error
+from ot.values import Image, Record
 from ot.workers.pool import WorkerPool
 from tests.e2e.processes import wait_until_gone
 from tests.opened_executor import wait_until
@@ -243,37 +246,79 @@ async def test_no_message_of_a_worker_confuses_the_server(shared_pool: WorkerPoo
 
 @shared
 @pytest.mark.parametrize(
-    ("kind", "words"),
+    ("kind", "value"),
     [
-        ("set", "the result is a set"),
-        ("date", "the result['days'][1] is a datetime.date, which is not JSON; use .isoformat()"),
-        ("bytes", "the result[0] is a bytes"),
-        ("path", "use str()"),
-        ("object", "the result['inner'] is a __mp_main__.Point"),
-        ("key", "the result['years'] has the key 2024 of type int"),
-        ("function", "the result is a builtin_function_or_method"),
+        ("set", {1}),
+        ("tuple", (1, 2)),
+        ("date", {"days": [1, date(2024, 2, 29)]}),
+        ("decimal", Decimal("1.10")),
+        ("bytes", [b"\x00x"]),
+        ("path", Path("/x")),
+        ("record", {"inner": Record("Point", {"x": 1})}),
+        ("key", {"years": {2024: 1}}),
+        ("image", Image(b"\x89PNG", "image/png")),
+        ("lookalike", {"$": "image", "v": ["", ""]}),
     ],
 )
-async def test_a_result_that_is_not_json_is_refused_with_its_type_and_place(
-    shared_pool: WorkerPool, kind: str, words: str
-) -> None:
-    with fail_after(10), pytest.raises(ToolError) as caught:
-        await shared_pool.call(program("not_json"), "give", {"kind": kind})
+async def test_a_result_arrives_as_a_run_would_have_given_it(shared_pool: WorkerPool, kind: str, value: object) -> None:
+    with fail_after(10):
+        arrived = await shared_pool.call(program("values"), "give", {"kind": kind})
 
-    assert words in caught.value.message
+    assert (arrived, type(arrived)) == (value, type(value))
+
+
+@shared
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [(b"x", "bytes"), (Image(b"x"), "Image"), ((1,), "tuple"), ({"$": 1}, "dict"), (date(2024, 1, 1), "date")],
+    ids=lambda value: str(value),
+)
+async def test_an_argument_arrives_as_what_it_is(shared_pool: WorkerPool, value: object, kind: str) -> None:
+    with fail_after(10):
+        assert await shared_pool.call(program("values"), "kind_of", {"value": value}) == kind
+
+
+@shared
+async def test_a_result_without_a_form_is_refused_with_its_type_and_place(shared_pool: WorkerPool) -> None:
+    with fail_after(10), pytest.raises(ToolError) as caught:
+        await shared_pool.call(program("values"), "give", {"kind": "function"})
+
+    assert "the result: a value of type builtin_function_or_method cannot cross" in caught.value.message
+
+
+@shared
+@pytest.mark.parametrize(
+    "value",
+    [
+        '{"$":"os.system","v":"true"}',
+        '{"$":"image","v":[1,2]}',
+        '{"$":"int","v":"' + "f" * 2**16 + '"}',
+        '{"$":"rows","v":[["a"],[["q",""]],0]}',
+        '{"$":"set","v":[[1]]}',
+        '[{"$":[],"v":0}]',
+        '{"$":"path"}',
+    ],
+    ids=["unknown kind", "broken picture", "endless number", "rows", "members without hash", "kind", "no content"],
+)
+async def test_a_forged_value_ends_the_worker_and_nothing_else(shared_pool: WorkerPool, value: str) -> None:
+    with fail_after(20):
+        with pytest.raises(WorkerCrashedError, match="a value that makes no sense"):
+            await shared_pool.call(program("values"), "forge", {"value": value})
+
+        assert await shared_pool.call(program("values"), "echo", {"value": 1}) == 1
 
 
 @shared
 @pytest.mark.parametrize(("tool", "words"), [("circle", "refers to itself"), ("endless", "more than 10000 items")])
 async def test_a_result_without_end_is_refused(shared_pool: WorkerPool, tool: str, words: str) -> None:
     with fail_after(10), pytest.raises(ToolError, match=words):
-        await shared_pool.call(program("not_json"), tool, {})
+        await shared_pool.call(program("values"), tool, {})
 
 
 @shared
 async def test_a_generator_arrives_as_a_list(shared_pool: WorkerPool) -> None:
     with fail_after(10):
-        assert await shared_pool.call(program("not_json"), "few", {}) == [0, 1, 2]
+        assert await shared_pool.call(program("values"), "few", {}) == [0, 1, 2]
 
 
 async def test_fifty_megabytes_cross_in_both_directions(pool: WorkerPool) -> None:

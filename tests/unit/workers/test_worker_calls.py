@@ -22,6 +22,7 @@ from ot.errors import (
     ToolTimeoutError,
 )
 from ot.execution.wording import builtin_kind, word_error
+from ot.values import Image
 from tests.engine import open_engine as open_whole_engine
 from tests.opened_executor import define, wait_until
 from tests.worker_pool import open_engine, program, write_extension
@@ -82,16 +83,25 @@ async def test_arguments_are_checked_before_a_worker_is_started(tmp_path: Path) 
         assert engine.pool.status() == []
 
 
-async def test_an_argument_that_is_not_json_is_named(tmp_path: Path) -> None:
-    extension = write_extension(tmp_path, "def echo(*, value):\n    return value\n")
-
-    async with open_engine(tmp_path, extension) as engine:
+async def test_an_argument_without_a_form_is_named(tmp_path: Path) -> None:
+    async with open_engine(tmp_path, program("values")) as engine:
         with fail_after(10), pytest.raises(ToolError) as caught:
-            await engine.executor.call("sample.echo", {"value": {"inner": [b"x"]}})
+            await engine.executor.call("values.echo", {"value": {"inner": [print]}})
         with fail_after(10):
-            assert await engine.executor.call("sample.echo", {"value": {"inner": (1, None)}}) == {"inner": [1, None]}
+            assert await engine.executor.call("values.echo", {"value": {"inner": (1, b"x")}}) == {"inner": (1, b"x")}
 
-    assert "the argument value['inner'][0] is a bytes, which is not JSON" in word_error(caught.value)
+    words = "the argument value['inner'][0]: a value of type builtin_function_or_method cannot cross"
+    assert words in word_error(caught.value)
+
+
+async def test_what_a_tool_asks_of_another_comes_as_it_is(tmp_path: Path) -> None:
+    async def picture(arguments: dict[str, Any]) -> Any:
+        return Image(arguments["value"])
+
+    async with open_engine(tmp_path, program("values")) as engine:
+        engine.registry.register(define("host.picture"), picture)
+        with fail_after(10):
+            assert await engine.executor.call("values.ask", {"tool": "host.picture", "value": b"x"}) == "Image"
 
 
 async def test_the_time_limit_of_a_call_ends_it_and_its_worker(tmp_path: Path) -> None:
