@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from mcp_core.known_secrets import KnownSecrets
     from mcp_core.line_log import TRACE
     from mcp_core.redaction import Redactor
-    from mcp_core.result import Result, ToolReply, known
+    from mcp_core.result import Result, ToolReply
     from mcp_core.server_library import Answer, ServerLibrary, Unanswered
     from mcp_core.tool_arguments import ToolArguments
     from mcp_core.tool_decorator import ExtMcpToolDecorator
+    from mcp_core.tool_names import with_final_names
 else:  # Some need pydantic, which a process that wants only a small module of this package should not load.
     __getattr__ = lazy_names(__name__)

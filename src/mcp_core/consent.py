@@ -39,8 +39,8 @@ def requires_consent(word: str, *, effect: str, argument: str = CONSENT_ARGUMENT
     def declare(function: Function) -> Function:
         model = _with_consent(find_form(function).model, word, argument)
 
-        def ask(arguments: ToolArguments) -> str:
-            return _word_question(function.__name__, effect, arguments.model_dump(exclude={argument}))
+        def ask(arguments: ToolArguments, tool: str) -> str:
+            return _word_question(tool, effect, arguments.model_dump(exclude={argument}))
 
         set_terms(function, Terms(model, _word_notice(word, effect, argument), ask))
         return ToolArguments.declare(function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from enum import Enum, auto
-from typing import Annotated, get_origin
+from typing import Annotated, get_args, get_origin
 
 from pydantic import Discriminator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.fields import FieldInfo
@@ -12,6 +12,7 @@ from pydantic_core import core_schema
 
 from mcp_core.json_types import JsonObject
 from mcp_core.result import Result
+from mcp_core.server_library import ServerLibrary
 from mcp_core.tool_arguments import ToolForm, ToolFunction
 
 _SHOWN = ("title", "description", "examples", "deprecated", "json_schema_extra")
@@ -23,11 +24,18 @@ class Absent(Enum):
     ABSENT = auto()
 
 
-def present(wrapper: ToolFunction, function: ToolFunction, form: ToolForm, context: inspect.Parameter | None) -> None:
+def present(
+    wrapper: ToolFunction,
+    function: ToolFunction,
+    form: ToolForm,
+    context: inspect.Parameter | None,
+    library: ServerLibrary | None,
+) -> None:
     """Give the wrapper what server libraries look at: name, docstring, signature and annotations.
 
     Its parameters show the JSON Schema of the model's fields, and take any value or none: a library that checked them
-    would word mistakes in its own way. The return type is shown unless it is a Result, which has no schema.
+    would word mistakes in its own way. The type of a Result's value is shown as the library wants it, to become the
+    tool's output schema; without a library a Result is text.
     Raises TypeError for a field whose name cannot be a parameter's.
     """
     properties = form.model.model_json_schema().get("properties", {})
@@ -37,7 +45,8 @@ def present(wrapper: ToolFunction, function: ToolFunction, form: ToolForm, conte
     annotations = {parameter.name: parameter.annotation for parameter in parameters}
     returns = inspect.signature(function, eval_str=True).return_annotation
     if returns is Result or get_origin(returns) is Result:
-        returns = inspect.Signature.empty
+        [value] = get_args(returns) or (object,)
+        returns = inspect.Signature.empty if library is None else library.reply_type(value)
     if returns is not inspect.Signature.empty:
         annotations["return"] = returns
     wrapper.__name__, wrapper.__qualname__ = function.__name__, function.__qualname__

@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
@@ -19,13 +20,23 @@ from mcp_core.redaction import Redactor
 from mcp_core.result import Result, ToolReply, text_reply
 from mcp_core.server_library import Answer, ServerLibrary, Unanswered
 from mcp_core.tool_arguments import ToolArguments, ToolFunction, find_form
+from mcp_core.tool_names import with_final_names
 
 
 class RegisteredTool:
     """A tool function under its final name: checks arguments, asks for consent, logs, and words the answer."""
 
-    def __init__(self, name: str, function: ToolFunction, *, library: ServerLibrary | None, redactor: Redactor) -> None:
+    def __init__(
+        self,
+        name: str,
+        function: ToolFunction,
+        *,
+        library: ServerLibrary | None,
+        redactor: Redactor,
+        names: Mapping[str, str],
+    ) -> None:
         self._name = name
+        self._names = names  # of all tools of the server
         self._function = function
         self._form = find_form(function)
         self._library = library
@@ -41,7 +52,7 @@ class RegisteredTool:
             wrapper = self._build_async_wrapper(partial(asyncio.to_thread, self._function), success_level=logging.DEBUG)
         else:
             wrapper = self._build_sync_wrapper()
-        present(wrapper, self._function, self._form, self._context)
+        present(wrapper, self._function, self._form, self._context, self._library)
         return wrapper
 
     def _build_async_wrapper(self, start: Callable[..., Awaitable[object]], *, success_level: int) -> ToolFunction:
@@ -106,12 +117,12 @@ class RegisteredTool:
         """Ask the person before a tool that needs consent; if the client cannot ask, the consent word is enough."""
         if self._form.terms is None or self._library is None:
             return
-        match await self._library.ask(context, self._form.terms.question(arguments)):
+        match await self._library.ask(context, self._form.terms.question(arguments, self._name)):
             case Unanswered(reply):
                 raise _AnsweredError(reply)
             case Answer.NO:
                 declined: Result[None] = Result.failure(
-                    f"The user was asked and did not allow {self._function.__name__}; nothing was done.",
+                    f"The user was asked and did not allow {self._name}; nothing was done.",
                     "consent_declined",
                     instruction="Do not call it again unless the user asks for it.",
                 )
@@ -129,6 +140,8 @@ class RegisteredTool:
             tool_log.log(success_level, "Tool %s completed successfully", self._name)
         if not isinstance(result, Result):
             return result
+        if result.instruction is not None:
+            result = replace(result, instruction=with_final_names(result.instruction, self._names))
         return result.to_json_str() if self._library is None else self._library.build_reply(result.to_mcp())
 
     @contextmanager

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Self, TypedDict, TypeVar
+from typing import Generic, NotRequired, Self, TypedDict, TypeVar
 
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import JsonObject
 from mcp_core.json_values import describe, encodable, to_json_value, write_json
 
 T = TypeVar("T")
+
+_FOR_PROGRAMS = ("error_type", "exception_type", "exception_message")
+
+
+WRAPPED = "result"
+"""The key under which server libraries put a value that is no object: structured content is always one."""
 
 
 class TextBlock(TypedDict):
@@ -16,6 +22,7 @@ class TextBlock(TypedDict):
 
     type: str
     text: str
+    annotations: NotRequired[JsonObject]
 
 
 class ToolReply(TypedDict, total=False):
@@ -24,16 +31,19 @@ class ToolReply(TypedDict, total=False):
     content: list[TextBlock]
     structuredContent: JsonObject
     isError: bool
-
-
-def known(**facts: Json) -> JsonObject:
-    """Return the facts that are known: those that are not None."""
-    return {name: fact for name, fact in facts.items() if fact is not None}
+    _meta: JsonObject
 
 
 def text_reply(text: str, *, is_error: bool) -> ToolReply:
     """Build a reply that is only text."""
-    return {"content": [{"type": "text", "text": encodable(text)}], "isError": is_error}
+    return {"content": [_block(text)], "isError": is_error}
+
+
+def _block(text: str, *audience: str) -> TextBlock:
+    block: TextBlock = {"type": "text", "text": encodable(text)}
+    if audience:
+        block["annotations"] = {"audience": list(audience)}
+    return block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +105,19 @@ class Result(Generic[T]):
         return write_json(self.to_json())
 
     def to_mcp(self) -> ToolReply:
-        """Write the result as the protocol does: its JSON as text and as structured content, failures marked."""
+        """Write the result as the protocol does.
+
+        A success is its value, as structured content and as text. A failure is its sentence, marked as an error;
+        its words for programs are metadata, since structured content has the schema of the value. What is meant for
+        the person or for the agent follows in blocks of their own.
+        """
         plain = self.to_json()
-        return {
-            "content": [{"type": "text", "text": write_json(plain)}],
-            "structuredContent": plain,
-            "isError": not self.success,
-        }
+        told = [_block(text, "user") for text in (plain.get("message"),) if text]
+        told += [_block(text, "assistant") for text in (plain.get("instruction"),) if text]
+        if not self.success:
+            words = {name: plain[name] for name in _FOR_PROGRAMS if name in plain}
+            return {"content": [_block(plain["error"]), *told], "isError": True, "_meta": words}
+        value = plain["value"]
+        text = value if isinstance(value, str) else write_json(value)
+        structured = value if isinstance(value, dict) else {WRAPPED: value}
+        return {"content": [_block(text), *told], "structuredContent": structured, "isError": False}

@@ -39,5 +39,8 @@ class ServerLibrary(Protocol):
     def build_reply(self, reply: ToolReply) -> object:
         """Return a finished answer in the library's own type."""
 
+    def reply_type(self, value: object) -> object:
+        """Return the annotation of a function that gives such answers; `value` is the type of the value in them."""
+
     async def ask(self, context: Any, question: str) -> Answer | Unanswered:
         """Ask the person behind the client, yes or no."""

@@ -105,7 +105,7 @@ class Terms:
 
     model: type[ToolArguments]
     notice: str
-    question: Callable[[ToolArguments], str]
+    question: Callable[[ToolArguments, str], str]  # given the arguments and the name of the tool
 
 
 @dataclass(frozen=True, slots=True)

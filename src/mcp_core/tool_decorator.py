@@ -30,7 +30,8 @@ class ExtMcpToolDecorator:
     marked as errors, and a tool that needs consent asks the person. Without one, a Result is answered as JSON text,
     wrong arguments are raised, and nobody can be asked.
 
-    `models` has the arguments of each registered tool by its final name. `redactor` masks secrets in log lines.
+    `models` has the arguments of each registered tool by its final name, `names` that name by the function's own.
+    `redactor` masks secrets in log lines.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class ExtMcpToolDecorator:
         self._library = library
         self._redactor = redactor or Redactor()
         self.models: dict[str, type[ToolArguments]] = {}
+        self.names: dict[str, str] = {}
 
     def tool(
         self, *, description: str, name: str | None = None, prefix: str | None = None
@@ -57,7 +59,8 @@ class ExtMcpToolDecorator:
 
         def register(function: Function) -> Function:
             final = self._final_name(name or function.__name__, prefix)
-            tool = RegisteredTool(final, function, library=self._library, redactor=self._redactor)
+            self.names[function.__name__] = final
+            tool = RegisteredTool(final, function, library=self._library, redactor=self._redactor, names=self.names)
             self._server.tool(name=final, description=description)(tool.build_wrapper())
             self.models[final] = find_form(function).model
             return function

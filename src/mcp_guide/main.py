@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from mcp_guide.server import GuideServer
 
 PROGRAM = "mcp-guide"
+PREFIX_VARIABLE = "MCP_TOOL_PREFIX"
 _DEFAULT_PREFIX = "guide"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Serve until the client leaves; returns the exit status: 0, or 2 for usage."""
-    _configure_environment()
+    prefix = _configure_environment()
     options = _build_parser().parse_args(argv)
     try:
         places = find_places(options.folder, environ=os.environ, cwd=Path.cwd(), home=Path.home())
@@ -32,12 +33,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     except OSError as error:
         return complain(PROGRAM, f"the working directory cannot be used: {error.strerror}")
-    return serve_program(PROGRAM, lambda: _open_server(places, options.log_level))
+    return serve_program(PROGRAM, lambda: _open_server(places, prefix, options.log_level))
 
 
-def _configure_environment() -> None:
-    """Give the tools the prefix of this server, unless whoever starts it has chosen one; an empty one is a choice."""
-    os.environ.setdefault("MCP_TOOL_PREFIX", _DEFAULT_PREFIX)
+def _configure_environment() -> str:
+    """Set the prefix of this program, unless whoever starts it has chosen one, and return that of the guide's tools.
+
+    They have the names that the documentation uses, without a prefix, unless one was chosen.
+    """
+    chosen = os.environ.get(PREFIX_VARIABLE, "")
+    os.environ.setdefault(PREFIX_VARIABLE, _DEFAULT_PREFIX)
+    return chosen
 
 
 def _build_parser() -> argparse.ArgumentParser:
@@ -50,10 +56,10 @@ def _build_parser() -> argparse.ArgumentParser:
 
 
 @asynccontextmanager
-async def _open_server(places: Places, log_level: Level) -> AsyncIterator[GuideServer]:
+async def _open_server(places: Places, prefix: str, log_level: Level) -> AsyncIterator[GuideServer]:
     from mcp_core import mcp_log  # noqa: PLC0415
     from mcp_guide.guide import open_guide  # noqa: PLC0415
     from mcp_guide.server import GuideServer  # noqa: PLC0415
 
     mcp_log.configure("mcp_guide", level=log_level)
-    yield GuideServer(open_guide(places))
+    yield GuideServer(open_guide(places), prefix=prefix)

@@ -21,7 +21,7 @@ def word_error(error: Exception) -> Report:
     """Word an error of a guide, or of the disk."""
     match error:
         case NotFoundError():
-            return Report(_not_found(error), "not_found", f"Call {_LISTS[error.kind]} to see which there are.")
+            return Report(_not_found(error), "not_found", f"Call `{_LISTS[error.kind]}` to see which there are.")
         case BadNameError():
             return Report(f"{quote_name(error.name)} cannot name a {error.kind}: {error.reason}.", "bad_name")
         case ExistsError():

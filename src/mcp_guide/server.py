@@ -16,8 +16,8 @@ from mcp_guide.tools import tool_category, tool_collection, tool_document, tool_
 from mcp_official import DeclaredToolsServer
 
 INSTRUCTIONS = (
-    "Guidance of this project: rules, decisions, how things are done here. Before you begin a task, call list_documents"
-    " with the words of the task as search, and read what fits with read_documents."
+    "Guidance of this project: rules, decisions, how things are done here. Before you begin a task, call"
+    " `list_documents` with the words of the task as search, and read what fits with `read_documents`."
 )
 EXAMPLES_VARIABLE = "MCP_INCLUDE_EXAMPLE_TOOLS"
 
@@ -25,13 +25,14 @@ EXAMPLES_VARIABLE = "MCP_INCLUDE_EXAMPLE_TOOLS"
 class GuideServer(DeclaredToolsServer[Guide]):
     """The tools of a guide, and its documents as resources, read from disk at each request."""
 
-    def __init__(self, guide: Guide) -> None:
+    def __init__(self, guide: Guide, *, prefix: str | None = None) -> None:
         super().__init__(
             "guide",
             instructions=INSTRUCTIONS,
             open_state=lambda: nullcontext(guide),
             modules=_import_tool_modules(),
             offers=["resources"],
+            prefix=prefix,
         )
         self._guide = guide
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
@@ -45,6 +45,9 @@ class OfficialLibrary:
 
     def build_reply(self, reply: ToolReply) -> CallToolResult:
         return CallToolResult.model_validate(reply)
+
+    def reply_type(self, value: object) -> object:
+        return Annotated[CallToolResult, value]
 
     async def ask(self, context: Context[State], question: str) -> Answer | Unanswered:
         if not can_ask(context):

@@ -15,7 +15,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
-from mcp_core import ExtMcpToolDecorator, ToolArguments
+from mcp_core import ExtMcpToolDecorator, ToolArguments, with_final_names
 from mcp_core.distribution import DISTRIBUTION
 from mcp_official.library import OfficialLibrary
 from mcp_official.stdio import MessageReader, MessageWriter
@@ -29,7 +29,8 @@ class DeclaredToolsServer(MCPServer[State]):
     """The SDK's server with the tools that `modules` of one package declare.
 
     `open_state` gives what the tools find as their lifespan context. `offers` names what there is beside tools.
-    `argument_models` has what each tool takes, by its final name.
+    `prefix` comes before the tools' names, by default what MCP_TOOL_PREFIX holds; `instructions` write a tool in
+    backticks, without it. `argument_models` has what each tool takes, by its final name.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class DeclaredToolsServer(MCPServer[State]):
         modules: Sequence[ModuleType],
         offers: Collection[str] = (),
         middleware: Sequence[ServerMiddleware[State]] = (),
+        prefix: str | None = None,
     ) -> None:
         @asynccontextmanager
         async def lifespan(_: MCPServer[State]) -> AsyncIterator[State]:
@@ -55,15 +57,17 @@ class DeclaredToolsServer(MCPServer[State]):
             subscriptions=False,
             middleware=[_hide(_OPTIONAL.difference(offers)), *middleware],
         )
-        self.argument_models = self._register(modules)
+        tools = self._register(modules, prefix)
+        self.argument_models = tools.models
+        self._lowlevel_server.instructions = with_final_names(instructions, tools.names)
 
-    def _register(self, modules: Sequence[ModuleType]) -> dict[str, type[ToolArguments]]:
-        tools = ExtMcpToolDecorator(self, library=OfficialLibrary())
+    def _register(self, modules: Sequence[ModuleType], prefix: str | None) -> ExtMcpToolDecorator:
+        tools = ExtMcpToolDecorator(self, prefix, library=OfficialLibrary())
         for module in modules:
             ToolArguments.redeclare(module)
         for function in ToolArguments.get_declared_tools(package=modules[0].__package__).values():
             tools.tool(description=ToolArguments.build_tool_description(function))(function)
-        return tools.models
+        return tools
 
     async def serve(self, reader: MessageReader, writer: MessageWriter) -> None:
         """Serve one client, in the protocol era it opens with, until it closes its side."""

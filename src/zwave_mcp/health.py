@@ -4,18 +4,66 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
+from typing import NotRequired
 
-from mcp_core import known
+from typing_extensions import TypedDict
+
 from mcp_core.json_types import JsonObject
 from zwave_mcp.network import Controller, LinkState, Network
 from zwave_mcp.nodes import Node, Status
 
 
-def describe_health(network: Network) -> JsonObject:
-    """Describe the network as it is known now; of one that is not connected only the connection is.
+class Connection(TypedDict):
+    """The connection to the Z-Wave server; `since` is when it got into this state, `server` what the server says."""
 
-    `problems` is empty where nothing needs attention.
+    backend: str
+    address: str
+    state: str
+    since: str | None
+    problem: NotRequired[str]
+    failed_attempts: NotRequired[int]
+    server: NotRequired[JsonObject]
+
+
+class Radio(TypedDict):
+    """The radio and its driver; the statistics are the driver's own."""
+
+    driver_ready: bool
+    driver: str
+    status: str
+    home_id: str
+    all_nodes_ready: bool | None
+    statistics: JsonObject
+
+
+class Attention(TypedDict):
+    """A device that may need some."""
+
+    node: int
+    name: str
+    location: str
+    last_seen: str | None
+    interview: NotRequired[str]
+
+
+class Health(TypedDict):
+    """The network now; `problems` is empty where nothing needs attention, `devices` counts them by status.
+
+    Of one that is not connected only the connection is known.
     """
+
+    healthy: bool
+    problems: list[str]
+    connection: Connection
+    controller: NotRequired[Radio]
+    devices: NotRequired[dict[str, int]]
+    dead: NotRequired[list[Attention]]
+    asleep: NotRequired[list[Attention]]
+    not_ready: NotRequired[list[Attention]]
+
+
+def describe_health(network: Network) -> Health:
+    """Describe the network as it is known now."""
     connection = _describe_connection(network)
     if network.link.state is not LinkState.CONNECTED:
         problem = network.link.problem or "the first attempt to connect is still going on"
@@ -54,35 +102,41 @@ def _list_problems(network: Network, dead: list[Node], not_ready: list[Node]) ->
     return problems
 
 
-def _describe_connection(network: Network) -> JsonObject:
-    """Describe the connection to the Z-Wave server; `since` is when it got into this state."""
+def _describe_connection(network: Network) -> Connection:
     link = network.link
-    return {
+    connection: Connection = {
         "backend": network.backend,
         "address": network.address,
         "state": link.state.value,
         "since": write_time(link.since),
-        **known(problem=link.problem or None, failed_attempts=link.attempts or None, server=link.facts or None),
     }
+    if link.problem:
+        connection["problem"] = link.problem
+    if link.attempts:
+        connection["failed_attempts"] = link.attempts
+    if link.facts:
+        connection["server"] = dict(link.facts)
+    return connection
 
 
-def _describe_controller(controller: Controller) -> JsonObject:
-    """Describe the radio and its driver; the statistics are the driver's own."""
+def _describe_controller(controller: Controller) -> Radio:
     return {
         "driver_ready": controller.ready,
         "driver": controller.driver,
         "status": controller.status,
         "home_id": controller.home_id,
         "all_nodes_ready": controller.all_nodes_ready,
-        "statistics": controller.statistics,
+        "statistics": dict(controller.statistics),
     }
 
 
-def _describe_device(node: Node) -> JsonObject:
-    return {
+def _describe_device(node: Node) -> Attention:
+    line: Attention = {
         "node": node.id,
         "name": node.title,
         "location": node.location,
         "last_seen": write_time(node.last_seen),
-        **known(interview=None if node.ready else node.interview or None),
     }
+    if not node.ready and node.interview:
+        line["interview"] = node.interview
+    return line

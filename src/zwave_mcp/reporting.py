@@ -53,10 +53,10 @@ def _word_failure(error: ZwaveError) -> Report:
     match error:
         case NotConnectedError():
             text = f"There is no connection to the Z-Wave server at {error.address}: {error.problem or 'not yet'}."
-            return Report(text, "not_connected", "It is tried again automatically; call health for its state.")
+            return Report(text, "not_connected", "It is tried again automatically; call `health` for its state.")
         case DriverNotReadyError():
             text = "The Z-Wave server runs, but the driver of its controller is not ready."
-            return Report(text, "driver_not_ready", "Try again in a while; call health for its state.")
+            return Report(text, "driver_not_ready", "Try again in a while; call `health` for its state.")
         case ConnectionLostError():
             text = (
                 f"The connection broke before {error.request} was answered: it is not known whether it was carried out."
@@ -80,7 +80,7 @@ def _unknown_device(error: UnknownDeviceError) -> Report:
     if not error.total:
         return Report(f"{sentence} The network has no devices at all.", "unknown_device")
     text = f"{sentence} The nearest of {error.total}: {_list_candidates(error.nearest)}."
-    return Report(text, "unknown_device", "Call devices to see all.")
+    return Report(text, "unknown_device", "Call `devices` to see all.")
 
 
 def _endpoint(error: EndpointError) -> Report:
@@ -96,7 +96,7 @@ def _unreachable(error: UnreachableError) -> Report:
     seen = f"; it was last heard from at {error.last_seen}" if error.last_seen else ""
     if error.status is Status.DEAD:
         text = f"{quote_name(error.device)} is dead: the controller cannot reach it{seen}. Nothing was sent."
-        return Report(text, "device_dead", "Call ping to see whether it has come back.")
+        return Report(text, "device_dead", "Call `ping` to see whether it has come back.")
     if error.status is Status.ASLEEP:
         text = f"{quote_name(error.device)} is asleep: it hears nothing until it wakes up{seen}. Nothing was sent."
         return Report(text, "device_asleep", "Its values are those of the last time it was awake.")

@@ -9,7 +9,7 @@ from zwave_mcp.house import House
 from zwave_mcp.tools import tool_control, tool_devices, tool_lock
 
 INSTRUCTIONS = (
-    "A house with Z-Wave devices. Call devices to see what there is; name a device as people do. A command succeeds"
+    "A house with Z-Wave devices. Call `devices` to see what there is; name a device as people do. A command succeeds"
     " only when the device itself reports the new state: where it fails, say so and do not report it as done."
 )
 

@@ -13,6 +13,7 @@ from mcp import Client
 from mcp_guide.guide import open_guide
 from mcp_guide.places import Places
 from mcp_guide.server import GuideServer
+from tests.tool_answers import read_answer
 
 pytestmark = pytest.mark.anyio
 
@@ -42,9 +43,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GuideServer:
 async def call(server: GuideServer, tool: str, arguments: dict[str, Any] | None = None) -> Any:
     async with Client(server) as client:
         result = await client.call_tool(tool, arguments or {})
-    assert result.structured_content is not None
-    assert not result.is_error
-    return result.structured_content["value"]
+    return read_answer(result)["value"]
 
 
 async def test_the_files_of_the_page_are_the_folder_that_it_shows() -> None:

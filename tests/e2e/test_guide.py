@@ -66,27 +66,25 @@ async def test_a_client_of_either_era_works_with_a_guide_and_sees_only_json_rpc(
 
     async with connect(project, record, "--log-level", "trace", mode=mode) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
-        found = await client.call_tool("guide_list_documents", {"search": "tests"})
-        read = await client.call_tool("guide_read_documents", {"documents": ["rules/naming"]})
-        rendered = await client.call_tool(
-            "guide_render_template", {"document": "rules/hello", "variables": {"who": "you"}}
-        )
+        found = await client.call_tool("list_documents", {"search": "tests"})
+        read = await client.call_tool("read_documents", {"documents": ["rules/naming"]})
+        rendered = await client.call_tool("render_template", {"document": "rules/hello", "variables": {"who": "you"}})
         created = await client.call_tool(
-            "guide_create_document",
+            "create_document",
             {"document": "rules/new", "content": "New.\n", "explicit_action": "CREATE_DOCUMENT"},
         )
-        refused = await client.call_tool("guide_read_documents", {"documents": ["../../secret"]})
-        wrong = await client.call_tool("guide_read_documents", {"nonsense": 1})
+        refused = await client.call_tool("read_documents", {"documents": ["../../secret"]})
+        wrong = await client.call_tool("read_documents", {"nonsense": 1})
         resources = [resource.uri for resource in (await client.list_resources()).resources]
         [contents] = (await client.read_resource("guide://rules/new")).contents
 
-    assert "guide_list_categories" in names
+    assert "list_categories" in names
     for result in (found, read, rendered, created):
         assert not result.is_error
         assert result.structured_content is not None
-    assert found.structured_content["value"]["documents"][0]["document"] == "rules/naming"
-    assert "Names of tests" in read.structured_content["value"]["documents"][0]["text"]
-    assert rendered.structured_content["value"]["text"] == "Hello you in shop\n"
+    assert found.structured_content["documents"][0]["document"] == "rules/naming"
+    assert "Names of tests" in read.structured_content["documents"][0]["text"]
+    assert rendered.structured_content["text"] == "Hello you in shop\n"
     assert refused.is_error
     assert wrong.is_error
     assert resources == ["guide://rules/hello", "guide://rules/naming", "guide://rules/new"]
@@ -111,7 +109,7 @@ async def test_the_prefix_and_the_folder_can_be_chosen(
         result = await client.call_tool(name, {})
 
     assert result.structured_content is not None
-    assert [line["document"] for line in result.structured_content["value"]["documents"]] == ["api/errors"]
+    assert [line["document"] for line in result.structured_content["documents"]] == ["api/errors"]
 
 
 @pytest.fixture
@@ -159,8 +157,8 @@ def test_every_line_is_json_rpc_whatever_was_sent_and_the_log_is_on_stderr(
 ) -> None:
     send(raw, HELLO, READY)
     send(raw, b"nonsense", b"[]", b"", b"\xff\xfe", b'{"jsonrpc":"2.0"}', {"id": 1, "method": "no/such/method"})
-    send(raw, call(2, "no_such_tool"), call(3, "guide_read_documents", documents=["rules/☃\0"]))
-    send(raw, call(4, "guide_render_template", document="rules/hello"), call(5, "guide_list_categories"))
+    send(raw, call(2, "no_such_tool"), call(3, "read_documents", documents=["rules/☃\0"]))
+    send(raw, call(4, "render_template", document="rules/hello"), call(5, "list_categories"))
 
     assert raw.stdout is not None
     lines: list[bytes] = []
@@ -173,7 +171,7 @@ def test_every_line_is_json_rpc_whatever_was_sent_and_the_log_is_on_stderr(
     answered = {message.get("id") for message in read_lines(record)}
     assert answered >= {0, 1, 2, 3, 4, 5}
     assert raw.returncode == 0
-    assert b"Tool called: guide_list_categories" in log
+    assert b"Tool called: list_categories" in log
 
 
 def test_a_client_that_leaves_before_its_answer_is_no_error(raw: subprocess.Popen[bytes]) -> None:
@@ -211,7 +209,7 @@ def test_a_document_is_whole_when_the_server_is_killed_while_it_writes(
     send(raw, HELLO, READY)
     for number in range(1, 9):
         change = {"document": "rules/big", "content": texts[number % 2], "replace": True}
-        send(raw, call(number, "guide_create_document", **change, explicit_action="CREATE_DOCUMENT"))
+        send(raw, call(number, "create_document", **change, explicit_action="CREATE_DOCUMENT"))
     assert raw.stdout is not None
     while json.loads(raw.stdout.readline()).get("id") in (0, 1, 2):
         pass

@@ -70,7 +70,7 @@ async def test_a_tool_logs_what_it_does_to_stderr_and_stdout_has_json_rpc_alone(
         *("switch", "dim", "set_temperature", "set_mode", "lock", "unlock"),
     }
     assert on.structured_content is not None
-    assert on.structured_content["value"]["on"]
+    assert on.structured_content["on"]
     assert zwave_house.read(2, 0x25, "currentValue") is True
     assert [result.is_error for result in (on, failed, wrong, unknown)] == [False, True, True, True]
     assert len(read_lines(tmp_path)) >= 5
@@ -122,10 +122,9 @@ async def test_start_up_waits_for_no_network_and_no_password_is_written(
         failed = await client.call_tool(f"{prefix}devices", {})
         health = await client.call_tool(f"{prefix}health", {})
 
-    assert failed.structured_content is not None
-    assert failed.structured_content["error_type"] == "not_connected"
+    assert failed.meta == {"error_type": "not_connected"}
     assert health.structured_content is not None
-    assert health.structured_content["value"]["connection"]["state"] == "disconnected"
+    assert health.structured_content["connection"]["state"] == "disconnected"
     written = (tmp_path / "stdout").read_text() + (tmp_path / "stderr").read_text()
     assert "hidden-word" not in written
     assert "not connected to" in written

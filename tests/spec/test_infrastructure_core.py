@@ -245,7 +245,7 @@ async def test_a_tool_is_known_to_the_server_by_prefix_and_name() -> None:
         result = await client.call_tool("guide_shout", {"text": "hi"})
 
     assert await names(server) == ["guide_shout"]
-    assert result.structured_content == {"success": True, "value": "HI"}
+    assert result.structured_content == {"result": "HI"}
     assert await names(register(shout, prefix="")) == ["shout"]
 
 

@@ -50,8 +50,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     os.environ.pop(PREFIX, None)
 
 
-async def list_tools(project: Path) -> dict[str, Tool]:
-    async with Client(GuideServer(make_guide(project))) as client:
+async def list_tools(project: Path, prefix: str | None = None) -> dict[str, Tool]:
+    async with Client(GuideServer(make_guide(project), prefix=prefix)) as client:
         return {tool.name: tool for tool in (await client.list_tools()).tools}
 
 
@@ -102,11 +102,11 @@ def start() -> Iterator[Start]:
 
 @pytest.mark.scenario("infrastructure/environment-configuration/default-prefix-configuration")
 @pytest.mark.anyio
-async def test_without_a_choice_the_tools_have_the_prefix_of_the_guide(tmp_path: Path) -> None:
-    _configure_environment()
+async def test_without_a_choice_the_prefix_is_set_and_the_tools_are_named_as_documented(tmp_path: Path) -> None:
+    prefix = _configure_environment()
 
     assert os.environ[PREFIX] == "guide"
-    assert set(await list_tools(tmp_path)) == {f"guide_{name}" for name in READS | CHANGES.keys()}
+    assert set(await list_tools(tmp_path, prefix)) == READS | CHANGES.keys()
 
 
 @pytest.mark.scenario("infrastructure/environment-configuration/default-prefix-configuration")
@@ -127,16 +127,18 @@ except ZeroDivisionError:
 
 @pytest.mark.scenario("infrastructure/environment-configuration/user-provided-prefix-preserved")
 @pytest.mark.anyio
-@pytest.mark.parametrize(("chosen", "expected"), [("docs", "docs_list_documents"), ("", "list_documents")])
+@pytest.mark.parametrize(
+    ("chosen", "expected"), [("docs", "docs_list_documents"), ("guide", "guide_list_documents"), ("", "list_documents")]
+)
 async def test_a_prefix_that_somebody_chose_is_kept_also_an_empty_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str, expected: str
 ) -> None:
     monkeypatch.setenv(PREFIX, chosen)
 
-    _configure_environment()
+    prefix = _configure_environment()
 
     assert os.environ[PREFIX] == chosen
-    assert expected in await list_tools(tmp_path)
+    assert expected in await list_tools(tmp_path, prefix)
 
 
 @pytest.mark.scenario("infrastructure/tool-integration-pattern/tool-module-import-triggers-collection")
@@ -212,7 +214,7 @@ async def test_the_example_works_and_does_not_stay(tmp_path: Path, monkeypatch: 
     monkeypatch.delenv(EXAMPLES)
 
     assert result.structured_content is not None
-    assert result.structured_content["value"] == "Hello, you!"
+    assert result.structured_content["result"] == "Hello, you!"
     assert "greet" not in await list_tools(tmp_path)
 
 

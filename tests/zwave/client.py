@@ -10,6 +10,7 @@ import anyio
 from mcp import Client
 from mcp_types import TextContent
 
+from tests.tool_answers import read_answer
 from zwave_mcp.address import parse_address
 from zwave_mcp.house import House, open_house
 from zwave_mcp.server import ZwaveServer
@@ -26,22 +27,18 @@ class Zwave:
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool and give its result as it is, a success or a failure."""
-        result = await self._client.call_tool(tool, arguments)
-        answer: dict[str, Any] | None = result.structured_content
-        assert answer is not None, result.content
-        assert result.is_error is not answer["success"]
-        return answer
+        return read_answer(await self._client.call_tool(tool, arguments))
 
     async def get(self, tool: str, **arguments: Any) -> Any:
         """Call a tool that must succeed and give its value."""
         result = await self.call(tool, **arguments)
-        assert result["success"], result
+        assert "error" not in result, result
         return result["value"]
 
     async def fail(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool that must fail."""
         result = await self.call(tool, **arguments)
-        assert not result["success"], result
+        assert "error" in result, result
         return result
 
     async def refuse(self, tool: str, **arguments: Any) -> str:

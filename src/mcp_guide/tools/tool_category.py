@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from typing import NotRequired
+
 from mcp.server.mcpserver import Context
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from mcp_core import Result, ToolArguments, known, requires_consent
-from mcp_core.json_types import JsonObject
+from mcp_core import Result, ToolArguments, requires_consent
 from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.categories import Category
 from mcp_guide.guide import Guide
 from mcp_guide.reporting import word_error
+
+
+class CategoryLine(TypedDict):
+    """One category; `problem` says why its description cannot be read."""
+
+    category: str
+    description: str
+    documents: int
+    problem: NotRequired[str]
+
+
+class RemovedCategory(TypedDict):
+    """A category that is gone, and how many documents went with it."""
+
+    removed: str
+    documents: int
 
 
 class ListCategoriesArgs(ToolArguments):
@@ -34,37 +52,40 @@ class RemoveCategoryArgs(ToolArguments):
 
 @ToolArguments.declare
 @on_disk
-def list_categories(args: ListCategoriesArgs, ctx: Context[Guide]) -> Result[list[JsonObject]]:
+def list_categories(args: ListCategoriesArgs, ctx: Context[Guide]) -> Result[list[CategoryLine]]:
     """List the categories of this project's guidance, with the number of documents in each."""
     return Result.ok([_describe(category) for category in guide_of(ctx).categories.list()])
 
 
 @requires_consent("CREATE_CATEGORY", effect="creates a folder in the guide's folder")
 @on_disk
-def create_category(args: CreateCategoryArgs, ctx: Context[Guide]) -> Result[JsonObject]:
+def create_category(args: CreateCategoryArgs, ctx: Context[Guide]) -> Result[CategoryLine]:
     """Create a category for documents of this project's guidance."""
     return Result.ok(_describe(guide_of(ctx).categories.create(args.category, args.description)))
 
 
 @requires_consent("UPDATE_CATEGORY", effect="replaces the description of a category")
 @on_disk
-def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[JsonObject]:
+def update_category(args: UpdateCategoryArgs, ctx: Context[Guide]) -> Result[CategoryLine]:
     """Replace the description of a category of this project's guidance; its documents stay as they are."""
     return Result.ok(_describe(guide_of(ctx).categories.update(args.category, args.description)))
 
 
 @requires_consent("REMOVE_CATEGORY", effect="deletes a folder from the guide's folder")
 @on_disk
-def remove_category(args: RemoveCategoryArgs, ctx: Context[Guide]) -> Result[None]:
+def remove_category(args: RemoveCategoryArgs, ctx: Context[Guide]) -> Result[RemovedCategory]:
     """Remove a category of this project's guidance; its documents too, but only if asked."""
     count = guide_of(ctx).categories.remove(args.category, with_documents=args.with_documents)
-    return Result.ok(message=f"Removed the category {args.category} and {count} of its documents.")
+    removed: RemovedCategory = {"removed": args.category, "documents": count}
+    return Result.ok(removed, message=f"Removed the category {args.category} and {count} of its documents.")
 
 
-def _describe(category: Category) -> JsonObject:
-    return {
+def _describe(category: Category) -> CategoryLine:
+    line: CategoryLine = {
         "category": category.name,
         "description": category.description,
         "documents": category.documents,
-        **known(problem=category.problem and word_error(category.problem).text),
     }
+    if category.problem:
+        line["problem"] = word_error(category.problem).text
+    return line

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from typing import NotRequired
+
 from mcp.server.mcpserver import Context
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from mcp_core import Result, ToolArguments, known, requires_consent
-from mcp_core.json_types import JsonObject
+from mcp_core import Result, ToolArguments, requires_consent
 from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.collection_file import Collection
 from mcp_guide.guide import Guide
+
+
+class CollectionLine(TypedDict):
+    """One collection; `missing` are categories that it names and that do not exist."""
+
+    collection: str
+    description: str
+    categories: list[str]
+    missing: NotRequired[list[str]]
+
+
+class RemovedCollection(TypedDict):
+    """A collection that is gone."""
+
+    removed: str
 
 
 class ListCollectionsArgs(ToolArguments):
@@ -28,14 +45,14 @@ class RemoveCollectionArgs(ToolArguments):
 
 @ToolArguments.declare
 @on_disk
-def list_collections(args: ListCollectionsArgs, ctx: Context[Guide]) -> Result[list[JsonObject]]:
+def list_collections(args: ListCollectionsArgs, ctx: Context[Guide]) -> Result[list[CollectionLine]]:
     """List the collections of this project's guidance: groups of categories that are read together."""
     return Result.ok([_describe(collection) for collection in guide_of(ctx).collections.list()])
 
 
 @requires_consent("SET_COLLECTION", effect="rewrites the list of collections in the guide's folder")
 @on_disk
-def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[JsonObject]:
+def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[CollectionLine]:
     """Create a collection of categories, or replace the one with this name."""
     collection = guide_of(ctx).collections.set(
         args.collection, description=args.description, categories=args.categories
@@ -45,16 +62,18 @@ def set_collection(args: SetCollectionArgs, ctx: Context[Guide]) -> Result[JsonO
 
 @requires_consent("REMOVE_COLLECTION", effect="rewrites the list of collections in the guide's folder")
 @on_disk
-def remove_collection(args: RemoveCollectionArgs, ctx: Context[Guide]) -> Result[None]:
+def remove_collection(args: RemoveCollectionArgs, ctx: Context[Guide]) -> Result[RemovedCollection]:
     """Remove a collection; its categories and their documents stay."""
     guide_of(ctx).collections.remove(args.collection)
-    return Result.ok(message=f"Removed the collection {args.collection}.")
+    return Result.ok({"removed": args.collection}, message=f"Removed the collection {args.collection}.")
 
 
-def _describe(collection: Collection) -> JsonObject:
-    return {
+def _describe(collection: Collection) -> CollectionLine:
+    line: CollectionLine = {
         "collection": collection.name,
         "description": collection.description,
         "categories": list(collection.categories),
-        **known(missing=list(collection.missing) or None),
     }
+    if collection.missing:
+        line["missing"] = list(collection.missing)
+    return line

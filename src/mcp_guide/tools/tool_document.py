@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NotRequired
+
 from mcp.server.mcpserver import Context
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from mcp_core import Result, ToolArguments, known, requires_consent
-from mcp_core.json_types import JsonObject
+from mcp_core import Result, ToolArguments, requires_consent
 from mcp_guide.answers import guide_of, on_disk
 from mcp_guide.documents import Summary
 from mcp_guide.errors import GuideError
@@ -17,6 +19,49 @@ from mcp_guide.search import Match
 from mcp_guide.selection import Selection, Wish, select
 
 READ_LIMIT = 100_000  # characters in one answer
+
+
+class DocumentLine(TypedDict):
+    """One document in a list; `line` is where a search found its words, `problem` what is wrong in its front matter."""
+
+    document: str
+    title: str
+    description: str
+    size: int
+    tags: NotRequired[list[str]]
+    template: NotRequired[bool]
+    line: NotRequired[str]
+    problem: NotRequired[str]
+
+
+class Listed(TypedDict):
+    """Documents that fit; `total` counts those left out as well, `unreadable` says why by the document's name."""
+
+    documents: list[DocumentLine]
+    total: int
+    unreadable: NotRequired[dict[str, str]]
+
+
+class DocumentText(TypedDict):
+    """A document, or its part from the character `start` on; the rest begins at `next_start`."""
+
+    document: str
+    text: str
+    start: NotRequired[int]
+    next_start: NotRequired[int]
+
+
+class Read(TypedDict):
+    """Documents with their text; `left_out` says why by the document's name."""
+
+    documents: list[DocumentText]
+    left_out: NotRequired[dict[str, str]]
+
+
+class RemovedDocument(TypedDict):
+    """A document that is gone."""
+
+    removed: str
 
 
 class ListDocumentsArgs(Wish):
@@ -43,21 +88,21 @@ class RemoveDocumentArgs(ToolArguments):
 
 @ToolArguments.declare
 @on_disk
-def list_documents(args: ListDocumentsArgs, ctx: Context[Guide]) -> Result[JsonObject]:
+def list_documents(args: ListDocumentsArgs, ctx: Context[Guide]) -> Result[Listed]:
     """List documents of this project's guidance: title, description and size in bytes; a search ranks them."""
     return _list(select(guide_of(ctx), args), args.limit)
 
 
 @ToolArguments.declare
 @on_disk
-def read_documents(args: ReadDocumentsArgs, ctx: Context[Guide]) -> Result[JsonObject]:
+def read_documents(args: ReadDocumentsArgs, ctx: Context[Guide]) -> Result[Read]:
     """Read documents of this project's guidance: those named, or the best matches."""
     return _read(guide_of(ctx), args)
 
 
 @requires_consent("CREATE_DOCUMENT", effect="creates or replaces a file in the guide's folder")
 @on_disk
-def create_document(args: CreateDocumentArgs, ctx: Context[Guide]) -> Result[JsonObject]:
+def create_document(args: CreateDocumentArgs, ctx: Context[Guide]) -> Result[DocumentLine]:
     """Create a document of this project's guidance."""
     name = parse_document_name(args.document)
     document = guide_of(ctx).documents.create(name, args.content, replace=args.replace)
@@ -66,30 +111,32 @@ def create_document(args: CreateDocumentArgs, ctx: Context[Guide]) -> Result[Jso
 
 @requires_consent("REMOVE_DOCUMENT", effect="deletes a file from the guide's folder")
 @on_disk
-def remove_document(args: RemoveDocumentArgs, ctx: Context[Guide]) -> Result[None]:
+def remove_document(args: RemoveDocumentArgs, ctx: Context[Guide]) -> Result[RemovedDocument]:
     """Remove a document of this project's guidance."""
     name = parse_document_name(args.document)
     guide_of(ctx).documents.remove(name)
-    return Result.ok(message=f"Removed the document {name}.")
+    return Result.ok({"removed": str(name)}, message=f"Removed the document {name}.")
 
 
-def _list(selection: Selection, limit: int) -> Result[JsonObject]:
+def _list(selection: Selection, limit: int) -> Result[Listed]:
     lines = [_describe(summary, match) for summary, match in selection.found[:limit]]
     total = len(selection.found)
     unreadable = {str(item.name): word_error(item.reason).text for item in selection.unreadable[:limit]}
-    listed = {"documents": lines, "total": total, **known(unreadable=unreadable or None)}
+    listed: Listed = {"documents": lines, "total": total}
+    if unreadable:
+        listed["unreadable"] = unreadable
     if total > len(lines):
         return Result.ok(listed, instruction=f"{len(lines)} of {total} are shown: narrow the choice, or set limit.")
     if not lines:
-        return Result.ok(listed, instruction="Nothing fits. Call list_categories to see what there is.")
+        return Result.ok(listed, instruction="Nothing fits. Call `list_categories` to see what there is.")
     return Result.ok(listed)
 
 
-def _read(guide: Guide, args: ReadDocumentsArgs) -> Result[JsonObject]:
+def _read(guide: Guide, args: ReadDocumentsArgs) -> Result[Read]:
     names = list(dict.fromkeys(args.documents))
     if not names or not args.is_open:
         names += [str(summary.name) for summary, _ in select(guide, args).found[: args.limit]]
-    texts: list[JsonObject] = []
+    texts: list[DocumentText] = []
     left_out: dict[str, str] = {}
     space = READ_LIMIT
     for name in dict.fromkeys(names):
@@ -106,33 +153,40 @@ def _read(guide: Guide, args: ReadDocumentsArgs) -> Result[JsonObject]:
     return _answer_reading(texts, left_out)
 
 
-def _cut(name: str, text: str, start: int, space: int) -> JsonObject:
-    """Return a document, or the part of it from the character `start` on; `next_start` is where the rest begins."""
+def _cut(name: str, text: str, start: int, space: int) -> DocumentText:
     end = start + space
-    rest = known(start=start or None, next_start=end if end < len(text) else None)
-    return {"document": name, "text": text[start:end], **rest}
+    part: DocumentText = {"document": name, "text": text[start:end]}
+    if start:
+        part["start"] = start
+    if end < len(text):
+        part["next_start"] = end
+    return part
 
 
-def _answer_reading(texts: list[JsonObject], left_out: dict[str, str]) -> Result[JsonObject]:
+def _answer_reading(texts: list[DocumentText], left_out: dict[str, str]) -> Result[Read]:
     if not texts:
-        instruction = "Call list_documents to see what there is."
+        instruction = "Call `list_documents` to see what there is."
         return Result.failure(" ".join(left_out.values()) or "No document fits.", "not_found", instruction=instruction)
     more = "For the rest of a long document set start to its next_start."
-    read = {"documents": texts, **known(left_out=left_out or None)}
+    read: Read = {"documents": texts}
+    if left_out:
+        read["left_out"] = left_out
     return Result.ok(read, instruction=more if any("next_start" in text for text in texts) else None)
 
 
-def _describe(summary: Summary, match: Match | None = None) -> JsonObject:
-    """Describe one document in a list; `line` is where a search found its words."""
-    return {
+def _describe(summary: Summary, match: Match | None = None) -> DocumentLine:
+    line: DocumentLine = {
         "document": str(summary.name),
         "title": summary.title,
         "description": summary.description,
         "size": summary.size,
-        **known(
-            tags=list(summary.tags) or None,
-            template=summary.template or None,
-            line=(match and match.line) or None,
-            problem=summary.problem and word_error(summary.problem).text,
-        ),
     }
+    if summary.tags:
+        line["tags"] = list(summary.tags)
+    if summary.template:
+        line["template"] = True
+    if match is not None and match.line:
+        line["line"] = match.line
+    if summary.problem:
+        line["problem"] = word_error(summary.problem).text
+    return line

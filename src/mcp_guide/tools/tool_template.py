@@ -8,6 +8,7 @@ from functools import partial
 import anyio.to_thread
 from mcp.server.mcpserver import Context
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from mcp_core import Result, ToolArguments
 from mcp_core.json_types import JsonObject
@@ -18,6 +19,13 @@ from mcp_guide.project_facts import collect_facts
 from mcp_guide.templates import render_document
 
 
+class Rendered(TypedDict):
+    """A template, filled in."""
+
+    document: str
+    text: str
+
+
 class RenderTemplateArgs(ToolArguments):
     document: str = Field(description="Name of the template, written category/name")
     variables: JsonObject = Field(default={}, description="Values for the names that the template uses")
@@ -25,7 +33,7 @@ class RenderTemplateArgs(ToolArguments):
 
 @ToolArguments.declare
 @answered
-async def render_template(args: RenderTemplateArgs, ctx: Context[Guide]) -> Result[JsonObject]:
+async def render_template(args: RenderTemplateArgs, ctx: Context[Guide]) -> Result[Rendered]:
     """Fill in a document that is a Jinja2 template.
 
     It knows the project's facts (project.name, description, version, folder, languages, markers, branch, today) and the

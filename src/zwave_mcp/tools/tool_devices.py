@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NotRequired
 
 from mcp.server.mcpserver import Context
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from mcp_core import Result, ToolArguments, known
-from mcp_core.json_types import JsonObject
+from mcp_core import Result, ToolArguments
+from mcp_core.json_types import Json
 from zwave_mcp.abilities import is_everyday, is_sensor, list_abilities
 from zwave_mcp.answers import answered, house_of
 from zwave_mcp.arguments import WHICH_DEVICE, Device, NoBoolean
 from zwave_mcp.commands import check_reachable
-from zwave_mcp.device_lines import describe_device, describe_value
-from zwave_mcp.health import describe_health, write_time
+from zwave_mcp.device_lines import DeviceLine, ValueLine, describe_device, describe_value
+from zwave_mcp.health import Health, describe_health, write_time
 from zwave_mcp.house import House
 from zwave_mcp.names import fold, words_of
 from zwave_mcp.nodes import Node, Status
@@ -22,6 +23,38 @@ from zwave_mcp.values import Value
 
 MOST_VALUES = 300
 _NEWS_WITHIN = 1.0  # seconds
+
+
+class DeviceDetail(TypedDict):
+    """A device with its values; `total` counts those that are left out as well."""
+
+    device: DeviceLine
+    values: list[ValueLine]
+    total: int
+
+
+class Reading(TypedDict):
+    """One reading of a sensor; `status` is that of its device, where that sleeps or is dead."""
+
+    node: int
+    device: str
+    location: str
+    sensor: str
+    value: Json
+    unit: str | None
+    updated: str | None
+    text: NotRequired[str]
+    endpoint: NotRequired[int]
+    status: NotRequired[str]
+
+
+class Pinged(TypedDict):
+    """A device that was asked whether it is there; `status` is what the driver concludes."""
+
+    node: int
+    device: str
+    answered: bool
+    status: str
 
 
 class DevicesArgs(ToolArguments):
@@ -52,7 +85,7 @@ class OneDeviceArgs(ToolArguments):
 
 @ToolArguments.declare
 @answered
-async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[JsonObject]]:
+async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[DeviceLine]]:
     """List the Z-Wave devices in the house: name, place, what each can do, and whether it is on, dimmed or locked."""
     house = house_of(ctx)
     await house.network.require_connection()
@@ -69,7 +102,7 @@ async def devices(args: DevicesArgs, ctx: Context[House]) -> Result[list[JsonObj
 
 @ToolArguments.declare
 @answered
-async def device(args: DeviceArgs, ctx: Context[House]) -> Result[JsonObject]:
+async def device(args: DeviceArgs, ctx: Context[House]) -> Result[DeviceDetail]:
     """Show one Z-Wave device with its values: unit, limits, choices, and when each was last really updated."""
     house = house_of(ctx)
     node = await house.find(args.device)
@@ -82,7 +115,7 @@ async def device(args: DeviceArgs, ctx: Context[House]) -> Result[JsonObject]:
 
 @ToolArguments.declare
 @answered
-async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[JsonObject]]:
+async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading]]:
     """Read the Z-Wave sensors: each value with its unit and the time it was last really updated.
 
     That time is null if unknown; it is never the time of the request. A sleeping device reports when it wakes up.
@@ -100,7 +133,7 @@ async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[JsonObj
 
 
 @ToolArguments.declare
-async def health(args: NoArgs, ctx: Context[House]) -> Result[JsonObject]:
+async def health(args: NoArgs, ctx: Context[House]) -> Result[Health]:
     """Report the state of the Z-Wave network: connection, driver, controller, statistics, dead and sleeping devices."""
     network = house_of(ctx).network
     await network.finish_first_attempt()
@@ -109,7 +142,7 @@ async def health(args: NoArgs, ctx: Context[House]) -> Result[JsonObject]:
 
 @ToolArguments.declare
 @answered
-async def refresh(args: OneDeviceArgs, ctx: Context[House]) -> Result[JsonObject]:
+async def refresh(args: OneDeviceArgs, ctx: Context[House]) -> Result[DeviceDetail]:
     """Ask a Z-Wave device for all its values again, by radio; this is slow, so use it only if they look wrong."""
     house = house_of(ctx)
     node = await house.find(args.device)
@@ -120,7 +153,7 @@ async def refresh(args: OneDeviceArgs, ctx: Context[House]) -> Result[JsonObject
 
 @ToolArguments.declare
 @answered
-async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[JsonObject]:
+async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[Pinged]:
     """Check whether a Z-Wave device answers; a dead device that does counts as alive again."""
     house = house_of(ctx)
     node = await house.find(args.device)
@@ -136,9 +169,8 @@ async def ping(args: OneDeviceArgs, ctx: Context[House]) -> Result[JsonObject]:
     )
 
 
-def _describe_reading(node: Node, value: Value) -> JsonObject:
-    """Describe one reading of a sensor; `status` is that of the device."""
-    return {
+def _describe_reading(node: Node, value: Value) -> Reading:
+    reading: Reading = {
         "node": node.id,
         "device": node.title,
         "location": node.location,
@@ -146,9 +178,11 @@ def _describe_reading(node: Node, value: Value) -> JsonObject:
         "value": value.shown,
         "unit": value.unit,
         "updated": write_time(value.updated),
-        **known(
-            text=value.text,
-            endpoint=value.id.endpoint or None,
-            status=node.status.value if node.status in (Status.ASLEEP, Status.DEAD) else None,
-        ),
     }
+    if value.text is not None:
+        reading["text"] = value.text
+    if value.id.endpoint:
+        reading["endpoint"] = value.id.endpoint
+    if node.status in (Status.ASLEEP, Status.DEAD):
+        reading["status"] = node.status.value
+    return reading

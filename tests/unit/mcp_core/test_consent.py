@@ -106,7 +106,8 @@ def test_the_question_shows_what_will_be_done_without_secrets_and_without_end() 
     assert terms is not None
 
     question = terms.question(
-        terms.model.model_validate({"name": "x" * 5000, "password": "hunter2", "explicit_action": "REMOVE_PAGE"})
+        terms.model.model_validate({"name": "x" * 5000, "password": "hunter2", "explicit_action": "REMOVE_PAGE"}),
+        "remove_page",
     )
 
     assert question.startswith('Allow remove_page? It removes a file. Arguments: {"name": "xxx')

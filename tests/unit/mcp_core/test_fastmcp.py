@@ -11,6 +11,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from mcp_core import Answer, ExtMcpToolDecorator, Result, ToolArguments, ToolReply, requires_consent
+from tests.tool_answers import read_answer
 
 
 class Words(ToolArguments):
@@ -28,6 +29,9 @@ class FastMcpLibrary:
 
     def build_reply(self, reply: ToolReply) -> CallToolResult:
         return CallToolResult.model_validate(reply)
+
+    def reply_type(self, value: object) -> object:
+        return CallToolResult
 
     async def ask(self, context: Context, question: str) -> Answer:
         answer = await context.elicit(question, bool)
@@ -72,20 +76,20 @@ async def test_a_client_sees_flat_arguments_under_the_final_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "structured", "is_error"),
+    ("arguments", "answer", "is_error"),
     [
-        ({"text": "hi"}, {"success": True, "value": "HI"}, False),
-        ({"text": "hi", "times": 3}, {"success": False, "error": "too loud", "error_type": "volume"}, True),
+        ({"text": "hi"}, {"value": "HI"}, False),
+        ({"text": "hi", "times": 3}, {"error": "too loud", "error_type": "volume"}, True),
     ],
     ids=["ok", "failure"],
 )
 async def test_results_arrive_as_structure_and_failures_as_errors(
-    arguments: dict[str, Any], structured: dict[str, Any], *, is_error: bool
+    arguments: dict[str, Any], answer: dict[str, Any], *, is_error: bool
 ) -> None:
     async with Client(serve(shout)) as client:
-        result = await client.call_tool("say_shout", arguments, raise_on_error=False)
+        result = await client.call_tool_mcp("say_shout", arguments)
 
-    assert result.structured_content == structured
+    assert read_answer(result) == answer
     assert result.is_error is is_error
 
 
@@ -127,5 +131,5 @@ async def test_consent_is_asked_for_through_the_library(*, agreed: bool) -> None
     async with Client(serve(erase), mode="legacy", elicitation_handler=answer) as client:
         result = await client.call_tool("say_erase", {"text": "hi", "explicit_action": "ERASE"}, raise_on_error=False)
 
-    assert asked == ['Allow erase? It removes what was said. Arguments: {"text": "hi", "times": 1}']
+    assert asked == ['Allow say_erase? It removes what was said. Arguments: {"text": "hi", "times": 1}']
     assert result.is_error is not agreed

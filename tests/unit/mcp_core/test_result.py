@@ -41,10 +41,15 @@ def test_a_failure_comes_back_from_its_json(
 @given(anything)
 @unhurried
 def test_a_result_with_any_value_is_valid_in_every_form(value: Any) -> None:
-    reply = Result.ok(value).to_mcp()
+    result = Result.ok(value)
+
+    reply = result.to_mcp()
 
     [block] = reply["content"]
-    assert json.loads(block["text"].encode()) == reply["structuredContent"]
+    assert json.loads(json.dumps(reply)) == reply
+    found = reply["structuredContent"]
+    told = found if isinstance(result.to_json()["value"], dict) else found["result"]
+    assert block["text"] == told or json.loads(block["text"].encode()) == told
 
 
 @pytest.mark.parametrize(
@@ -54,14 +59,32 @@ def test_the_protocol_hears_whether_it_failed(result: Result[Any], *, is_error: 
     reply = result.to_mcp()
 
     assert reply["isError"] is is_error
-    assert reply["structuredContent"] == result.to_json()
+    assert ("structuredContent" in reply) is not is_error
 
 
 def test_a_generator_is_used_up_only_once() -> None:
     reply = Result.ok(n for n in (1, 2)).to_mcp()
 
-    assert reply["structuredContent"]["value"] == [1, 2]
-    assert json.loads(reply["content"][0]["text"])["value"] == [1, 2]
+    assert reply["structuredContent"] == {"result": [1, 2]}
+    assert json.loads(reply["content"][0]["text"]) == [1, 2]
+
+
+def test_what_is_said_beside_a_value_is_addressed() -> None:
+    reply = Result.ok({"a": 1}, message="For you.", instruction="For it.").to_mcp()
+
+    assert reply["structuredContent"] == {"a": 1}
+    assert [(block["text"], block.get("annotations")) for block in reply["content"]] == [
+        ('{"a": 1}', None),
+        ("For you.", {"audience": ["user"]}),
+        ("For it.", {"audience": ["assistant"]}),
+    ]
+
+
+def test_a_failure_is_its_sentence_and_its_words_for_programs_are_metadata() -> None:
+    reply = Result.failure("no lamp", "not_found", instruction="Ask.", exception=KeyError("lamp")).to_mcp()
+
+    assert [block["text"] for block in reply["content"]] == ["no lamp", "Ask."]
+    assert reply["_meta"] == {"error_type": "not_found", "exception_type": "KeyError", "exception_message": "'lamp'"}
 
 
 def test_an_exception_is_told_without_its_traceback() -> None:

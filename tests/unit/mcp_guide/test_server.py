@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
-    CallToolResult,
     ElicitRequestParams,
     ElicitResult,
     TextContent,
@@ -22,6 +21,7 @@ from mcp_types import (
 
 from mcp_guide.server import GuideServer
 from mcp_guide.tools.tool_document import READ_LIMIT
+from tests.tool_answers import read_answer
 from tests.unit.mcp_guide.guides import make_guide
 
 pytestmark = pytest.mark.anyio
@@ -31,6 +31,7 @@ DOCUMENTS = {
     "rules/naming": "---\ntitle: Naming\ntags: [style]\n---\nNames of tests are sentences.\n",
     "rules/hello": "---\ntemplate: true\n---\nHello {{ who }} in {{ project.name }}\n",
 }
+SAID = ("list_documents", "read_documents", "list_categories")
 ESCAPES = [
     "../secret",
     "rules/../../secret",
@@ -59,7 +60,7 @@ async def call(server: GuideServer, tool: str, /, **arguments: Any) -> Any:
     async with Client(server) as client:
         result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    return read(result)["value"]
+    return read_answer(result)["value"]
 
 
 async def fail(server: GuideServer, tool: str, /, **arguments: Any) -> dict[str, Any]:
@@ -67,15 +68,32 @@ async def fail(server: GuideServer, tool: str, /, **arguments: Any) -> dict[str,
     async with Client(server) as client:
         result = await client.call_tool(tool, arguments)
     assert result.is_error
-    return read(result)
+    return read_answer(result)
 
 
-def read(result: CallToolResult) -> dict[str, Any]:
-    [block] = result.content
-    assert isinstance(block, TextContent)
-    told: dict[str, Any] = json.loads(block.text)
-    assert told == result.structured_content
-    return told
+async def test_every_tool_says_what_it_returns(server: GuideServer) -> None:
+    async with Client(server) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    assert all(tool.output_schema for tool in tools.values())
+    listing = tools["list_categories"].output_schema
+    assert listing is not None
+    assert set(listing["$defs"]["CategoryLine"]["required"]) == {"category", "description", "documents"}
+    assert "success" not in str([tool.output_schema for tool in tools.values()])
+
+
+@pytest.mark.parametrize("prefix", ["", "docs"])
+async def test_what_it_says_names_tools_as_a_client_knows_them(tmp_path: Path, prefix: str) -> None:
+    async with Client(GuideServer(make_guide(tmp_path), prefix=prefix)) as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        before = f"{prefix}_" if prefix else ""
+        nothing = read_answer(await client.call_tool(f"{before}list_documents", {}))
+        absent = read_answer(await client.call_tool(f"{before}render_template", {"document": "rules/absent"}))
+        instructions = client.instructions or ""
+
+    said = " ".join([instructions, nothing["instruction"], absent["instruction"]])
+    assert set(re.findall(r"`(\w+)`", said)) == {f"{before}{name}" for name in SAID}
+    assert names.issuperset(re.findall(r"`(\w+)`", said))
 
 
 async def test_categories_are_listed(server: GuideServer) -> None:
@@ -111,7 +129,7 @@ async def test_a_list_shows_title_description_and_size(server: GuideServer) -> N
 
 async def test_a_list_says_how_many_more_there_are(server: GuideServer) -> None:
     async with Client(server) as client:
-        told = read(await client.call_tool("list_documents", {"limit": 2}))
+        told = read_answer(await client.call_tool("list_documents", {"limit": 2}))
 
     assert (len(told["value"]["documents"]), told["value"]["total"]) == (2, 3)
     assert "2 of 3" in told["instruction"]
@@ -119,7 +137,7 @@ async def test_a_list_says_how_many_more_there_are(server: GuideServer) -> None:
 
 async def test_a_search_that_finds_nothing_says_what_to_do(server: GuideServer) -> None:
     async with Client(server) as client:
-        told = read(await client.call_tool("list_documents", {"search": "xyzzy"}))
+        told = read_answer(await client.call_tool("list_documents", {"search": "xyzzy"}))
 
     assert told["value"] == {"documents": [], "total": 0}
     assert "list_categories" in told["instruction"]

@@ -16,6 +16,7 @@ from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, InputRe
 from mcp_core import ExtMcpToolDecorator, Result, ToolArguments, requires_consent
 from mcp_official import OfficialLibrary
 from mcp_official.library import ANSWER_WITHIN
+from tests.tool_answers import read_answer
 
 LEGACY, MODERN = "legacy", "2026-07-28"
 ARGUMENTS = {"name": "intro", "explicit_action": "REMOVE_PAGE"}
@@ -77,7 +78,7 @@ async def test_a_person_who_agrees_is_asked_once_and_the_tool_runs_once(mode: st
 
     assert person.questions == [f'Allow {tool}? It removes a file. Arguments: {{"name": "intro"}}']
     assert pages.removed == ["intro"]
-    assert result.structured_content == {"success": True, "value": "gone"}
+    assert result.structured_content == {"result": "gone"}
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])
@@ -99,9 +100,9 @@ async def test_any_other_answer_is_a_readable_failure_and_nothing_is_done(mode: 
 
     assert pages.removed == []
     assert result.is_error
-    assert result.structured_content is not None
-    assert result.structured_content["error_type"] == "consent_declined"
-    assert result.structured_content["error"] == "The user was asked and did not allow remove; nothing was done."
+    told = read_answer(result)
+    assert told["error_type"] == "consent_declined"
+    assert told["error"] == "The user was asked and did not allow remove; nothing was done."
 
 
 @pytest.mark.parametrize("mode", [LEGACY, MODERN])

@@ -130,7 +130,7 @@ def test_a_failed_call_is_an_error_with_its_text(result: dict[str, Any], message
 def test_a_failure_of_our_own_servers_is_told_in_words() -> None:
     plain = Result.failure("the lamp did not answer", "no_answer", instruction="Check its plug.").to_mcp()
 
-    with pytest.raises(ToolError, match=r"^the lamp did not answer Check its plug\.$"):
+    with pytest.raises(ToolError, match=r"^the lamp did not answer\nCheck its plug\.$"):
         read_result(plain, PLAIN)
 
 

@@ -72,9 +72,6 @@ def _is_text(block: object) -> bool:
 
 
 def _read_message(blocks: list[object], structured: object) -> str:
-    told = _read_failure(structured)
-    if told:
-        return told
     texts = (block.get("text") for block in blocks if isinstance(block, dict) and _is_text(block))
     message = "\n".join(text.strip() for text in texts if isinstance(text, str) and text.strip())
     if not message and structured is not None:
@@ -82,14 +79,6 @@ def _read_message(blocks: list[object], structured: object) -> str:
     if len(message) > MAX_MESSAGE:
         message = f"{message[:MAX_MESSAGE]}… (cut: {len(message):,} characters)"
     return message or _SILENT
-
-
-def _read_failure(structured: object) -> str:
-    """Return the text of a failure whose parts are named, as our own servers send it (`mcp_core.Result`)."""
-    if not isinstance(structured, dict) or structured.get("success") is not False:
-        return ""
-    parts = (structured.get(name) for name in ("error", "message", "instruction"))
-    return " ".join(dict.fromkeys(part.strip() for part in parts if isinstance(part, str)))[:MAX_MESSAGE]
 
 
 def _read_block(block: object, form: ResultForm) -> object:
