@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Literal, TextIO
 
@@ -27,6 +28,7 @@ LEVELS: Mapping[str, int] = {
 }
 TOGETHER = 0.02  # seconds in which lines gather that are written together
 MOST_TOGETHER = 1000
+MOST_KEPT = 4_000_000  # bytes of a kept log, after which the next process begins another
 _STDERR = 2
 
 Redact = Callable[[str], str]
@@ -38,24 +40,30 @@ def send_log(
     redact: Redact,
     redact_argument: Callable[[object], object] | None = None,
     together: bool = False,
+    keep: Path | None = None,
 ) -> None:
     """Send every log line of the process to stderr or to `file`, instead of where an earlier call sent them.
 
     `redact` masks secrets in whole lines, `redact_argument` those in what is put into a line before it is text.
-    `together` lets lines gather for a moment, for a server whose calls should not wait for each.
-    Raises OSError where the file cannot be opened.
+    `together` lets lines gather for a moment, for a server whose calls should not wait for each. Warnings and errors
+    are also written to the file `keep`: a client may throw away what its server writes to stderr.
+    Raises OSError where `file` cannot be opened.
     """
     # Facts that no line shows; finding them out takes a third of the time of a record.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    handler = _LineHandler(file, together=together)
-    handler.setFormatter(_LineFormatter(redact, redact_argument))
+    handlers: list[logging.Handler] = [_LineHandler(file, together=together)]
+    if keep is not None:
+        handlers.append(_KeptWarnings(keep))
+    own = (_LineHandler, _KeptWarnings)
     root = logging.getLogger()
     for previous in list(root.handlers):
-        if isinstance(previous, _LineHandler) or getattr(previous, "stream", None) in (sys.stdout, sys.__stdout__):
+        if isinstance(previous, own) or getattr(previous, "stream", None) in (sys.stdout, sys.__stdout__):
             root.removeHandler(previous)
-        if isinstance(previous, _LineHandler):
+        if isinstance(previous, own):
             previous.close()
-    root.addHandler(handler)
+    for handler in handlers:
+        handler.setFormatter(_LineFormatter(redact, redact_argument))
+        root.addHandler(handler)
 
 
 def log_descriptor() -> int:
@@ -169,7 +177,34 @@ class _LineHandler(logging.StreamHandler[TextIO]):
         """Stay silent: a log that cannot be written must not disturb the program."""
 
 
-def _open_log(file: Path) -> TextIO:
+class _KeptWarnings(logging.FileHandler):
+    """Warnings and errors of all processes of a person, in one file of limited size; it is opened by the first."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file, delay=True)
+        self._file = file
+        self.setLevel(logging.WARNING)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError):  # where it cannot be kept, it is still on stderr
+            super().emit(record)
+
+    def _open(self) -> TextIOWrapper:
+        with suppress(FileNotFoundError):
+            if self._file.stat().st_size > MOST_KEPT:
+                self._file.replace(older_log(self._file))
+        return _open_log(self._file)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Stay silent: a log that cannot be written must not disturb the program."""
+
+
+def older_log(file: Path) -> Path:
+    """Return where the lines of a kept log are that stood in it before it grew too large."""
+    return file.with_name(f"{file.name}.1")
+
+
+def _open_log(file: Path) -> TextIOWrapper:
     """Open it for its owner alone: it holds the arguments of calls."""
     file.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -95,11 +95,13 @@ def _emit(level: int, entry: LogEntry) -> None:
     _LOGGER.handle(logging.LogRecord(_LOGGER.name, level, "", 0, entry, None, None))
 
 
-def configure_logging(level: str, file: Path | None, *, redact: Redact, together: bool = False) -> None:
+def configure_logging(
+    level: str, file: Path | None, *, redact: Redact, together: bool = False, keep: Path | None = None
+) -> None:
     """Send every log line of the process, other libraries' warnings included, to stderr or to `file`.
 
-    `together` lets lines gather for a moment, for a server whose calls should not wait for each. Raises OSError where
-    the file cannot be opened.
+    `together` lets lines gather for a moment, for a server whose calls should not wait for each. What goes wrong is
+    also written to `keep`. Raises OSError where `file` cannot be opened.
     """
-    send_log(file, redact=redact, together=together)
+    send_log(file, redact=redact, together=together, keep=keep)
     _LOGGER.setLevel(LEVELS[level])

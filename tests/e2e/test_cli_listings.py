@@ -24,6 +24,7 @@ LISTINGS = {
     "servers": ("servers",),
     "workers": ("workers",),
     "reload": ("reload",),
+    "logs": ("logs",),
     "skills": ("skills",),
     "stats": ("stats",),
     "runs": ("runs",),

@@ -100,3 +100,46 @@ def test_a_killed_server_leaves_nothing_that_is_taken_for_one(tmp_path: Path) ->
 
     assert json_of(tmp_path, "reload") == []
     assert [*socket.parent.iterdir()] == []
+
+
+def test_an_incident_that_an_answer_names_is_found_in_the_log(server: tuple[Path, RawServer]) -> None:
+    folder, running = server
+    answer = running.run("demo.fail(message='gone', kind='RuntimeError')")["content"][0]["text"]
+    named = re.search(r"incident ([0-9a-f]{8})", answer)
+    assert named is not None, answer
+
+    [entry] = json_of(folder, "logs", named[1])
+    shown = onetool(folder, "logs", named[1]).stdout
+    unknown = onetool(folder, "logs", "00000000")
+
+    assert (entry["incident"], entry["level"]) == (named[1], "ERROR")
+    assert "Traceback" in entry["detail"]
+    assert shown.splitlines()[0].endswith(f"incident={named[1]}") or f"incident='{named[1]}'" in shown
+    assert "    Traceback (most recent call last):" in shown
+    assert (unknown.returncode, unknown.stdout) == (1, "")
+    assert "there is no incident 00000000" in unknown.stderr
+
+
+def test_a_log_is_followed_also_into_the_file_that_takes_its_place(tmp_path: Path) -> None:
+    log = tmp_path / "onetool.log"
+    (tmp_path / ".onetool").mkdir()
+    (tmp_path / ".onetool" / "onetool.yaml").write_text(f"log: {{file: {log}}}\n")
+    log.write_text("2026-11-17T10:00:00.000Z ERROR   part.first incident=0badcafe\nTraceback\n")
+    following = RawServer(tmp_path, command=("logs", "-f", "--json"), preloaded=True)
+
+    def wait_for(count: int) -> list[Any]:
+        return following._wait(lambda: following.messages() if len(following.lines) >= count else None, "entry")
+
+    try:
+        wait_for(1)
+        with log.open("a") as stream:
+            stream.write("2026-11-17T10:00:01.000Z WARNING part.second status=ok\n")
+        wait_for(2)
+        log.rename(tmp_path / "onetool.log.1")
+        log.write_text("2026-11-17T10:00:02.000Z WARNING part.third status=ok\n")
+        found = wait_for(3)
+    finally:
+        following.end()
+
+    assert [entry["name"] for entry in found] == ["part.first", "part.second", "part.third"]
+    assert (found[0]["incident"], found[0]["detail"]) == ("0badcafe", "Traceback")

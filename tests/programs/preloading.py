@@ -25,6 +25,7 @@ COMMANDS = (
     "import_",
     "init",
     "lock",
+    "logs",
     "login",
     "new",
     "packs",

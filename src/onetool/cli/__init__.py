@@ -25,6 +25,7 @@ COMMANDS = {
     "results": "list the stored results, or show one",
     "servers": "list the MCP servers behind OneTool, and how they are",
     "workers": "list the processes that serve extensions, and how they are",
+    "logs": "show what went wrong lately, or the traceback behind an incident",
     "reload": "have the servers that are running read the configuration again",
     "skills": "list the skills that runs can call, or show one",
     "stats": "show what was called, how it went and what it saved",

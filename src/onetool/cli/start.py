@@ -8,6 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from ot.config.loader import LoadedConfig, load_config
+from ot.config.paths import kept_log
 from ot.errors import ConfigError
 from ot.logs import LEVELS, configure_logging
 
@@ -26,7 +27,8 @@ def load(
     log = loaded.config.log
     level = "error" if quiet and log.file is None else log.level
     try:
-        configure_logging(level, log.file, redact=loaded.redactor.text, together=not quiet)
+        keep = kept_log(loaded.home) if log.file is None else None
+        configure_logging(level, log.file, redact=loaded.redactor.text, together=not quiet, keep=keep)
     except OSError as error:
         raise ConfigError(f"cannot be opened: {error.strerror}", file=log.file, key="log.file") from error
     logging.getLogger("mcp_core").setLevel(LEVELS[level])

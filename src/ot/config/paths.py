@@ -43,6 +43,11 @@ def state_folder(home: Path) -> Path:
     return home / FOLDER / "state"
 
 
+def kept_log(home: Path) -> Path:
+    """Return the file for what went wrong where no `log.file` is configured."""
+    return state_folder(home) / "log" / "onetool.log"
+
+
 @dataclass(frozen=True, slots=True)
 class PackFolders:
     """The folders for what built-in packs keep, below the state folder."""

@@ -1,0 +1,85 @@
+"""`onetool logs [-f] [INCIDENT]`: what went wrong lately, or the traceback behind an incident that an answer named."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+
+from mcp_core.line_log import older_log
+from onetool.cli import FAILED, OK
+from onetool.cli.printing import Style, add_json_argument, complain, paint, say, say_json, visible
+from onetool.cli.start import load
+from onetool.log_entries import LogEntry, follow, read_entries, read_lines
+from ot.config.paths import kept_log
+from ot.errors import ConfigError
+
+EPILOG = (
+    "Reads the file of log.file; where none is configured, ~/.onetool/state/log/onetool.log, which has the warnings "
+    "and errors of all your servers and commands. An answer says `incident 1a2b3c4d in the log`: onetool logs 1a2b3c4d."
+)
+_STYLES: dict[str, Style] = {"ERROR": "red", "CRITICAL": "red", "WARNING": "yellow"}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("incident", nargs="?", metavar="INCIDENT", help="show only this one, with its traceback")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on with what is written from now, until Ctrl-C")
+    parser.add_argument("-n", "--lines", type=int, default=20, metavar="N", help="begin with the last N entries (20)")
+    add_json_argument(parser)
+
+
+def main(options: Namespace) -> int:
+    loaded = load(options, tolerant=True)
+    file = loaded.config.log.file or kept_log(loaded.home)
+    try:
+        found = _find(file, options.incident) if options.incident else _last(file, options.lines)
+        if options.follow:
+            return _follow(file, found, as_json=options.json)
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=file) from error
+    if options.json:
+        say_json([asdict(entry) for entry in found])
+    _show([] if options.json else found)
+    if not found and options.incident:
+        complain(f"onetool: there is no incident {visible(options.incident)} in {file}")
+        return FAILED
+    if not found:
+        complain(f"{file} has no entries.")
+    return OK
+
+
+def _follow(file: Path, found: Iterable[LogEntry], *, as_json: bool) -> int:
+    batches = chain([found], (read_entries(iter(lines)) for lines in follow(file)))
+    try:
+        for entries in batches:
+            if as_json:
+                for entry in entries:
+                    say(json.dumps(asdict(entry), ensure_ascii=False))
+            else:
+                _show(entries)
+    except KeyboardInterrupt:
+        return OK
+    raise AssertionError("a log is followed until somebody stops it")
+
+
+def _show(entries: Iterable[LogEntry]) -> None:
+    for entry in entries:
+        began = datetime.fromisoformat(entry.time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        level = paint(f"{entry.level:<7}", _STYLES[entry.level]) if entry.level in _STYLES else f"{entry.level:<7}"
+        say(f"{paint(began, 'dim')} {level} {paint(entry.name, 'bold')}{visible(entry.text.removeprefix(entry.name))}")
+        for line in entry.detail.splitlines():
+            say(f"    {visible(line)}")
+
+
+def _last(file: Path, count: int) -> list[LogEntry]:
+    return list(deque(read_entries(chain(read_lines(older_log(file)), read_lines(file))), max(count, 0)))
+
+
+def _find(file: Path, incident: str) -> list[LogEntry]:
+    entries = read_entries(chain(read_lines(older_log(file)), read_lines(file)))
+    return [entry for entry in entries if entry.incident == incident]
