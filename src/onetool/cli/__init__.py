@@ -32,6 +32,7 @@ COMMANDS = {
     "runs": "list the runs of this project that the journal has, or show one",
     "replay": "run the code of a run again, with every call answered from its journal",
     "audit": "show what was called with effect, or check that the log of it is whole",
+    "stubs": "write type stubs of every pack, for editors and type checkers",
     "check": "check the configuration and the packs for mistakes",
     "trust": "look at what a project's .onetool would do, and trust it",
     "init": "write a configuration file to start from",

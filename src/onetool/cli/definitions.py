@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
-from ot.app import DEFINITIONS_FILE, find_built_in_packs, load_extensions, load_registry, load_skills, show_servers
+from ot.app import (
+    DEFINITIONS_FILE,
+    find_built_in_packs,
+    load_extensions,
+    load_registry,
+    load_skills,
+    proxy_host,
+    show_servers,
+)
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.isolate import IsolateHost
 from ot.live_config import reads_of
+from ot.proxy import Servers, open_servers
 from ot.registry.definition_cache import DefinitionCache
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
@@ -25,6 +36,23 @@ def read_registry(loaded: LoadedConfig) -> ToolRegistry:
 
 def read_definitions(loaded: LoadedConfig) -> tuple[ToolRegistry, dict[str, Extension]]:
     """Read every definition, and the extensions that have dependencies, by their packs."""
+    registry, places, extensions = _read_own(loaded)
+    show_servers(registry, places, loaded)
+    return registry, extensions
+
+
+@asynccontextmanager
+async def open_definitions(loaded: LoadedConfig) -> AsyncIterator[tuple[ToolRegistry, Servers]]:
+    """Read every definition; servers can be asked for theirs, and none is connected by itself."""
+    registry, places, _ = _read_own(loaded)
+    async with open_servers(
+        loaded.config.servers, registry=registry, places=places, host=proxy_host(loaded, os.environ), ahead=False
+    ) as servers:
+        yield registry, servers
+
+
+def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str, Extension]]:
+    """Read what needs no server."""
     extensions: dict[str, Extension] = {}
 
     def function_of(extension: Extension, tool: str) -> ToolFunction:
@@ -38,8 +66,7 @@ def read_definitions(loaded: LoadedConfig) -> tuple[ToolRegistry, dict[str, Exte
     places = PackPlaces(registry, loaded.config.packs)
     load_extensions(registry, places, loaded, function_of)
     load_skills(registry, places, loaded)
-    show_servers(registry, places, loaded)
-    return registry, extensions
+    return registry, places, extensions
 
 
 def name_unseen_servers(loaded: LoadedConfig) -> Iterator[str]:

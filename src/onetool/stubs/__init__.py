@@ -1,0 +1,1 @@
+"""Type stubs of every pack, for editors and type checkers."""

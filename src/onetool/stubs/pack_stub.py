@@ -1,0 +1,135 @@
+"""One pack as a stub: a function for each tool, with the classes that its arguments and results need.
+
+Of a definition only names that are identifiers, literals and docstrings get here: whatever text a server gives, it is
+nothing that Python would execute.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from mcp_core.json_types import Json
+from onetool.chat.clean_text import clean
+from onetool.stubs.classes import Classes, Names
+from onetool.stubs.schema_types import SchemaTypes
+from onetool.stubs.shape_types import type_of_shape
+from ot.registry.definitions import PackDefinition, ToolDefinition
+from ot.registry.from_source import Parameter, list_parameters
+from ot.shapes.shape import Shape
+
+VALUES = "__values__"
+"""The module of what all stubs have in common."""
+
+_LONGEST_SIGNATURE = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class KnownResult:
+    """What is known of a tool's result: its schema, or the shape of what came back."""
+
+    schema: Json = None
+    name: str = ""  # that its author has given it
+    records: bool = False  # its objects are records
+    shape: Shape | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StubbedTool:
+    """A tool with what its stub says of it."""
+
+    definition: ToolDefinition
+    docs: str
+    result: KnownResult = field(default_factory=KnownResult)
+
+
+def write_pack(pack: PackDefinition, tools: Iterable[StubbedTool], paths: Iterable[str] = ()) -> str:
+    """Write the stub of a pack; `paths` are names in it that stand for folders."""
+    tools = [tool for tool in tools if not keyword.iskeyword(tool.definition.tool)]
+    taken = {tool.definition.tool for tool in tools}
+    paths = [path for path in paths if path.isidentifier() and not keyword.iskeyword(path) and path not in taken]
+    names = Names.beside([*taken, *paths])
+    classes = Classes(names, [*taken, *paths])
+    functions = [_write_function(tool, classes) for tool in tools]
+    head = [
+        *([quote(pack.description)] if pack.description.strip() else []),
+        f"import builtins as {names.builtins}",
+        f"import typing as {names.typing}",
+        f"from . import {VALUES} as {names.values}",
+    ]
+    places = [f"{path}: {names.values}.ProjectPath" for path in paths]
+    return "\n".join(["\n".join(head), *classes.texts, *places, *functions])
+
+
+def quote(text: str) -> str:
+    """Return a text as a docstring, with nothing in it that could end it or act on a terminal."""
+    text = clean(text).strip().replace("\\", "\\\\")
+    if '"""' in text or text.endswith('"'):
+        text = text.replace('"', '\\"')
+    return f'"""{text}"""'
+
+
+def _write_function(tool: StubbedTool, classes: Classes) -> str:
+    definition = tool.definition
+    parameters = _write_parameters(definition, classes)
+    docs = "\n".join(f"    {line}".rstrip() for line in quote(tool.docs).split("\n"))
+    return f"def {definition.tool}({parameters}) -> {_result_of(tool, classes)}:\n{docs}\n    ...\n"
+
+
+def _result_of(tool: StubbedTool, classes: Classes) -> str:
+    result = tool.result
+    hint = result.name or f"{tool.definition.tool} Result"
+    if result.shape is not None:
+        return type_of_shape(result.shape, classes, hint)
+    return SchemaTypes(classes, result.schema, given=False, records=result.records).type_of(result.schema, hint)
+
+
+def _write_parameters(definition: ToolDefinition, classes: Classes) -> str:
+    parameters = _read_parameters(definition.python_signature)
+    if parameters is None:
+        return f"*_: {classes.names.any}, **__: {classes.names.any}"
+    types = SchemaTypes(classes, definition.parameters, given=True)
+    texts: list[str] = []
+    by_keyword = _first_by_keyword(parameters)
+    for place, parameter in enumerate(parameters):
+        if place == by_keyword:
+            texts.append("*")
+        kind = types.type_of(_schema_of(parameter, definition), f"{definition.tool} {parameter.node.arg}")
+        default = " = ..." if parameter.default is not None else ""
+        texts.append(f"{parameter.kind}{parameter.node.arg}: {kind}{default}")
+    return ", ".join(texts)
+
+
+def _first_by_keyword(parameters: list[Parameter]) -> int | None:
+    """Return the place of the first parameter that only a keyword can give; None where there is none.
+
+    Code may give any argument by its place, but Python wants those without a default first.
+    """
+    plain = [parameter.default is None for parameter in parameters if not parameter.kind]
+    if plain == sorted(plain, reverse=True):
+        return None
+    return plain.index(False)
+
+
+def _read_parameters(signature: str) -> list[Parameter] | None:
+    """Take a signature apart; None where it is not Python."""
+    if len(signature) > _LONGEST_SIGNATURE:
+        return None
+    try:
+        [function] = ast.parse(f"def _{signature[signature.find('(') :]}: ...").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return list(list_parameters(function.args)) if isinstance(function, ast.FunctionDef) else None
+
+
+def _schema_of(parameter: Parameter, definition: ToolDefinition) -> Json:
+    schema = definition.parameters
+    if parameter.kind == "**":
+        return schema.get("additionalProperties")
+    properties = schema.get("properties")
+    found = properties.get(definition.own_name(parameter.node.arg)) if isinstance(properties, Mapping) else None
+    if parameter.kind == "*":
+        return found.get("items") if isinstance(found, Mapping) else None
+    return found

@@ -1,0 +1,103 @@
+"""The files of all stubs: a package with one module a pack, and the names that a run has without an import."""
+
+from __future__ import annotations
+
+import keyword
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from onetool.stubs.known_results import KnownResults
+from onetool.stubs.pack_stub import VALUES, StubbedTool, write_pack
+from ot.caller import LOCAL
+from ot.config.models import Config
+from ot.registry.definitions import PackDefinition, ToolDefinition
+from ot.registry.registry import ToolRegistry
+from ot.run.namespace import PROJECTS, Namespace
+from ot.shapes.shapes import Shapes
+
+PACKAGE = "onetool_packs"
+BUILTINS = "__builtins__.pyi"
+MARK = "# Written by `onetool stubs`, and written again the next time: changes are lost.\n"
+
+_VALUES_STUB = '''"""What the stubs of all packs have in common."""
+
+import os
+from collections.abc import Iterator
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
+
+Text: TypeAlias = str | os.PathLike[str]
+
+class Items(Protocol[T_co]):
+    """A list or a tuple; a string is none."""
+
+    def __contains__(self, value: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[T_co]: ...
+    def __len__(self) -> int: ...
+    def count(self, value: Any, /) -> int: ...
+    def index(self, value: Any, /) -> int: ...
+
+class Record(dict[str, Any]):
+    """A dict with its keys as attributes."""
+
+class ProjectPath(os.PathLike[str]):
+    """A path that knows its project."""
+
+    def __fspath__(self) -> str: ...
+    def __truediv__(self, other: str | os.PathLike[str]) -> ProjectPath: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+class ToolError(Exception):
+    """A call to a tool that failed."""
+
+    message: str
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class StubWriter:
+    """Writes the stubs of what is in a registry."""
+
+    registry: ToolRegistry
+    shapes: Shapes
+    results: KnownResults
+    config: Config
+
+    def files(self) -> dict[str, str]:
+        """Return the text of each file by its path in the folder of stubs."""
+        packs = {pack.name: pack for pack in self.registry.packs() if is_usable(pack.name)}
+        found = {f"{PACKAGE}/{VALUES}.pyi": _VALUES_STUB}
+        found |= {f"{PACKAGE}/{name}.pyi": self._pack(pack) for name, pack in packs.items()}
+        found[f"{PACKAGE}/__init__.pyi"] = "".join(f"from . import {name} as {name}\n" for name in packs)
+        # Code in a run can import a pack, unless the standard library has that name.
+        found |= {f"{name}.pyi": f"from {PACKAGE}.{name} import *\n" for name in packs if _is_importable(name)}
+        found[BUILTINS] = self._builtins(packs)
+        return {path: f"{MARK}\n{text}" for path, text in found.items()}
+
+    def _pack(self, pack: PackDefinition) -> str:
+        describe = Namespace(self.registry, {}, {}, shapes=self.shapes).describe
+        tools = [self._tool(tool, describe) for _, tool in sorted(pack.tools.items())]
+        return write_pack(pack, tools, sorted(self.config.projects) if pack.name == PROJECTS else ())
+
+    def _tool(self, tool: ToolDefinition, describe: Callable[[str, str], Mapping[str, object]]) -> StubbedTool:
+        return StubbedTool(tool, str(describe(tool.name, LOCAL)["doc"]), self.results.of(tool))
+
+    def _builtins(self, packs: Mapping[str, PackDefinition]) -> str:
+        lines = [f"from {PACKAGE}.{VALUES} import ToolError as ToolError"]
+        lines += [f"from {PACKAGE} import {name} as {name}" for name in packs]
+        for alias, target in sorted(self.config.aliases.items()):
+            pack, _, tool = target.partition(".")
+            if is_usable(alias) and pack in packs and tool in packs[pack].tools:
+                lines.append(f"from {PACKAGE}.{pack} import {tool} as {alias}")
+        return "".join(f"{line}\n" for line in lines)
+
+
+def is_usable(name: str) -> bool:
+    """True for a name that code can write; those with two underscores are Python's own, and ours."""
+    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("__")
+
+
+def _is_importable(name: str) -> bool:
+    return name not in sys.stdlib_module_names and name != PACKAGE
