@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -36,6 +38,7 @@ LOADED = (
 pytestmark = pytest.mark.xdist_group("models")  # what a conversation needs is loaded once
 
 Chat = Callable[..., AbstractContextManager[Terminal]]
+Pipe = Callable[..., subprocess.CompletedProcess[bytes]]
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -226,17 +229,122 @@ def test_commands_and_history(chat: Chat, server: ScriptedServer, tmp_path: Path
     assert file.read_text().splitlines()[:2] == ["/help", "/tools"]
 
 
+def kept_files(folder: Path) -> list[Path]:
+    return sorted((folder / ".onetool/state/conversations").glob("*.jsonl"))
+
+
+def test_a_conversation_goes_on_with_its_model_after_it_was_killed(
+    chat: Chat, pipe: Pipe, server: ScriptedServer, tmp_path: Path
+) -> None:
+    (tmp_path / ".onetool").mkdir()
+    (tmp_path / ".onetool/secrets.yaml").write_text("SOME_KEY: a-secret-of-tests\n")
+    (tmp_path / ".onetool/secrets.yaml").chmod(0o600)
+    late = tmp_path / "late"
+    slow = run_code(f"demo.block(seconds=60, path={str(late)!r})")
+    server.answer({"userMessage": "first", "hasToolResult": False}, {"toolCalls": [run_code("demo.upper(text='x')")]})
+    server.answer({"userMessage": "first", "hasToolResult": True}, {"content": "It is 42 and a-secret-of-tests."})
+    server.answer({"userMessage": "second"}, {"toolCalls": [slow]})
+    server.answer({"userMessage": "third"}, {"content": "I remember."})
+    server.answer({"userMessage": "fourth"}, {"content": "I do too."})
+
+    with chat("--model", "tiny", preloaded=False) as terminal:
+        terminal.type("first\n")
+        terminal.wait_for_prompt(2)
+        terminal.type("second\n")
+        terminal.wait_for(lambda text: "demo.block" in text)
+        os.kill(terminal.process, signal.SIGKILL)
+    [file] = kept_files(tmp_path)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    kept = file.read_text()
+    file.write_text(f'{kept}{{"at":1,"answer":[{{"te')  # a line that was cut off
+    with chat("--continue") as terminal:
+        greeting = terminal.screen.text
+        terminal.type("third\n")
+        assert "I remember." in terminal.wait_for_prompt(2)
+        terminal.type("\x04")
+        terminal.wait_for_exit()
+    third = server.requests()[-1]
+    other = pipe(b"fourth", "--continue", "--provider", "anthropic")
+    fourth = server.requests()[-1]
+
+    assert "ollama tiny, 1 tool." in greeting
+    assert re.search(r"Conversation c[0-9a-f]{8} of \S+ \S+, 2 questions. It ended with:\n  you: second\n", greeting)
+    assert third["model"] == "tiny"
+    told = json.dumps(third["messages"])
+    words = ["first", '"X"', "It is 42", "second", "not known what came of this call", "was stopped here", "third"]
+    assert [word for word in words if word not in told] == []
+    assert (other.returncode, other.stdout) == (0, b"I do too.\n"), other.stderr
+    assert "I remember." in json.dumps(fourth["messages"])
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert lines[-1]["answer"] == [{"text": "I do too."}]
+    assert [line["model"]["provider"] for line in lines if "model" in line] == ["ollama", "anthropic"]
+    assert "a-secret-of-tests" not in file.read_text()
+
+
+def test_conversations_are_listed_and_one_is_chosen(pipe: Pipe, server: ScriptedServer, tmp_path: Path) -> None:
+    server.answer({"userMessage": "alpha"}, {"content": "A."})
+    server.answer({"userMessage": "beta"}, {"content": "B."})
+    server.answer({"userMessage": "more"}, {"content": "C."})
+    nothing = pipe(b"x", "--continue")
+    pipe(b"alpha \x1b[2J question", "--model", "tiny")
+    pipe(b"beta")
+
+    listed = json.loads(pipe(b"", "--list", "--json").stdout)
+    older = next(one for one in listed if one["first"].startswith("alpha"))
+    went_on = pipe(b"more", "--continue", older["id"])
+    shown = pipe(b"", "--list").stdout.decode().splitlines()
+    unknown = pipe(b"x", "--continue", "c00000000")
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / ".onetool").mkdir(parents=True)
+    apart = pipe(b"", "--list", cwd=str(elsewhere))
+
+    assert (nothing.returncode, nothing.stdout) == (2, b"")
+    assert b"there is no conversation here yet; begin one with onetool chat" in nothing.stderr
+    assert [one["first"][:4] for one in listed] == ["beta", "alph"]
+    assert (went_on.stdout, older["model"]) == (b"C.\n", "tiny")
+    assert [message["content"] for message in server.requests()[-1]["messages"][-3:]][1:] == ["A.", "more"]
+    assert re.fullmatch(rf"{older['id']}  \S+ \S+  ollama tiny +2 questions  alpha .\[2J question", shown[0])
+    assert len(shown) == 2
+    assert b"there is no conversation c00000000 in this folder; onetool chat --list shows those" in unknown.stderr
+    assert b"There is no conversation in this folder yet" in apart.stderr
+
+
+def test_a_conversation_is_open_in_one_terminal_only(chat: Chat, pipe: Pipe, server: ScriptedServer) -> None:
+    server.answer({}, {"content": "Hi."})
+
+    with chat() as terminal:
+        terminal.type("hello\n")
+        terminal.wait_for_prompt(2)
+        second = pipe(b"x", "--continue")
+        terminal.type("/clear\n")
+        terminal.wait_for_prompt(3)
+        third = pipe(b"x", "--continue")
+
+    assert second.returncode == 2
+    assert b"is open in another terminal; end that one first" in second.stderr
+    assert third.returncode == 0, third.stderr
+
+
+def test_nothing_is_kept_where_nobody_wants_it(pipe: Pipe, server: ScriptedServer, tmp_path: Path) -> None:
+    server.answer({}, {"content": "Hi."})
+
+    assert pipe(b"hello", ONETOOL_AI_CONVERSATIONS_ENABLED="false").returncode == 0
+
+    assert kept_files(tmp_path) == []
+
+
 @pytest.fixture
-def pipe(tmp_path: Path, server: ScriptedServer) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+def pipe(tmp_path: Path, server: ScriptedServer) -> Pipe:
     """`... | onetool chat`."""
 
     def run(question: bytes, *arguments: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
         write_config(tmp_path, variables.pop("url", server.url))
+        cwd = variables.pop("cwd", str(tmp_path))
         return subprocess.run(
             preloaded_command("onetool", "chat", *arguments, also=LOADED),
             input=question,
             capture_output=True,
-            cwd=tmp_path,
+            cwd=cwd,
             env=environment(tmp_path) | variables,
             timeout=60,
             check=False,
@@ -245,7 +353,7 @@ def pipe(tmp_path: Path, server: ScriptedServer) -> Callable[..., subprocess.Com
     return run
 
 
-def test_a_question_in_a_pipe_is_answered_exactly(pipe: Any, server: ScriptedServer) -> None:
+def test_a_question_in_a_pipe_is_answered_exactly(pipe: Pipe, server: ScriptedServer) -> None:
     answer = "  # *Grüße*\n\n\t`x`  end"
     server.answer({"hasToolResult": False}, {"toolCalls": [run_code("demo.upper(text='x')")]})
     server.answer({"hasToolResult": True}, {"content": answer})
@@ -272,7 +380,7 @@ def test_a_question_in_a_pipe_is_answered_exactly(pipe: Any, server: ScriptedSer
     ids=["nothing", "no text", "no key", "nobody there"],
 )
 def test_what_cannot_be_answered_is_one_line(
-    pipe: Any, question: bytes, options: dict[str, str], status: int, words: str
+    pipe: Pipe, question: bytes, options: dict[str, str], status: int, words: str
 ) -> None:
     done = pipe(question, **options)
 

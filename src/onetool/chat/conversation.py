@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from onetool.chat.kept_conversations import KeptConversation
 from ot.ai import Event, ToolLoop
 from ot.app import open_app, open_assistant
 from ot.caller import Caller, Choice
@@ -133,15 +134,19 @@ class _Desk:
 
 @contextmanager
 def open_conversation(
-    loaded: LoadedConfig, settings: AiSettings, *, launched: ZygoteProcess, may_ask: bool
+    loaded: LoadedConfig, settings: AiSettings, *, launched: ZygoteProcess, may_ask: bool, kept: KeptConversation
 ) -> Iterator[Conversation]:
-    """Start the engine and the client; with `may_ask`, questions come among the events."""
+    """Start the engine and the client; with `may_ask`, questions come among the events.
+
+    The client knows what was said before, and what is said is `kept`.
+    """
     desk = _Desk()
     caller = Caller(ask=desk.ask if may_ask else None, memory=ClientMemory(), client=CLIENT)
     with (
         start_blocking_portal("asyncio") as portal,
         portal.wrap_async_context_manager(_open(loaded, settings, launched, caller)) as client,
     ):
+        portal.call(client.go_on, kept.earlier, kept)
         yield Conversation(portal, client, desk)
 
 

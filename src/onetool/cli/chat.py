@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from mcp_core.json_types import JsonObject
+from onetool.chat.clean_text import one_line
 from onetool.chat.commands import Leaving, obey
 from onetool.chat.conversation import Conversation, Question, open_conversation
 from onetool.chat.display import Display, PlainDisplay
+from onetool.chat.kept_conversations import ConversationShelf, Earlier, KeptConversation
 from onetool.cli import FAILED, INTERRUPTED, OK, USAGE
-from onetool.cli.printing import complain, say
+from onetool.cli.printing import complain, say, word_table
 from onetool.cli.start import load
 from ot.ai import ToolLoop
 from ot.app import launch
@@ -28,26 +32,71 @@ if TYPE_CHECKING:
     from onetool.chat.prompt import Prompt
 
 STOPPED = "Stopped."
+_RECALLED = 300  # characters of the last question and of its answer
+_WIDTHS = (9, 16, 40, 14, 60)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--provider", choices=[*find_providers()], help="who answers (default: ai.provider)")
     parser.add_argument("--model", metavar="M", help="which of its models (default: the configured one)")
+    parser.add_argument(
+        "--continue",
+        nargs="?",
+        const="",
+        metavar="ID",
+        dest="earlier",
+        help="go on with a conversation of this folder (default: the last one), and with its model",
+    )
+    parser.add_argument("--list", action="store_true", help="list the conversations of this folder")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
 def main(options: Namespace) -> int:
     loaded = load(options)
-    settings = choose(loaded.config.ai, options.provider, options.model)
+    shelf = ConversationShelf(loaded)
+    if options.list:
+        return _list(shelf.list(), as_json=options.json)
+    earlier = shelf.find(options.earlier) if options.earlier is not None else None
+    settings = choose_again(loaded.config.ai, earlier, options.provider, options.model)
     if loaded.config.log.file is None:
         logging.disable(logging.ERROR)  # a person sees what went wrong with a call where the call is shown
-    launched = launch(loaded)
     at_terminal = sys.stdin.isatty()
     try:
-        with open_conversation(loaded, settings, launched=launched, may_ask=at_terminal) as conversation:
-            return _talk(conversation, loaded) if at_terminal else _answer_once(conversation)
+        with (
+            shelf.keeping(settings, earlier) as kept,
+            open_conversation(
+                loaded, settings, launched=launch(loaded), may_ask=at_terminal, kept=kept
+            ) as conversation,
+        ):
+            return _talk(conversation, loaded, kept, earlier) if at_terminal else _answer_once(conversation, kept)
     except ModelError as error:
         complain(f"onetool chat: {word_error(error)}")
         return FAILED
+
+
+def _list(found: Sequence[Earlier], *, as_json: bool) -> int:
+    described = [one.describe() for one in found]
+    if as_json:
+        say(json.dumps(described, indent=2))
+    elif not described:
+        complain("There is no conversation in this folder yet; onetool chat begins one.")
+    else:
+        for line in word_table([_row(one) for one in described], _WIDTHS):
+            say(line)
+    return OK
+
+
+def _row(one: JsonObject) -> list[str]:
+    questions = "1 question" if one["questions"] == 1 else f"{one['questions']} questions"
+    return [one["id"], one["last"], f"{one['provider']} {one['model']}", questions, one["first"]]
+
+
+def choose_again(settings: AiSettings, earlier: Earlier | None, provider: str | None, model: str | None) -> AiSettings:
+    """Return the settings for whoever answered in an earlier conversation, unless the command line asks for others."""
+    known = earlier.restored if earlier is not None and earlier.restored.provider in find_providers() else None
+    if known is not None and provider in (None, known.provider):
+        provider, model = known.provider, model or known.model
+    return choose(settings, provider, model)
 
 
 def choose(settings: AiSettings, provider: str | None, model: str | None) -> AiSettings:
@@ -61,7 +110,7 @@ def choose(settings: AiSettings, provider: str | None, model: str | None) -> AiS
     return settings.model_copy(update=changes)
 
 
-def _answer_once(conversation: Conversation) -> int:
+def _answer_once(conversation: Conversation, kept: KeptConversation) -> int:
     """Answer one question, which is all of stdin; only its answer goes to stdout."""
     try:
         text = sys.stdin.buffer.read().decode()
@@ -77,10 +126,12 @@ def _answer_once(conversation: Conversation) -> int:
     except KeyboardInterrupt:
         display.end(STOPPED)
         return INTERRUPTED
+    if kept.problem:
+        complain(kept.problem)
     return OK
 
 
-def _talk(conversation: Conversation, loaded: LoadedConfig) -> int:
+def _talk(conversation: Conversation, loaded: LoadedConfig, kept: KeptConversation, earlier: Earlier | None) -> int:
     try:
         from onetool.chat.prompt import Prompt
     except ImportError as error:
@@ -89,6 +140,8 @@ def _talk(conversation: Conversation, loaded: LoadedConfig) -> int:
 
     display, write = _open_display()
     write(conversation.see(greet))
+    if earlier is not None:
+        write(recall(earlier))
     prompt = Prompt(state_folder(loaded.home), say=write)
     while True:
         try:
@@ -103,6 +156,23 @@ def _talk(conversation: Conversation, loaded: LoadedConfig) -> int:
             display.end(STOPPED)
         except ModelError as error:
             display.end(word_error(error))
+        if kept.problem:
+            write(kept.problem)
+            kept.problem = ""
+
+
+def recall(earlier: Earlier) -> str:
+    """Say which conversation goes on, and how it ended."""
+    told, last = earlier.describe(), earlier.exchanges[-1]
+    answer = last.answer.text if last.answer is not None else ""
+    questions = "1 question" if told["questions"] == 1 else f"{told['questions']} questions"
+    return "\n".join(
+        [
+            f"Conversation {told['id']} of {told['last']}, {questions}. It ended with:",
+            f"  you: {one_line(last.question, _RECALLED)}",
+            f"  {told['provider']}: {one_line(answer, _RECALLED)}",
+        ]
+    )
 
 
 def greet(client: ToolLoop) -> str:

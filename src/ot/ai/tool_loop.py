@@ -7,11 +7,11 @@ and below, once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Self
 
-from ot.ai.conversation.memory import Exchange, Memory, Round
+from ot.ai.conversation.memory import Exchange, Keeper, Memory, Round
 from ot.ai.conversation.messages import AssistantMessage, ToolCall
 from ot.ai.events import Event, Finished, Reason, Retrying, TextDelta, ToolStarted
 from ot.ai.models.failover import Models, Record, Totals
@@ -105,6 +105,11 @@ class ToolLoop:
             finally:
                 self.memory.end(exchange, "".join(said))
 
+    def go_on(self, exchanges: Sequence[Exchange], keeper: Keeper) -> None:
+        """Begin with what was said before, and let `keeper` have what is said from now on."""
+        self._names.know(call.id for exchange in exchanges for one in exchange.rounds for call in one.turn.calls)
+        self.memory.go_on(exchanges, keeper)
+
     async def ask(self, text: str) -> str:
         """Return the whole answer: the words of its last turn, or of an earlier one if that has none."""
         turns = [""]
@@ -148,13 +153,14 @@ class ToolLoop:
                 yield Finished(_reason(turn, may_call=may_call))
                 return
             calls = CallRound(message.calls)
+            self.memory.begin_round(message)
             try:
                 async with aclosing(self._calls.carry_out(calls, offered)) as happenings:
                     async for happening in happenings:
                         yield happening
             finally:
                 # Also where it was stopped halfway: what was done was done, and the model must know.
-                exchange.rounds.append(Round(message, calls.results()))
+                self.memory.add_round(exchange, Round(message, calls.results()))
 
     def _request(self, offered: OfferedTools, *, may_call: bool) -> Request:
         system = self._settings.system or SYSTEM

@@ -339,6 +339,16 @@ class MemorySettings(Section):
     )
 
 
+class ConversationSettings(Section):
+    """Conversations that `onetool chat --continue` can go on with."""
+
+    enabled: bool = setting(True, "whether conversations are kept ([assistant.md](assistant.md#going-on-later))")
+    keep_days: Annotated[Count, Interval(ge=1, le=3650)] = setting(
+        90, "days that a conversation is kept after its last answer"
+    )
+    max_size: Bytes = setting(50 * 1024**2, "size of all conversations; the oldest are deleted first")
+
+
 @with_provider_sections
 class AiSettings(Section):
     """The assistant: who answers, with which tools, and within which limits."""
@@ -358,6 +368,9 @@ class AiSettings(Section):
     )
     timeout: Seconds = setting(300, "seconds within which the provider must send something")
     memory: MemorySettings = setting(MemorySettings.model_construct(), "how much of a conversation the model sees")
+    conversations: ConversationSettings = setting(
+        ConversationSettings.model_construct(), "conversations that can be continued later"
+    )
     prices: dict[Pattern, PriceSettings] = setting(
         {}, "what models cost, by patterns of their names", example={"llama*": {"input": 0, "output": 0}}
     )

@@ -24,7 +24,7 @@ def play(memory: Memory, question: str, calls: list[list[str]], answer: str, end
     for number, results in enumerate(calls):
         asked = tuple(ToolCall(f"{number}-{n}", "demo_upper", {"text": text}) for n, text in enumerate(results))
         found = tuple(ToolResult(call, text, ok=True) for call, text in zip(asked, results, strict=True))
-        exchange.rounds.append(Round(AssistantMessage((Text("hm"), *asked)), ToolMessage(found)))
+        memory.add_round(exchange, Round(AssistantMessage((Text("hm"), *asked)), ToolMessage(found)))
         memory.messages()
     if ending == "answered":
         exchange.answer = AssistantMessage((Text(answer),))

@@ -8,8 +8,9 @@ that can be read out of here is one that providers accept, whatever was cancelle
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from ot.ai.conversation.messages import (
     AssistantMessage,
@@ -55,18 +56,47 @@ class Exchange:
             yield self.answer
 
 
+class Keeper(Protocol):
+    """Keeps what is said and done, as soon as it is complete: a turn that asks for calls before any is made."""
+
+    def question(self, text: str) -> None: ...
+    def turn(self, message: AssistantMessage) -> None: ...
+    def results(self, message: ToolMessage) -> None: ...
+    def answer(self, message: AssistantMessage) -> None: ...
+    def clear(self) -> None: ...
+
+
 class Memory:
     """The exchanges of one conversation, the oldest first."""
 
     def __init__(self, settings: MemorySettings) -> None:
         self._settings = settings
         self._exchanges: list[Exchange] = []
+        self._keeper: Keeper | None = None
+
+    def go_on(self, exchanges: Sequence[Exchange], keeper: Keeper) -> None:
+        """Begin with what was said before, and let somebody keep what is said from now on."""
+        self._exchanges = list(exchanges)
+        self._keeper = keeper
 
     def begin(self, question: str) -> Exchange:
         """Begin an exchange with what the person said; `end` must follow."""
         exchange = Exchange(question)
         self._exchanges.append(exchange)
+        if self._keeper is not None:
+            self._keeper.question(question)
         return exchange
+
+    def begin_round(self, turn: AssistantMessage) -> None:
+        """Note that the calls of a turn are about to be made; `add_round` must follow."""
+        if self._keeper is not None:
+            self._keeper.turn(turn)
+
+    def add_round(self, exchange: Exchange, done: Round) -> None:
+        """Remember a round of calls."""
+        exchange.rounds.append(done)
+        if self._keeper is not None:
+            self._keeper.results(done.results)
 
     def end(self, exchange: Exchange, unfinished: str = "") -> None:
         """End an exchange. Without an answer it keeps what there was of one, or is forgotten."""
@@ -79,10 +109,14 @@ class Memory:
             exchange.answer = AssistantMessage((Text(STOPPED),))
         elif exchange in self._exchanges:
             self._exchanges.remove(exchange)
+        if self._keeper is not None and exchange.answer is not None:
+            self._keeper.answer(exchange.answer)
         self._bound()
 
     def clear(self) -> None:
         self._exchanges.clear()
+        if self._keeper is not None:
+            self._keeper.clear()
 
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation within its bounds; the first message is always the person's."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ot.ai.conversation.messages import AssistantMessage, Opaque, Part, Text, ToolCall
@@ -60,6 +61,10 @@ class CallNames:
     def __init__(self) -> None:
         self._used: set[str] = set()
         self._count = 0
+
+    def know(self, ids: Iterable[str]) -> None:
+        """Give none of these ids again."""
+        self._used.update(ids)
 
     def sound(self, message: AssistantMessage) -> AssistantMessage:
         """Return the turn with calls that any provider accepts: unique ids, legal names, and not too many of them."""

@@ -1,0 +1,166 @@
+"""Conversations that are kept: the one being had, and those that a person may go on with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from mcp_core.json_types import JsonObject
+from ot.ai.conversation.memory import Exchange
+from ot.ai.conversation.messages import AssistantMessage, ToolMessage
+from ot.ai.conversation.stored import Lines, Restored, restore
+from ot.caller import LOCAL
+from ot.config.loader import LoadedConfig
+from ot.config.models import AiSettings
+from ot.config.paths import state_folder
+from ot.errors import ConfigError
+from ot.redaction import Redactor
+from ot.store.conversations import CONVERSATIONS_FOLDER, Conversations, FoundConversation, OpenConversation
+from ot.store.owner import Owner
+
+_DAY = 24 * 3600.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A conversation of before."""
+
+    id: str
+    written: float
+    restored: Restored
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        return self.restored.exchanges
+
+    def describe(self) -> JsonObject:
+        """Return what a list tells of it."""
+        return {
+            "id": self.id,
+            "last": time.strftime("%Y-%m-%d %H:%M", time.localtime(self.written)),
+            "provider": self.restored.provider,
+            "model": self.restored.model,
+            "questions": len(self.exchanges),
+            "first": self.exchanges[0].question,
+        }
+
+
+class ConversationShelf:
+    """The conversations of this person in this project."""
+
+    def __init__(self, loaded: LoadedConfig) -> None:
+        settings = loaded.config.ai.conversations
+        folder = state_folder(loaded.home) / CONVERSATIONS_FOLDER
+        self._store = Conversations(folder, keep_for=settings.keep_days * _DAY, max_size=settings.max_size)
+        self._owner = Owner(LOCAL, loaded.project)
+        self._redactor = loaded.redactor
+        self._enabled = settings.enabled
+
+    def list(self) -> list[Earlier]:
+        """Return the conversations in which something was said, the last one first."""
+        found = (_read(one) for one in self._store.list(self._owner))
+        return [one for one in found if one.exchanges]
+
+    def find(self, wanted: str) -> Earlier:
+        """Return the conversation of this name, the last one for no name; raises ConfigError if there is none."""
+        known = self.list()
+        for one in known:
+            if wanted in ("", one.id):
+                return one
+        reason = f"there is no conversation {wanted} in this folder" if wanted else "there is no conversation here yet"
+        fix = "onetool chat --list shows those there are" if known else "begin one with onetool chat"
+        raise ConfigError(reason, fix=fix)
+
+    @contextmanager
+    def keeping(self, settings: AiSettings, earlier: Earlier | None) -> Iterator[KeptConversation]:
+        """Keep what is said from now on, at the end of an earlier conversation or of a new one.
+
+        Raises ConfigError where another process has that conversation open.
+        """
+        kept = KeptConversation(self._begin, self._redactor, settings)
+        try:
+            if earlier is not None:
+                kept.go_on(self._open(earlier), earlier.restored)
+            yield kept
+        finally:
+            kept.close()
+
+    def _begin(self) -> OpenConversation | None:
+        return self._store.begin(self._owner) if self._enabled else None
+
+    def _open(self, earlier: Earlier) -> OpenConversation | None:
+        if not self._enabled:
+            return None
+        try:
+            return self._store.go_on(self._owner, earlier.id)
+        except BlockingIOError as error:
+            fix = "end that one first, or continue another: onetool chat --list"
+            raise ConfigError(f"conversation {earlier.id} is open in another terminal", fix=fix) from error
+        except OSError as error:
+            raise ConfigError(f"conversation {earlier.id} cannot be opened: {error.strerror}") from error
+
+
+class KeptConversation:
+    """The conversation that is being had. What cannot be kept stops nothing: `problem` says so."""
+
+    def __init__(self, begin: Callable[[], OpenConversation | None], redactor: Redactor, settings: AiSettings) -> None:
+        self._begin = begin
+        self._settings = settings
+        self._lines = Lines(redactor, self._append)
+        self._opened: OpenConversation | None = begin()
+        self._told: tuple[str, str] | None = None  # the model that the file names last
+        self.earlier: list[Exchange] = []
+        self.problem = ""
+
+    def go_on(self, opened: OpenConversation | None, restored: Restored) -> None:
+        """Add to a conversation of before."""
+        self._opened = opened
+        self._told = restored.provider, restored.model
+        self.earlier = restored.exchanges
+
+    def question(self, text: str) -> None:
+        """Keep what the person said, and before it who answers, if that is news."""
+        provider = self._settings.provider
+        answers = provider, self._settings.section(provider).model
+        if self._told != answers:
+            self._lines.model(*answers)
+            self._told = answers
+        self._lines.question(text)
+
+    def turn(self, message: AssistantMessage) -> None:
+        """Keep a turn that asks for calls."""
+        self._lines.turn(message)
+
+    def results(self, message: ToolMessage) -> None:
+        """Keep what came of its calls."""
+        self._lines.results(message)
+
+    def answer(self, message: AssistantMessage) -> None:
+        """Keep an answer."""
+        self._lines.answer(message)
+
+    def clear(self) -> None:
+        """Begin another conversation."""
+        self.close()
+        self._opened, self._told = self._begin(), None
+
+    def close(self) -> None:
+        """Let others go on with it."""
+        if self._opened is not None:
+            self._opened.close()
+
+    def _append(self, line: JsonObject) -> None:
+        if self._opened is None:
+            return
+        try:
+            self._opened.append(line)
+        except OSError as error:
+            self.close()
+            self._opened = None
+            self.problem = f"This conversation is no longer kept: {error.strerror}."
+
+
+def _read(found: FoundConversation) -> Earlier:
+    return Earlier(found.id, found.written, restore(found.lines))

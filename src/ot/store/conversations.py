@@ -1,0 +1,166 @@
+"""Conversations with the assistant on one machine: a file of lines for each, of mode 0600, in one folder.
+
+Plain writes, which outlive a `kill -9`; half a line at the end of a file was never written. Nothing is made before the
+first line, and nothing is found by anybody but its owner.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from mcp_core.file_lock import try_lock
+from mcp_core.json_types import JsonObject
+from ot.store.owned_files import is_in_use, open_plain, prune
+from ot.store.owner import Owner
+
+CONVERSATIONS_FOLDER = "conversations"
+MOST_FILES = 1000
+_FORM = 1  # of the file; one of another form is left alone
+_NAME = re.compile(r"(?P<owner>[0-9a-f]{32})\.(?P<id>c[0-9a-f]{8})\.jsonl")
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class FoundConversation(NamedTuple):
+    """A conversation: its name, when something was last said in it, and its lines."""
+
+    id: str
+    written: float
+    lines: list[JsonObject]
+
+
+class Conversations:
+    """All conversations of all owners; those too old, too many or too large together are removed before another."""
+
+    def __init__(self, folder: Path, *, keep_for: float, max_size: int) -> None:
+        self._folder = folder
+        self._keep_for = keep_for
+        self._max_size = max_size
+
+    def begin(self, owner: Owner) -> OpenConversation:
+        """Begin a conversation; its file is made with its first line."""
+        return OpenConversation(self, owner, f"c{secrets.token_hex(4)}")
+
+    def go_on(self, owner: Owner, conversation: str) -> OpenConversation:
+        """Open a conversation to add to it; raises BlockingIOError where another process does, or OSError."""
+        found = OpenConversation(self, owner, conversation)
+        found.claim()
+        return found
+
+    def find(self, owner: Owner, conversation: str) -> FoundConversation | None:
+        """Return a conversation of this owner; None if there is none of that name."""
+        return next((found for found in self.list(owner) if found.id == conversation), None)
+
+    def list(self, owner: Owner) -> Sequence[FoundConversation]:
+        """Return the conversations of an owner, the one that was last added to first."""
+        found = []
+        with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
+            for entry in entries:
+                name = _NAME.fullmatch(entry.name)
+                if name is not None and name["owner"] == _digest(owner):
+                    found.append(_read(Path(entry.path), name["id"]))
+        return sorted(filter(None, found), key=lambda one: one.written, reverse=True)
+
+    def is_open(self, owner: Owner, conversation: str) -> bool:
+        """True if a process adds to this conversation."""
+        return is_in_use(self.file_of(owner, conversation))
+
+    def file_of(self, owner: Owner, conversation: str) -> Path:
+        return self._folder / f"{_digest(owner)}.{conversation}.jsonl"
+
+    def make_room(self) -> None:
+        """Make the folder, and remove what is too much in it; raises OSError where others fill it."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        left = prune(
+            self._folder,
+            is_ours=_NAME.fullmatch,
+            keep_for=self._keep_for,
+            most_bytes=self._max_size,
+            most_files=MOST_FILES,
+        )
+        if left > self._max_size:
+            raise OSError(errno.EDQUOT, "it is as long as all together may be (ai.conversations.max_size)")
+
+
+class OpenConversation:
+    """A conversation that this process adds to; it is claimed, so that no other process does."""
+
+    def __init__(self, store: Conversations, owner: Owner, conversation: str) -> None:
+        self.id = conversation
+        self._store = store
+        self._owner = owner
+        self._descriptor: int | None = None
+
+    def append(self, line: JsonObject) -> None:
+        """Add a line; raises OSError where it cannot be kept."""
+        if self._descriptor is None:
+            self._create()
+        elif "question" in line:
+            self._store.make_room()
+        self._write(line)
+
+    def claim(self) -> None:
+        """Open the file of a conversation that exists, for this process alone, and remove half a line at its end."""
+        descriptor = os.open(self._store.file_of(self._owner, self.id), _FLAGS)
+        if not try_lock(descriptor):
+            os.close(descriptor)
+            raise BlockingIOError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK))
+        self._descriptor = descriptor
+        content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+        os.ftruncate(descriptor, content.rfind(b"\n") + 1)
+
+    def close(self) -> None:
+        """Let others add to it; it may be opened again."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _create(self) -> None:
+        self._store.make_room()
+        file = self._store.file_of(self._owner, self.id)
+        self._descriptor = os.open(file, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+        try_lock(self._descriptor)
+        self._write({"form": _FORM, "principal": self._owner.principal, "project": str(self._owner.project)})
+
+    def _write(self, line: JsonObject) -> None:
+        assert self._descriptor is not None
+        data = json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n"
+        before = os.fstat(self._descriptor).st_size
+        if os.write(self._descriptor, data) != len(data):
+            os.ftruncate(self._descriptor, before)  # half a line would go on in the next one
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _read(file: Path, conversation: str) -> FoundConversation | None:
+    """Read a file; None if it is not of our form or has gone. A line that makes no sense is left out."""
+    try:
+        with open_plain(file) as descriptor:
+            written = os.fstat(descriptor)
+            content = os.pread(descriptor, written.st_size, 0)
+    except OSError:
+        return None
+    lines = [line for text in content.split(b"\n")[:-1] if (line := _parse(text)) is not None]
+    if not lines or lines[0].get("form") != _FORM:
+        return None
+    return FoundConversation(conversation, written.st_mtime, lines[1:])
+
+
+def _parse(text: bytes) -> JsonObject | None:
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) else None
+
+
+def _digest(owner: Owner) -> str:
+    place = f"{owner.principal}\0{os.path.realpath(owner.project)}"
+    return hashlib.sha256(os.fsencode(place)).hexdigest()[:32]
