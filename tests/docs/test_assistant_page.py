@@ -10,7 +10,9 @@ import pytest
 
 from onetool.chat.commands import HELP
 from onetool.chat.display import describe_end
-from onetool.cli import COMMANDS
+from onetool.cli import COMMANDS, load_command
+from onetool.cli.chat import WIDTHS
+from onetool.cli.printing import word_table
 from ot.ai.events import ToolEnded, ToolStarted
 from ot.config.loader import load_config
 from tests.models.clients import open_client
@@ -48,6 +50,16 @@ def test_a_call_looks_like_that() -> None:
     line = describe_end(ToolEnded("1", "onetool.run", 0.021, ok=True, text="42"), call, 80)
 
     assert line in blocks("text")[0].splitlines()
+
+
+def test_conversations_are_listed_like_that() -> None:
+    lines = blocks("text")[1].splitlines()
+    rows = [re.split(r"  +", line) for line in lines]
+
+    assert list(word_table(rows, WIDTHS)) == lines
+    _, parser = load_command("chat")
+    for line in re.findall(r"^(?:echo .*\| )?onetool chat ([^#>\n]*)", "\n".join(blocks("sh")), re.MULTILINE):
+        parser.parse_args(line.split())
 
 
 async def test_the_program_shows_an_answer(capsys: pytest.CaptureFixture[str]) -> None:

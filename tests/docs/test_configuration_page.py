@@ -68,7 +68,8 @@ def _read_default(written: str, key: Key) -> object:
     if written in ("required", "none"):
         return None if written == "none" else key.default
     value = yaml.safe_load(written.strip("`"))
-    return parse_size(value) if key.path[-1] in ("memory", "max_size") and len(key.path) == 2 else value
+    is_size = key.path[-1] == "max_size" or (key.path[-1] == "memory" and len(key.path) == 2)
+    return parse_size(value) if is_size else value
 
 
 def test_only_keys_without_default_are_called_required() -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 STOPPED = "Stopped."
 _RECALLED = 300  # characters of the last question and of its answer
-_WIDTHS = (9, 16, 40, 14, 60)
+WIDTHS = (9, 16, 40, 14, 60)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -81,7 +81,7 @@ def _list(found: Sequence[Earlier], *, as_json: bool) -> int:
     elif not described:
         complain("There is no conversation in this folder yet; onetool chat begins one.")
     else:
-        for line in word_table([_row(one) for one in described], _WIDTHS):
+        for line in word_table([_row(one) for one in described], WIDTHS):
             say(line)
     return OK
 
