@@ -11,6 +11,7 @@ from textwrap import dedent
 from ot.app import App, open_app
 from ot.config.loader import load_config
 from tests.demo_pack import with_demo
+from tests.read_packs import give_definitions
 from tests.trusting import trust_project
 
 
@@ -43,6 +44,7 @@ async def open_engine(
         write_extension(folder, name, source)
     if home is not None:
         trust_project(folder, home)
+    give_definitions(home or folder)
     loaded = load_config(environ={}, cwd=folder, home=home or folder)
     async with open_app(loaded, packs=[pack_folder]) as app:
         yield app

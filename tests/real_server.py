@@ -9,6 +9,7 @@ from mcp import Client, StdioServerParameters
 from tests.demo_pack import with_demo
 from tests.measured import MEASURED
 from tests.preloaded import preloaded_command
+from tests.read_packs import give_definitions
 
 
 def connect_server(folder: Path, *, config: str = "", mode: str = "auto") -> Client:
@@ -18,6 +19,7 @@ def connect_server(folder: Path, *, config: str = "", mode: str = "auto") -> Cli
     """
     file = folder / "onetool.yaml"
     file.write_text(with_demo(config))
+    give_definitions(folder)
     command, *arguments = preloaded_command("onetool", "serve", "--config", str(file))
     return Client(
         StdioServerParameters(

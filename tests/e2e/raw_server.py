@@ -18,6 +18,7 @@ from typing import IO, Any, TypeVar
 from tests.demo_pack import with_demo
 from tests.measured import MEASURED
 from tests.preloaded import preloaded_command
+from tests.read_packs import give_definitions
 
 WAIT = 60.0  # seconds: a bound for a machine that is busy, never the time that something should take
 
@@ -46,6 +47,7 @@ class RawServer:
 
         `started_by` is a program that starts the server in its own place.
         """
+        give_definitions(folder)
         program = preloaded_command("onetool") if preloaded else [sys.executable, "-m", "onetool"]
         self.process = subprocess.Popen(
             [*started_by, *program, *command, *arguments],

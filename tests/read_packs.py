@@ -1,0 +1,32 @@
+"""What the built-in packs define, read once for all homes of a worker of the tests: parsing them is most of a start."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from mcp_core.atomic_write import write_private
+from ot.app import DEFINITIONS_FILE, find_built_in_packs
+from ot.config.paths import state_folder
+from ot.registry.definition_cache import DefinitionCache
+from ot.registry.tool_loader import ToolLoader
+
+
+def give_definitions(home: Path) -> None:
+    """Leave in a home what an earlier start would have left there."""
+    file = state_folder(home) / DEFINITIONS_FILE
+    if not file.exists():
+        write_private(file, _definitions())
+
+
+@cache
+def _definitions() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / DEFINITIONS_FILE
+        definitions = DefinitionCache(file)
+        for packs in find_built_in_packs():
+            for pack in ToolLoader.pack_files(packs):
+                definitions.read(pack)
+        definitions.save()
+        return file.read_text()
