@@ -33,8 +33,8 @@ class Place:
         self.secrets = self.project / ".onetool" / "secrets.yaml"
 
     def run(self, *arguments: str, **variables: str) -> Finished:
-        """What a person gets who says yes to every question."""
-        yes = () if "--connect" in arguments else ("--yes",)
+        """What a person gets who says yes to every question about servers, which are not started."""
+        yes = () if "--connect" in arguments else ("--yes", "--offline")
         return self.run_unsure(*yes, *arguments, **variables)
 
     def run_unsure(self, *arguments: str, **variables: str) -> Finished:
@@ -279,7 +279,7 @@ def test_servers_that_come_with_the_project_are_left_out_where_nobody_can_be_ask
     place.write(place.project / ".mcp.json", servers(theirs={"command": "theirs"}))
     place.write(place.home / ".cursor" / "mcp.json", servers(mine={"command": "mine"}))
 
-    finished = place.run_unsure()
+    finished = place.run_unsure("--offline")
 
     assert finished.returncode == 1
     assert "theirs: left out, since they come with the project" in finished.stderr
@@ -307,6 +307,7 @@ CONNECTIONS: dict[str, Callable[[Place], tuple[Path, tuple[str, ...]]]] = {
     "vscode": lambda place: (place.home / ".config/Code/User/mcp.json", ("servers",)),
     "windsurf": lambda place: (place.home / ".codeium/windsurf/mcp_config.json", ("mcpServers",)),
     "zed": lambda place: (place.home / ".config/zed/settings.json", ("context_servers",)),
+    "gemini": lambda place: (place.home / ".gemini/settings.json", ("mcpServers",)),
     "project": lambda place: (place.project / ".mcp.json", ("mcpServers",)),
 }
 

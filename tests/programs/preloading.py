@@ -22,6 +22,7 @@ COMMANDS = (
     "call",
     "check",
     "help",
+    "connect",
     "import_",
     "init",
     "lock",

@@ -4,7 +4,6 @@ Offline, the one thing it connects to is the databases that are configured, to a
 
 from __future__ import annotations
 
-import json
 import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from onetool.cli.confinement import describe_confinement, find_confinement_mista
 from onetool.cli.databases import advise_on_roles, find_connection_mistakes
 from onetool.cli.definitions import read_definitions
 from onetool.cli.lock import installer_of
-from onetool.cli.printing import say, visible
+from onetool.cli.printing import add_json_argument, say, say_json, visible
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
 from onetool.trial_starts import Trial
@@ -62,7 +61,7 @@ class Findings:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--offline", action="store_true", help="start nothing")
-    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    add_json_argument(parser)
 
 
 def main(options: Namespace) -> int:
@@ -86,7 +85,7 @@ def main(options: Namespace) -> int:
     found.notes = [*_find_notes(loaded, registry, locked)]
     found.confinement = [*describe_confinement(loaded, registry)]
     if options.json:
-        say(json.dumps(_as_json(found, loaded, registry), indent=2, ensure_ascii=False))
+        say_json(_as_json(found, loaded, registry))
         return found.status
     _say_all(f"note: {note}" for note in found.notes)
     if not found.problems:

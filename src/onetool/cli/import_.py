@@ -1,4 +1,4 @@
-"""`onetool import`: servers of other clients imported, and OneTool added to such a client."""
+"""`onetool import`: servers of other clients imported, tried, and taken out of their client's file if wanted."""
 
 from __future__ import annotations
 
@@ -6,27 +6,31 @@ import difflib
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from onetool.cli import FAILED, OK
-from onetool.cli.printing import complain, confirm, say, visible
+from onetool.cli.connect import arguments_for, near, tell, tell_connected, tell_restart, tell_written
+from onetool.cli.printing import complain, confirm, visible
+from onetool.cli.start import load
+from onetool.cli.trials import show_starts
 from onetool.foreign.clients import CLIENTS, System
-from onetool.foreign.connecting import plan_connection, show_difference
-from onetool.foreign.importing import NEW, Decision, Plan, carry_out, changed_text, make_plan, servers_in
+from onetool.foreign.connecting import is_connected, plan_connection, show_difference
+from onetool.foreign.importing import NEW, Decision, Plan, carry_out, changed_text, make_plan
 from onetool.foreign.survey import Survey, survey
-from onetool.foreign.text_files import replace_text_file
-from ot.config.paths import CONFIG_FILE, FOLDER, SECRETS_FILE, Places, find_places
+from onetool.foreign.taking_out import Removal, plan_removals, put_back, take_out
+from ot.config.paths import CONFIG_FILE, FOLDER, SECRETS_FILE, Places, find_places, state_folder
 from ot.config.project_trust import trust_around
+from ot.errors import ConfigError
 from ot.execution.wording import word_error
 from ot.trust.folder_files import read_folder
 
 EPILOG = (
-    "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf and Zed. "
-    "Servers you already have stay as they are; a file is copied before it is changed. Exit status: 0; 1 if a file "
-    "could not be read or a change was not written; 2 for a usage or configuration error."
+    "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Zed, Codex and "
+    "Gemini CLI. Servers you already have stay as they are; a file is copied before it is changed. Exit status: 0; 1 "
+    "if a file could not be read, a server not be started or a change was not written; 2 for usage or configuration."
 )
 _WIDTH = 70
 
@@ -37,6 +41,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--from", action="append", choices=list(CLIENTS), metavar="CLIENT", dest="sources",
                         help=f"read only the files of this client: {clients}")  # fmt: skip
     parser.add_argument("--global", action="store_true", dest="everywhere", help="write to ~/.onetool for all projects")
+    parser.add_argument("--offline", action="store_true", help="do not start what was imported")
+    parser.add_argument("--take-out", action="store_true", help="take what was imported and works out of its client's "
+                        "file, without asking")  # fmt: skip
+    parser.add_argument("--undo", action="store_true", help="put back what was taken out of clients' files")
     parser.add_argument("--connect", choices=list(CLIENTS), metavar="CLIENT",
                         help="add OneTool to this client's configuration instead")  # fmt: skip
     parser.add_argument("--project", action="store_true", help="with --connect: write the project's file, not your own")
@@ -49,6 +57,8 @@ def main(options: Namespace) -> int:
     system = System(Path.home(), os.environ)
     named = options.config.absolute() if options.config is not None else None
     places = find_places(cwd=Path.cwd(), home=system.home, named=named)
+    if options.undo:
+        return _undo(options, system)
     if options.connect:
         return _connect(options, system, places)
     return _import(options, system, places, named)
@@ -56,17 +66,20 @@ def main(options: Namespace) -> int:
 
 def _import(options: Namespace, system: System, places: Places, named: Path | None) -> int:
     found = survey(system, places.project, only=options.sources or ())
-    own_folder = places.home_folder if options.everywhere else places.project_folder or places.project / FOLDER
-    file = named or own_folder / CONFIG_FILE
-    own = places.home_folder / CONFIG_FILE
     chosen = [each for each in found.found if not options.names or each.name in options.names]
+    of_project = any(each.source.project is not None for each in chosen)
+    own = places.home_folder / CONFIG_FILE
+    if options.everywhere or (places.project_folder is None and not of_project):
+        file = named or own
+    else:
+        file = named or (places.project_folder or places.project / FOLDER) / CONFIG_FILE
     trust = trust_around(file, system.home)
     if trust is not None and not options.dry_run:
         trust.refuse_untrusted()
     plan_for = partial(
         make_plan,
         file=file,
-        elsewhere={} if own == file else dict.fromkeys(servers_in(own), own),
+        own=None if own == file else own,
         more_secrets=[places.home_folder / SECRETS_FILE],
         project=places.project if options.everywhere else None,
     )
@@ -84,7 +97,70 @@ def _import(options: Namespace, system: System, places: Places, named: Path | No
         _write(plan, dry_run=options.dry_run)
         if trust is not None and not options.dry_run:
             trust.store.trust(trust.project, read_folder(trust.folder).contents, whole=True)
-    return FAILED if found.broken or missing or unasked else OK
+    failed = False if options.dry_run else _try_and_take_out(options, system, plan, places.project)
+    return FAILED if found.broken or missing or unasked or failed else OK
+
+
+def _try_and_take_out(options: Namespace, system: System, plan: Plan, project: Path) -> bool:
+    """Start what was imported, and take what works out of its client's file if wanted; True if something failed."""
+    if not (plan.servers or options.take_out):
+        return False
+    works = provided = [each for each in plan.decisions if each.provided]
+    failed = False
+    if not options.offline:
+        loaded = load(options, tolerant=True)
+        wanted = dict.fromkeys([*(each.name for each in provided), *plan.servers])
+        enabled = [name for name in wanted if name in loaded.config.servers and loaded.config.servers[name].enabled]
+        trials = show_starts(loaded, enabled, extensions=False)
+        started = {trial.start.name for trial in trials if not trial.failure}
+        works = [each for each in provided if each.name in started]
+        failed = len(started) < len(trials)
+    return not _offer_to_take_out(options, system, works, project) or failed
+
+
+def _offer_to_take_out(options: Namespace, system: System, works: Sequence[Decision], project: Path) -> bool:
+    """Take servers out of the files that the person agrees to; False if a file could not be written."""
+    written = True
+    for removal in plan_removals([each.found for each in works]):
+        names, file = ", ".join(removal.taken.names), removal.taken.file
+        if not options.take_out and not _agrees(removal):
+            tell(f"{names}: still in {near(file)} as well; `onetool import --take-out` changes that")
+            continue
+        try:
+            tell_written(file, take_out(removal, state_folder(system.home)))
+        except ConfigError as error:
+            complain(f"onetool: {visible(word_error(error))}")
+            written = False
+            continue
+        tell(f"{names}: taken out of {near(file)}; `onetool import --undo` undoes that")
+        if not is_connected(removal.taken.client, system, project):
+            tell(f"OneTool is not connected there yet; `onetool connect {removal.taken.client}` does that")
+    return written
+
+
+def _agrees(removal: Removal) -> bool:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    names, file = ", ".join(removal.taken.names), near(removal.taken.file)
+    others = " Others who work on the project may need them there." if removal.shared else ""
+    return confirm(visible(f"OneTool provides {names} now.{others} Take them out of {file}?"))
+
+
+def _undo(options: Namespace, system: System) -> int:
+    outcomes = list(put_back(state_folder(system.home), only=options.sources or (), dry_run=options.dry_run))
+    for each in outcomes:
+        if isinstance(each, ConfigError):
+            complain(f"onetool: {visible(word_error(each))}")
+            continue
+        names, file = ", ".join(name for name in each.taken.names if name not in each.kept), near(each.taken.file)
+        exactly = ", exactly as before" if each.exact else ""
+        if each.written:
+            tell(f"{names}: {'would be put' if options.dry_run else 'put'} back into {file}{exactly}")
+        for name in each.kept:
+            tell(f"{name}: another of this name is in {file} by now, and stays")
+    if not outcomes:
+        tell("Nothing is to be put back: no server was taken out of a client's file.")
+    return FAILED if any(isinstance(each, ConfigError) for each in outcomes) else OK
 
 
 def _leave_to_the_project(plan: Plan) -> list[str]:
@@ -102,14 +178,14 @@ def _leave_to_the_project(plan: Plan) -> list[str]:
 
 def _show(plan: Plan, found: Survey, names: list[str]) -> None:
     if not plan.decisions and not names:
-        searched = f" (read: {', '.join(map(_near, found.files))})" if found.files else ""
-        _tell(f"No servers were found{searched}.")
+        searched = f" (read: {', '.join(map(near, found.files))})" if found.files else ""
+        tell(f"No servers were found{searched}.")
     for file, decisions in groupby(plan.decisions, key=lambda each: each.found.source.file):
-        _tell(_near(file))
+        tell(near(file))
         for decision in decisions:
-            _tell(f"  {decision.name}: {_describe(decision)}")
+            tell(f"  {decision.name}: {_describe(decision)}")
             for note in decision.notes:
-                _tell(f"    {_near(note)}")
+                tell(f"    {near(note)}")
 
 
 def _describe(decision: Decision) -> str:
@@ -117,7 +193,7 @@ def _describe(decision: Decision) -> str:
     settings = decision.settings
     line = " ".join(map(str, [settings.get("command", settings.get("url", "")), *settings.get("args", ())]))
     line = line if len(line) <= _WIDTH else f"{line[:_WIDTH]}…"
-    state = _near(decision.state)
+    state = near(decision.state)
     return f"{state} ({line})" if line else state
 
 
@@ -125,58 +201,47 @@ def _write(plan: Plan, *, dry_run: bool) -> None:
     names = [*plan.secrets, *plan.wanted]
     if dry_run:
         for line in _difference(plan):
-            _tell(line)
+            tell(line)
         if names:
-            _tell(f"would put {', '.join(names)} into {_near(plan.secrets_file)}")
-        _tell("Nothing was written: this is a dry run.")
+            tell(f"would put {', '.join(names)} into {near(plan.secrets_file)}")
+        tell("Nothing was written: this is a dry run.")
         return
     for file, backup in carry_out(plan).items():
-        _tell_written(file, backup)
+        tell_written(file, backup)
     if plan.secrets:
-        _tell(f"Secrets are in {_near(plan.secrets_file)}: {', '.join(plan.secrets)}")
+        tell(f"Secrets are in {near(plan.secrets_file)}: {', '.join(plan.secrets)}")
     for name, reason in plan.wanted.items():
-        _tell(f"Set {name} in {_near(plan.secrets_file)} (for {reason})")
+        tell(f"Set {name} in {near(plan.secrets_file)} (for {reason})")
     servers = "1 server" if len(plan.servers) == 1 else f"{len(plan.servers)} servers"
-    _tell(f"{servers} imported. `onetool check` checks them.")
+    tell(f"{servers} imported.")
 
 
 def _difference(plan: Plan) -> Iterator[str]:
     original, text = changed_text(plan)
-    source = _near(plan.file) if original.content is not None else "(a new file)"
+    source = near(plan.file) if original.content is not None else "(a new file)"
     before, after = original.text.splitlines(), text.splitlines()
-    return difflib.unified_diff(before, after, source, _near(plan.file), lineterm="", n=1)
+    return difflib.unified_diff(before, after, source, near(plan.file), lineterm="", n=1)
 
 
 def _connect(options: Namespace, system: System, places: Places) -> int:
     project = places.project if options.project or options.connect == "project" else None
-    connection = plan_connection(options.connect, system, project=project, config=options.config)
+    arguments, word = arguments_for(options.config, system, places, shared=project is not None)
+    connection = plan_connection(options.connect, system, project=project, arguments=arguments)
     file = connection.original.file
     if not connection.changes:
-        _tell(f"OneTool is already in {_near(file)}.")
+        tell_connected(connection, arguments)
         return OK
     for line in show_difference(connection):
-        _tell(line)
+        tell(line)
+    if word:
+        tell(word)
     if options.dry_run:
-        _tell("Nothing was written: this is a dry run.")
+        tell("Nothing was written: this is a dry run.")
         return OK
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if not options.yes and not (at_terminal and confirm(f"Write this to {_near(file)}?")):
+    if not options.yes and not (at_terminal and confirm(f"Write this to {near(file)}?")):
         complain("onetool: nothing was written; --yes writes it")
         return FAILED
-    _tell_written(file, replace_text_file(connection.original, connection.text))
-    _tell(f"Restart {CLIENTS[options.connect]}, so that it reads the file.")
+    tell_written(file, connection.write())
+    tell_restart(options.connect)
     return OK
-
-
-def _tell_written(file: Path, backup: Path | None) -> None:
-    _tell(f"wrote {_near(file)}" + (f" (backup: {backup.name})" if backup else ""))
-
-
-def _tell(text: str) -> None:
-    """Write a line; what others wrote into their files may not move the cursor of this terminal."""
-    say(visible(text))
-
-
-def _near(text: object) -> str:
-    """The text with its paths as a person would type them here."""
-    return str(text).replace(f"{Path.cwd()}{os.sep}", "").replace(f"{Path.home()}{os.sep}", f"~{os.sep}")

@@ -24,6 +24,7 @@ from ot.client_claims import KnownClients
 from ot.config.environment import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
+from ot.errors import ConfigError
 from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote
 from ot.logs import write_log
 
@@ -35,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at this local address")
     where.add_argument("--unix", metavar="PATH", help="serve streamable HTTP on a socket for this user alone")
+    parser.add_argument("--in", dest="folder", metavar="FOLDER", help="serve this folder's project, from wherever")
     parser.add_argument("--no-token", action="store_true", help="with --http, for tests: require no token")
 
 
@@ -42,12 +44,21 @@ def main(options: Namespace) -> int:
     if options.no_token and options.http is None:
         complain("onetool serve: --no-token needs --http")
         return USAGE
+    if options.folder is not None:
+        _go_to(options.folder)
     loaded = load(options, quiet=False, tolerant=True)
     for mistake in loaded.mistakes:
         write_log(logging.WARNING, "config.mistake", entry=".".join(mistake.entry), error=mistake.error.reason)
     if options.http is not None:
         return _serve_address(loaded, options)
     return _serve_socket(loaded, Path(options.unix)) if options.unix is not None else _serve_stdio(loaded)
+
+
+def _go_to(folder: str) -> None:
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise ConfigError(f"cannot be entered: {error.strerror}", file=Path(folder), key="--in") from error
 
 
 def _serve_stdio(loaded: LoadedConfig) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 import anyio
 
 from onetool.chat.clean_text import one_line, show_seconds, write_encodable
-from onetool.cli.printing import say, visible
+from onetool.cli.printing import paint, say, visible
 from onetool.trial_starts import Start, Trial, Watcher, try_starts
 from ot.config.loader import LoadedConfig
 
@@ -88,7 +88,8 @@ def word_trial(trial: Trial, width: int = 0) -> Iterator[str]:
     """Write one start in a line, and below it what a failed one last said."""
     label, seconds = visible(f"{trial.start.label}:").ljust(width + 1), show_seconds(trial.seconds)
     if trial.failure:
-        yield visible(f"{label} failed after {seconds}: {' '.join(trial.failure.split())}")
+        failed = visible(f"failed after {seconds}: {' '.join(trial.failure.split())}")
+        yield f"{label} {paint(failed, 'red')}"
         yield from (visible(f"    {line}") for line in trial.last_words)
         return
     tools = "1 tool" if trial.tools == 1 else f"{trial.tools} tools"

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_core.json_types import JsonObject
+from onetool.foreign.references import References
 
 
 @dataclass(frozen=True, slots=True)
 class ClientFile:
     """One file that may list servers: under `keys`, one after the other, and again under each of `more_keys`.
 
-    `project` is the folder that it belongs to, None where it is the person's own.
+    `project` is the folder that it belongs to, None where it is the person's own. `references` is how the client writes
+    a variable in a value.
     """
 
     client: str
@@ -22,6 +24,10 @@ class ClientFile:
     keys: tuple[str, ...] = ("mcpServers",)
     more_keys: tuple[tuple[str, ...], ...] = ()
     project: Path | None = None
+
+    @property
+    def references(self) -> References:
+        return {"codex": References.NONE, "gemini": References.BARE}.get(self.client, References.BRACES)
 
 
 CLIENTS = {
@@ -32,6 +38,8 @@ CLIENTS = {
     "vscode": "VS Code",
     "windsurf": "Windsurf",
     "zed": "Zed",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
 }
 
 
@@ -62,6 +70,7 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
     """List every file that applies to a project, those of the project first; they need not exist."""
     data, home = system.application_data, system.home
     zed = data / "Zed" if system.platform == "win32" else system.configuration / "zed"
+    codex = Path(system.environ.get("CODEX_HOME") or home / ".codex")
     claude = ("projects", str(project), "mcpServers")
     return [
         ClientFile("project", project / ".mcp.json", project=project),
@@ -69,6 +78,8 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
         ClientFile("vscode", project / ".vscode" / "mcp.json", ("servers",), project=project),
         ClientFile("vscode", project / ".vscode" / "settings.json", ("mcp", "servers"), project=project),
         ClientFile("zed", project / ".zed" / "settings.json", ("context_servers",), project=project),
+        ClientFile("codex", project / ".codex" / "config.toml", ("mcp_servers",), project=project),
+        ClientFile("gemini", project / ".gemini" / "settings.json", project=project),
         ClientFile("claude-code", home / ".claude.json", claude, (("mcpServers",),)),
         ClientFile("claude-desktop", data / "Claude" / "claude_desktop_config.json"),
         ClientFile("cursor", home / ".cursor" / "mcp.json"),
@@ -79,6 +90,8 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
         ),
         ClientFile("windsurf", home / ".codeium" / "windsurf" / "mcp_config.json"),
         ClientFile("zed", zed / "settings.json", ("context_servers",)),
+        ClientFile("codex", codex / "config.toml", ("mcp_servers",)),
+        ClientFile("gemini", home / ".gemini" / "settings.json"),
     ]
 
 

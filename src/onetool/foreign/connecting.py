@@ -1,59 +1,173 @@
-"""OneTool written into the configuration of another client: first shown as a difference, then written whole."""
+"""OneTool written into the configuration of another client, or taken out of it: first planned, then written whole."""
 
 from __future__ import annotations
 
 import difflib
 import re
+import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_core.json_types import Json
-from onetool.foreign.clients import CLIENTS, System, connection_entry, connection_file
+from mcp_core.json_types import Json, JsonObject
+from onetool.foreign.client_documents import follow, put_entry, read_client_document, remove_entry
+from onetool.foreign.clients import CLIENTS, ClientFile, System, connection_entry, connection_file
 from onetool.foreign.entries import is_onetool
-from onetool.foreign.json_edit import put_member
-from onetool.foreign.jsonc import JsoncError, parse_jsonc
 from onetool.foreign.secret_values import masked
-from onetool.foreign.text_files import TextFile, read_text_file
+from onetool.foreign.text_files import TextFile, backups_of, read_text_file, remove_text_file, replace_text_file
+from ot.config.paths import CONFIG_FILE, Places
 from ot.errors import ConfigError
 
 NAME = "onetool"
-_PAIR = re.compile(r'"(?P<name>(?:[^"\\]|\\.)*)"\s*:\s*"(?P<value>(?:[^"\\]|\\.)*)"')
+_PAIR = re.compile(r'"?(?P<name>(?:[^"\\\s=:]|\\.)*)"?\s*[:=]\s*"(?P<value>(?:[^"\\]|\\.)*)"')  # of JSON or TOML
 _TEXT = re.compile(r'"(?P<value>(?:[^"\\]|\\.)*)"')
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A client's file as it is, and as it would be; the same where OneTool is in it already."""
+    """A client's file as it is, and as it would be; the same where nothing is to be done. `entry` is ours in it."""
 
     original: TextFile
     text: str
+    entry: Mapping[str, Json]
 
     @property
     def changes(self) -> bool:
         return self.text != self.original.text
 
+    @property
+    def command(self) -> str:
+        """The command line by which the client starts OneTool, as a person would type it."""
+        return shlex.join([str(self.entry.get("command")), *map(str, self.entry.get("args") or ())])
 
-def plan_connection(client: str, system: System, *, project: Path | None, config: Path | None = None) -> Connection:
-    """Work out the change; nothing is written. Raises ConfigError where the file cannot be edited."""
+    def write(self) -> Path | None:
+        """Write the change; returns the copy of the old file. One that would hold nothing any more is removed."""
+        if not self.text:
+            remove_text_file(self.original)
+            return None
+        return replace_text_file(self.original, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientState:
+    """One client on this machine: its file, and the command by which it starts OneTool, empty if it does not."""
+
+    client: str
+    file: Path
+    installed: bool  # as far as its folder tells
+    command: str = ""
+    problem: str = ""
+
+
+def survey_connections(system: System) -> Iterator[ClientState]:
+    """Yield every client that a person can connect."""
+    for client in CLIENTS:
+        place = connection_file(client, system, None)
+        if place is None:
+            continue
+        installed = place.file.exists() or (place.file.parent != system.home and place.file.parent.is_dir())
+        try:
+            found = list(_own_entries(place, read_text_file(place.file)).values())
+        except ConfigError as error:
+            yield ClientState(client, place.file, installed, problem=error.reason)
+        else:
+            command = Connection(TextFile(place.file, None, ""), "", found[0]).command if found else ""
+            yield ClientState(client, place.file, installed, command)
+
+
+def is_connected(client: str, system: System, project: Path) -> bool:
+    """True if a client starts OneTool, by its own file or by that of the project; one that is broken counts as no."""
+    places = (connection_file(client, system, each) for each in (None, project))
+    with suppress(ConfigError):
+        return any(_own_entries(place, read_text_file(place.file)) for place in places if place is not None)
+    return False
+
+
+def plan_connection(client: str, system: System, *, project: Path | None, arguments: list[str]) -> Connection:
+    """Work out how OneTool is added, with these arguments; raises ConfigError where the file cannot be edited.
+
+    Where it is there already, under whatever name, the entry that somebody may have written stays.
+    """
+    place = _find_place(client, system, project)
+    original = read_text_file(place.file)
+    for entry in _own_entries(place, original).values():
+        if not _is_gone(entry.get("command")):
+            return Connection(original, original.text, entry)
+    return Connection(original, *_added(place, original, own_entry(client, arguments, shared=project is not None)))
+
+
+def plan_removal(client: str, system: System, *, project: Path | None) -> Connection:
+    """Work out how OneTool is taken out again: exactly as it was before, where nothing else has changed since."""
+    place = _find_place(client, system, project)
+    original = read_text_file(place.file)
+    entries = _own_entries(place, original)
+    text = original.text
+    for name, entry in entries.items():
+        before = _text_before(original, text, (*place.keys, name), entry)
+        text = remove_entry(original, text, (*place.keys, name)) if before is None else before
+    return Connection(original, text, next(iter(entries.values()), {}))
+
+
+def show_entry(client: str, system: System, *, project: Path | None, arguments: list[str]) -> tuple[Path, str]:
+    """Return a client's file, and what would stand in it if there were nothing else."""
+    place = _find_place(client, system, project)
+    entry = own_entry(client, arguments, shared=project is not None)
+    return place.file, _added(place, TextFile(place.file, None, ""), entry)[0]
+
+
+def own_entry(client: str, arguments: list[str], *, shared: bool) -> JsonObject:
+    """Return the entry by which a client starts OneTool."""
+    command, words = own_command(shared=shared)
+    return connection_entry(client, command, [*words, *arguments])
+
+
+def find_arguments(named: Path | None, places: Places, *, trusted: bool) -> tuple[list[str], str]:
+    """Return the arguments that lead to the configuration of this folder from any other, and a word about it.
+
+    A person's own file is found from everywhere. That of a project counts as the project's, also from elsewhere: what
+    guards the person and their trust stay in force.
+    """
+    if named is not None:
+        return ["--config", str(named)], ""
+    if places.project_folder is None or not (places.project_folder / CONFIG_FILE).exists():
+        return [], ""
+    if not trusted:
+        return [], "This project's configuration is not found from other folders, since you have not trusted it."
+    elsewhere = "`onetool import --global` imports for all projects."
+    return ["--in", str(places.project)], f"It serves this project, from whatever folder it is started; {elsewhere}"
+
+
+def _find_place(client: str, system: System, project: Path | None) -> ClientFile:
     place = connection_file(client, system, project)
     if place is None:
         level, fix = ("for a single project", "leave --project away") if project else ("of a person", "add --project")
         raise ConfigError(f"{CLIENTS[client]} has no configuration {level}", fix=fix)
-    original = read_text_file(place.file)
-    command, arguments = own_command(shared=project is not None)
-    if config is not None:
-        arguments += ["--config", str(config.absolute())]
-    entry = connection_entry(client, command, arguments)
-    try:
-        if _knows_onetool(_current(original.text, place.keys)):
-            return Connection(original, original.text)
-        text = put_member(original.text, (*place.keys, NAME), entry, newline=original.newline)
-    except JsoncError as error:
-        raise ConfigError(f"is not valid JSON: {error}", file=place.file, fix="nothing was written") from None
-    return Connection(original, text)
+    return place
+
+
+def _added(place: ClientFile, original: TextFile, entry: JsonObject) -> tuple[str, JsonObject]:
+    return put_entry(original, original.text, (*place.keys, NAME), entry), entry
+
+
+def _own_entries(place: ClientFile, original: TextFile) -> dict[str, JsonObject]:
+    """Return the entries that start OneTool, under whatever name."""
+    servers = follow(read_client_document(original), place.keys)
+    entries = servers.items() if isinstance(servers, dict) else ()
+    return {name: entry for name, entry in entries if is_onetool(entry)}
+
+
+def _text_before(original: TextFile, text: str, path: tuple[str, ...], entry: JsonObject) -> str | None:
+    """Return the text from which adding an entry made this one: that of a copy beside the file, or none at all."""
+    for before in (*(backup.text for backup in backups_of(original.file)), ""):
+        try:
+            if put_entry(original, before, path, entry) == text:
+                return before
+        except ConfigError:
+            continue
+    return None
 
 
 def own_command(*, shared: bool) -> tuple[str, list[str]]:
@@ -89,18 +203,5 @@ def _masked(line: str) -> str:
     return _TEXT.sub(mask, _PAIR.sub(mask, line))
 
 
-def _knows_onetool(servers: object) -> bool:
-    """True if OneTool is there, under whatever name, as somebody may have written it; one that has moved is not."""
-    entries = servers.values() if isinstance(servers, dict) else ()
-    return any(is_onetool(entry) and not _is_gone(entry.get("command")) for entry in entries)
-
-
 def _is_gone(command: object) -> bool:
     return isinstance(command, str) and Path(command).is_absolute() and not Path(command).exists()
-
-
-def _current(text: str, path: tuple[str, ...]) -> Json:
-    node = parse_jsonc(text)
-    for name in path:
-        node = node.member(name) if node is not None else None
-    return node.value if node is not None else None

@@ -16,6 +16,10 @@ _TRANSPORTS = frozenset({"stdio", "http", "sse", "streamable-http", "streamableh
 _OWN_NAMES = frozenset({"onetool", "onetool.exe"})
 _OWN_PACKAGE = re.compile(r"onetool(-run)?(\[.*\])?([@=<>~!].*)?")
 _RUNNERS = frozenset({"uv", "uvx", "pipx"})
+_FILTERS = {
+    "allow": ("enabled_tools", "includeTools"),
+    "deny": ("disabledTools", "disabled_tools", "excludeTools"),
+}
 
 
 class UnusableEntryError(Exception):
@@ -65,13 +69,23 @@ def read_entry(entry: object, translator: Translator, *, folder: Path | None) ->
         raise UnusableEntryError("it has neither a command nor an address")
     if entry.get("disabled") is True or entry.get("enabled") is False:
         settings["enabled"] = False
-    denied = entry.get("disabledTools")
-    if isinstance(denied, list) and (names := [name for name in denied if _is_word(name)]):
-        settings["tools"] = {"deny": names}
+    if filters := _filters(entry):
+        settings["tools"] = filters
     notes = []
     if "envFile" in entry:
         notes.append(f"its envFile {entry['envFile']!r} is not read: put what it needs into env")
     return Entry(settings, tuple(notes))
+
+
+def _filters(entry: Mapping[str, Json]) -> JsonObject:
+    """Return which tools are offered: Cursor and Zed, Codex and Gemini CLI each have their own words for it."""
+    filters: JsonObject = {}
+    for rule, keys in _FILTERS.items():
+        for key in keys:
+            listed = entry.get(key)
+            if isinstance(listed, list) and (names := [name for name in listed if _is_word(name)]):
+                filters[rule] = names
+    return filters
 
 
 def _command_line(entry: Mapping[str, Json]) -> tuple[object, list[Json]]:
@@ -92,8 +106,12 @@ def _started(
         settings["args"] = [translator.translate(_text(argument)) for argument in arguments]
     inner = entry.get("command")
     env = entry.get("env", inner.get("env") if isinstance(inner, Mapping) else None)
-    if variables := _texts(env):
-        settings["env"] = {name: translator.translate(value, name) for name, value in variables.items()}
+    passed = entry.get("env_vars")  # of Codex: names of variables that are passed on
+    names = [name for name in passed if _is_word(name)] if isinstance(passed, list) else []
+    variables = {name: translator.variable(name) for name in names}
+    variables |= {name: translator.translate(value, name) for name, value in _texts(env).items()}
+    if variables:
+        settings["env"] = variables
     cwd = entry.get("cwd")
     if isinstance(cwd, str) and cwd.strip():
         place = _at_home(translator.translate(cwd), translator.home)
@@ -106,8 +124,13 @@ def _reached(url: str, entry: Mapping[str, Json], translator: Translator) -> Jso
     if not address.startswith(("http://", "https://", "${")):
         raise UnusableEntryError("its address does not begin with http:// or https://")
     settings: JsonObject = {"url": address}
-    if headers := _texts(entry.get("headers")):
-        settings["headers"] = {name: translator.translate(value) for name, value in headers.items()}
+    written = {**_texts(entry.get("headers")), **_texts(entry.get("http_headers"))}
+    headers = {name: translator.translate(value) for name, value in written.items()}
+    headers |= {name: translator.variable(value) for name, value in _texts(entry.get("env_http_headers")).items()}
+    if isinstance(token := entry.get("bearer_token_env_var"), str):
+        headers["Authorization"] = f"Bearer {translator.variable(token)}"
+    if headers:
+        settings["headers"] = headers
     return settings
 
 

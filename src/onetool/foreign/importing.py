@@ -25,13 +25,17 @@ _IGNORE = ".gitignore"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The plan for one server: `state` in a word or two, and `settings` as they are written, if they are."""
+    """The plan for one server: `state` in a word or two, and `settings` as they are written, if they are.
+
+    `provided` is true if OneTool has all of it then, down to its secrets.
+    """
 
     found: Found
     name: str
     state: str
     settings: Mapping[str, Json]
     notes: tuple[str, ...] = ()
+    provided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +58,18 @@ def make_plan(
     found: Iterable[Found],
     file: Path,
     *,
-    elsewhere: Mapping[str, Path] | None = None,
+    own: Path | None = None,
     more_secrets: Sequence[Path] = (),
     project: Path | None = None,
 ) -> Plan:
     """Decide about every server that was found; nothing is written. Raises ConfigError.
 
-    `file` is the configuration that is written to. `elsewhere` are servers that another OneTool file has, and which;
+    `file` is the configuration that is written to. `own` is the person's, where that is another one;
     `more_secrets` are files of secrets that apply as well. `project` is the folder in which servers of the project are
     started, where the file is not the project's.
     """
     secrets_file = file.with_name(SECRETS_FILE)
-    present = servers_in(file)
+    present = {each: servers_in(each) for each in (file, own) if each is not None}
     known = read_secrets(dict.fromkeys(each for each in (secrets_file, *more_secrets) if each.exists()))
     vault = Vault(dict(known))
     taken: dict[str, Decision] = {}
@@ -75,7 +79,7 @@ def make_plan(
         decision = _decide(each, vault, project=project)
         needs = {name: why for name, why in (each.wanted or {}).items() if name not in known}
         if decision.state == NEW:
-            decision = _compare(decision, present, taken, elsewhere or {}, file)
+            decision = _compare(decision, present, taken)
         if decision.state == NEW:
             decision = _switched_off(decision, needs, secrets_file)
             taken[decision.name] = decision
@@ -126,26 +130,26 @@ def _without_secrets(settings: Mapping[str, Json], owner: str, vault: Vault) -> 
     return hidden
 
 
-def _compare(
-    decision: Decision,
-    present: Mapping[str, Json],
-    taken: Mapping[str, Decision],
-    elsewhere: Mapping[str, Path],
-    file: Path,
-) -> Decision:
+def _compare(decision: Decision, present: Mapping[Path, Mapping[str, Json]], taken: Mapping[str, Decision]) -> Decision:
     """Compare with what is there already, and with what an earlier file brought: the first one stays."""
     name = decision.name
-    if name in present:
-        same = isinstance(present[name], dict) and _same(present[name], decision.settings)
-        return replace(decision, state=f"{'already' if same else 'kept: another of this name is'} in {file}")
-    if name in elsewhere:
-        return replace(decision, state=f"already in {elsewhere[name]}")
+    for file, servers in present.items():
+        if name in servers:
+            there = servers[name] if isinstance(servers[name], dict) else {}
+            words = "already" if _same(there, decision.settings) else "kept: another of this name is"
+            return replace(decision, state=f"{words} in {file}", provided=_covers(there, decision.settings))
     if name in taken:
         first = taken[name]
         if _same(first.settings, decision.settings):
-            return replace(decision, state=f"the same as in {first.found.source.file}")
+            covered = _covers(first.settings, decision.settings)
+            return replace(decision, state=f"the same as in {first.found.source.file}", provided=covered)
         return replace(decision, state=f"left out: another of this name is in {first.found.source.file}")
-    return decision
+    return replace(decision, provided=decision.settings.get("enabled") is not False)
+
+
+def _covers(there: Mapping[str, Json], settings: Mapping[str, Json]) -> bool:
+    """True if an entry of ours is in use and has all that another has; a secret of the same name is the same secret."""
+    return there.get("enabled") is not False and all(there.get(key) == value for key, value in settings.items())
 
 
 def _same(first: Mapping[str, Json], second: Mapping[str, Json]) -> bool:
@@ -171,7 +175,8 @@ def _switched_off(decision: Decision, needs: Mapping[str, str], secrets_file: Pa
         notes.append(f"switched off: only its client can fill in {', '.join(decision.found.unknown)}")
     if len(notes) == len(decision.notes):
         return decision
-    return replace(decision, settings={**decision.settings, "enabled": False}, notes=tuple(notes))
+    off = {**decision.settings, "enabled": False}
+    return replace(decision, settings=off, notes=tuple(notes), provided=False)
 
 
 def servers_in(file: Path) -> JsonObject:

@@ -1,4 +1,4 @@
-"""One member put into a JSON text as if by hand: every other character stays where it is, comments too."""
+"""One member put into a JSON text, or taken out of it, as if by hand: all else stays where it is, comments too."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from onetool.foreign.jsonc import JsoncError, Node, parse_jsonc
 _REST_OF_LINE = re.compile(r"(?:[ \t]|/\*[^\n]*?\*/)*(?://[^\n\r]*)?")
 _TRAILING_COMMA = re.compile(r"(?:\s|//[^\n]*|/\*[\s\S]*?\*/)*,")
 _LEADING = re.compile(r"[ \t]*")
+_STUCK = "it cannot be edited without changing something else"
 
 
 def put_member(text: str, path: Sequence[str], value: object, *, newline: str = "\n") -> str:
@@ -29,8 +30,69 @@ def put_member(text: str, path: Sequence[str], value: object, *, newline: str = 
         changed = _put(text, root, path, value, newline)
     result = parse_jsonc(changed)
     if result is None or result.value != expected:
-        raise JsoncError("it cannot be edited without changing something else", 1)
+        raise JsoncError(_STUCK, 1)
     return changed
+
+
+def remove_member(text: str, path: Sequence[str]) -> str:
+    """Return the text without the member at `path`, wherever it stands twice too; unchanged where there is none.
+
+    Undoes what `put_member` does to an object that has members. Raises JsoncError as that does.
+    """
+    root = parse_jsonc(text)
+    expected = _without(root.value if root is not None else None, path)
+    changed = text
+    while (found := _find(changed, path)) is not None:
+        changed = _cut(changed, *found)
+    result = parse_jsonc(changed)
+    if (result.value if result is not None else None) != expected:
+        raise JsoncError(_STUCK, 1)
+    return changed
+
+
+def _without(old: Json, path: Sequence[str]) -> Json:
+    if not isinstance(old, dict) or path[0] not in old:
+        return old
+    if len(path) == 1:
+        return {name: value for name, value in old.items() if name != path[0]}
+    return {**old, path[0]: _without(old[path[0]], path[1:])}
+
+
+def _find(text: str, path: Sequence[str]) -> tuple[Node, int] | None:
+    """Return the object that holds a member, and the member's number in it."""
+    node = parse_jsonc(text)
+    for name in path[:-1]:
+        node = node.member(name) if node is not None else None
+    names = [name for name, _, _ in node.members] if node is not None else []
+    return (node, names.index(path[-1])) if node is not None and path[-1] in names else None
+
+
+def _cut(text: str, node: Node, number: int) -> str:
+    _, start, value = node.members[number]
+    comma = _TRAILING_COMMA.match(text, value.end)
+    end = comma.end() if comma else value.end
+    before = node.members[number - 1][2] if number else None
+    if len(node.members) == 1 and not (text[node.start + 1 : start] + text[end : node.end - 1]).strip():
+        return f"{text[: node.start]}{{}}{text[node.end :]}"
+    lines = _whole_lines(text, start, end)
+    if comma is None and before is not None:  # the comma in front is one too many then
+        lone = _TRAILING_COMMA.match(text, before.end)
+        place = lone.end() - 1 if lone else start
+        if lines is None:
+            return text[:place] + text[end:]
+        return text[:place] + text[place + 1 : lines[0]] + text[lines[1] :]
+    if lines is not None:
+        return text[: lines[0]] + text[lines[1] :]
+    return text[:start] + text[end:].lstrip(" \t")
+
+
+def _whole_lines(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the lines of a place that has them for itself, with a comment behind it; None if it has not."""
+    first = text.rfind("\n", 0, start) + 1
+    rest = _REST_OF_LINE.match(text, end)
+    last = rest.end() if rest else end
+    last += text[last : last + 2] == "\r\n"
+    return (first, last + 1) if not text[first:start].strip() and text[last : last + 1] == "\n" else None
 
 
 def _merged(old: object, path: Sequence[str], value: object) -> Json:

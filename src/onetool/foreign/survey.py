@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcp_core.json_types import Json
+from onetool.foreign.client_documents import follow, read_client_document
 from onetool.foreign.clients import ClientFile, System, client_files
 from onetool.foreign.entries import Entry, UnusableEntryError, is_onetool, read_entry
-from onetool.foreign.jsonc import JsoncError, parse_jsonc
 from onetool.foreign.references import Translator
-from onetool.foreign.text_files import read_text_file
+from onetool.foreign.text_files import TextFile, read_text_file
 from ot.errors import ConfigError
 
 MAX_SERVERS = 500
@@ -22,11 +21,13 @@ MAX_SERVERS = 500
 class Found:
     """One server in one file; without an entry it cannot be taken, and `reason` says why.
 
-    `wanted` are variables that it needs and nobody has set, with the words in which its client asks for them.
+    `wanted` are variables that it needs and nobody has set, with the words in which its client asks for them. `path` is
+    where it stands in the file.
     """
 
     name: str
     source: ClientFile
+    path: tuple[str, ...]
     entry: Entry | None = None
     reason: str = ""
     wanted: Mapping[str, str] | None = None
@@ -54,7 +55,7 @@ def survey(system: System, project: Path, *, only: Sequence[str] = ()) -> Survey
             read = read_text_file(source.file)
             if read.content is None:
                 continue
-            servers = list(_read(source, read.text, system, project))
+            servers = list(_read(source, read, system, project))
         except ConfigError as error:
             broken.append(error)
             continue
@@ -64,53 +65,37 @@ def survey(system: System, project: Path, *, only: Sequence[str] = ()) -> Survey
     return Survey(tuple(found), tuple(broken), tuple(files))
 
 
-def _read(source: ClientFile, text: str, system: System, project: Path) -> Iterator[Found]:
-    try:
-        node = parse_jsonc(text)
-    except JsoncError as error:
-        raise ConfigError(f"is not valid JSON: {error}", file=source.file, fix="it was left out") from None
-    document = node.value if node is not None else {}
-    if not isinstance(document, dict):
-        raise ConfigError("does not hold an object", file=source.file, fix="it was left out")
-    for keys in (source.keys, *source.more_keys):
-        servers = _follow(document, keys)
+def _read(source: ClientFile, original: TextFile, system: System, project: Path) -> Iterator[Found]:
+    document = read_client_document(original)
+    for keys in (_as_written(document, each) for each in (source.keys, *source.more_keys)):
+        servers = follow(document, keys)
         if servers is None:
             continue
         if not isinstance(servers, dict):
             raise ConfigError("does not hold an object", file=source.file, key=".".join(keys), fix="it was left out")
-        inputs = _inputs(_follow(document, (*keys[:-1], "inputs")))
+        inputs = _inputs(follow(document, (*keys[:-1], "inputs")))
         for name, entry in list(servers.items())[:MAX_SERVERS]:
-            yield _find(name, entry, source, inputs, system, project)
+            translator = Translator(system.environ, system.home, project, inputs, source.references)
+            yield _find(name, entry, source, (*keys, name), translator)
 
 
-def _find(
-    name: str, entry: object, source: ClientFile, inputs: Mapping[str, str], system: System, project: Path
-) -> Found:
+def _find(name: str, entry: object, source: ClientFile, path: tuple[str, ...], translator: Translator) -> Found:
     if is_onetool(entry):
-        return Found(name, source, reason="this is OneTool itself")
-    translator = Translator(system.environ, system.home, project, inputs)
+        return Found(name, source, path, reason="this is OneTool itself")
     try:
         read = read_entry(entry, translator, folder=source.project)
     except UnusableEntryError as error:
-        return Found(name, source, reason=str(error))
-    return Found(name, source, read, wanted=translator.wanted, unknown=tuple(translator.unknown))
+        return Found(name, source, path, reason=str(error))
+    return Found(name, source, path, read, wanted=translator.wanted, unknown=tuple(translator.unknown))
 
 
-def _follow(document: object, keys: Sequence[str]) -> Json:
-    for number, key in enumerate(keys):
-        if not isinstance(document, dict):
-            return None
-        if key not in document and number and keys[number - 1] == "projects":
-            document = _project_of(document, key)
-        else:
-            document = document.get(key)
-    return document
-
-
-def _project_of(projects: Mapping[str, Json], folder: str) -> Json:
-    """Return the part of a client's file about a project, which stands under its path, however that is written."""
-    wanted = os.path.realpath(folder)
-    return next((item for path, item in projects.items() if os.path.realpath(path) == wanted), None)
+def _as_written(document: object, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return keys with a project's folder as the client has written it, which may be by another path to it."""
+    projects = document.get("projects") if isinstance(document, dict) else None
+    if keys[0] != "projects" or not isinstance(projects, dict) or keys[1] in projects:
+        return keys
+    wanted = os.path.realpath(keys[1])
+    return ("projects", next((path for path in projects if os.path.realpath(path) == wanted), keys[1]), *keys[2:])
 
 
 def _inputs(value: object) -> dict[str, str]:

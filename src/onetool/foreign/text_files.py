@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +14,7 @@ from mcp_core.atomic_write import write_file
 from ot.errors import ConfigError
 
 MAX_BYTES = 20_000_000
+MOST_BACKUPS = 20  # that are looked at
 _MARK = "\ufeff"
 
 
@@ -75,6 +78,23 @@ def replace_text_file(original: TextFile, text: str, *, private: bool = False) -
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror}", file=original.file) from error
     return backup
+
+
+def remove_text_file(original: TextFile) -> None:
+    """Remove a file that was read; raises ConfigError where somebody else has changed it since."""
+    if read_text_file(original.file).content != original.content:
+        raise ConfigError("was changed by another program meanwhile; nothing was removed", file=original.file)
+    original.file.unlink(missing_ok=True)
+
+
+def backups_of(file: Path) -> list[TextFile]:
+    """Return the copies of a file that lie beside it, the latest first; one that cannot be read is left out."""
+    file = Path(os.path.realpath(file))
+    found = []
+    for backup in sorted(file.parent.glob(f"{glob.escape(file.name)}.*.bak"), reverse=True)[:MOST_BACKUPS]:
+        with suppress(ConfigError):
+            found.append(read_text_file(backup))
+    return found
 
 
 def _write_backup(file: Path, content: bytes, mode: int | None) -> Path:

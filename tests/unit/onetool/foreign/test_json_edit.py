@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onetool.foreign.json_edit import put_member
+from onetool.foreign.json_edit import put_member, remove_member
 from onetool.foreign.jsonc import JsoncError, parse_jsonc
 
 ENTRY = {"command": "onetool"}
@@ -61,6 +61,37 @@ def put(text: str) -> str:
 )
 def test_the_member_is_put_where_a_person_would_put_it(before: str, after: str) -> None:
     assert put(before) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"mcpServers": {"a": 1, "onetool": 2}}', '{"mcpServers": {"a": 1}}'),
+        ('{"mcpServers": {"onetool": 2, "a": 1}}', '{"mcpServers": {"a": 1}}'),
+        ('{"mcpServers": {"onetool": 2,}}', '{"mcpServers": {}}'),
+        ('{\n  "mcpServers": {\n    "onetool": 2\n  }\n}', '{\n  "mcpServers": {}\n}'),
+        (
+            '{\n  "mcpServers": {\n    // first\n    "onetool": {\n    }, // ours\n    // second\n    "a": 1 // mine\n  }\n}',
+            '{\n  "mcpServers": {\n    // first\n    // second\n    "a": 1 // mine\n  }\n}',
+        ),
+        (
+            '{\n  "mcpServers": {\n    "a": 1, // mine\n    "onetool": 2\n    // the end\n  }\n}',
+            '{\n  "mcpServers": {\n    "a": 1 // mine\n    // the end\n  }\n}',
+        ),
+        ('{\n  "mcpServers": {\n    "a": 1,\n    "onetool": 2,\n  },\n}', '{\n  "mcpServers": {\n    "a": 1,\n  },\n}'),
+        ('{"mcpServers": {"onetool": 1, "a": 1, "onetool": 2}}', '{"mcpServers": {"a": 1}}'),
+        ('{"mcpServers": {/* none */ "onetool": 1}}', '{"mcpServers": {/* none */ }}'),
+        (
+            '{\r\n  "mcpServers": {\r\n    "onetool": 1,\r\n    "a": 2\r\n  }\r\n}',
+            '{\r\n  "mcpServers": {\r\n    "a": 2\r\n  }\r\n}',
+        ),
+        ('{"mcpServers": {"a": 1}}', '{"mcpServers": {"a": 1}}'),
+        ('{"mcpServers": 3}', '{"mcpServers": 3}'),
+        ("", ""),
+    ],
+)
+def test_a_member_is_taken_out_with_its_line(before: str, after: str) -> None:
+    assert remove_member(before, PATH) == after
 
 
 def test_lines_end_as_they_did() -> None:
@@ -135,3 +166,14 @@ def test_everything_else_keeps_its_value(
         assert {key: value for key, value in found.items() if key != "last"} == {
             key: value for key, value in others.items() if key not in ("mcpServers", "last")
         }
+
+
+@settings(max_examples=200, deadline=None)
+@given(objects, st.dictionaries(st.text(), json_values, min_size=1, max_size=3), st.sampled_from([None, 1, 2, "\t"]))
+def test_what_was_put_in_is_taken_out_to_the_letter(
+    others: dict[str, Any], servers: dict[str, Any], indent: int | str | None
+) -> None:
+    servers.pop("onetool", None)
+    text = json.dumps({**others, "mcpServers": servers or {"a": 1}}, indent=indent)
+
+    assert remove_member(put(text), PATH) == text

@@ -13,6 +13,7 @@ from onetool.foreign.survey import Found, Survey, survey
 
 SERVER = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}
 OURS = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}
+CODEX = '[mcp_servers.s]\ncommand = "server"\nargs = ["a"]\n\n[mcp_servers.s.env]\nLEVEL = "1"\n'
 
 
 class Machine:
@@ -55,6 +56,10 @@ def machine(tmp_path: Path) -> Machine:
         ("~/.config/Code/User/settings.json", {"mcp": {"servers": {"s": SERVER}}}, "vscode"),
         ("~/.codeium/windsurf/mcp_config.json", {"mcpServers": {"s": SERVER}}, "windsurf"),
         ("~/.config/zed/settings.json", {"context_servers": {"s": {"source": "custom", **SERVER}}}, "zed"),
+        ("~/.gemini/settings.json", {"mcpServers": {"s": SERVER}}, "gemini"),
+        ("./.gemini/settings.json", {"mcpServers": {"s": SERVER}}, "gemini"),
+        ("~/.codex/config.toml", CODEX, "codex"),
+        ("./.codex/config.toml", CODEX, "codex"),
         (
             "~/.config/zed/settings.json",
             {"context_servers": {"s": {"command": {"path": "server", "args": ["a"], "env": {"LEVEL": "1"}}}}},
@@ -202,3 +207,42 @@ def test_an_empty_file_or_one_about_other_things_has_no_servers(machine: Machine
     machine.write("~/.config/zed/settings.json", '\ufeff{"theme": "x"}')
 
     assert machine.survey() == Survey((), (), (machine.project / ".mcp.json",))
+
+
+def test_codex_writes_every_value_as_it_is_and_names_variables_by_keys_of_their_own(machine: Machine) -> None:
+    machine.write(
+        "~/.codex/config.toml",
+        '[mcp_servers.s]\nurl = "https://example.com/mcp"\nbearer_token_env_var = "TOKEN"\n'
+        'http_headers = {A = "${B}"}\nenv_http_headers = {C = "D"}\nenabled_tools = ["x"]\ndisabled_tools = ["y"]\n',
+    )
+
+    found = machine.found()
+
+    assert found.entry is not None
+    assert found.entry.settings == {
+        "url": "https://example.com/mcp",
+        "headers": {"A": "$${B}", "C": "${D}", "Authorization": "Bearer ${TOKEN}"},
+        "tools": {"allow": ["x"], "deny": ["y"]},
+    }
+    assert set(found.wanted or {}) == {"D", "TOKEN"}
+
+
+def test_gemini_writes_variables_without_braces_too(machine: Machine) -> None:
+    machine.write(
+        "~/.gemini/settings.json",
+        {"mcpServers": {"s": {"command": "s", "env": {"A": "$B", "C": "${D}"}, "excludeTools": ["z"], "trust": True}}},
+    )
+
+    found = machine.found()
+
+    assert found.entry is not None
+    assert found.entry.settings == {"command": "s", "env": {"A": "${B}", "C": "${D}"}, "tools": {"deny": ["z"]}}
+
+
+def test_codex_is_looked_for_where_it_was_told_to_be(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "config.toml").write_text(CODEX)
+
+    found = survey(System(tmp_path, {"CODEX_HOME": str(tmp_path / "elsewhere")}), tmp_path).found
+
+    assert [each.name for each in found] == ["s"]

@@ -1,0 +1,139 @@
+"""`onetool connect CLIENT`: OneTool added to the configuration of another client, or taken out of it."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
+from pathlib import Path
+
+from onetool.cli import OK, USAGE
+from onetool.cli.printing import add_json_argument, complain, say, say_json, visible, word_table
+from onetool.foreign.clients import CLIENTS, System
+from onetool.foreign.connecting import (
+    Connection,
+    find_arguments,
+    plan_connection,
+    plan_removal,
+    show_difference,
+    show_entry,
+    survey_connections,
+)
+from ot.config.environment import CONFIG_VARIABLE
+from ot.config.paths import CONFIG_FILE, Places, absolute, find_places
+from ot.config.project_trust import project_trust
+
+EPILOG = (
+    "Without CLIENT it lists the clients and says which have OneTool. Everything else in a client's file stays as it "
+    "is, and the old file is kept beside it. Exit status: 0; 2 for a usage or configuration error."
+)
+_WIDTHS = (15, 60, 120)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("client", nargs="?", choices=list(CLIENTS), metavar="CLIENT", help=", ".join(CLIENTS))
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--remove", action="store_true", help="take OneTool out of the client's configuration")
+    what.add_argument(
+        "--print", action="store_true", dest="only_show", help="only show what would be written, and where"
+    )
+    parser.add_argument("--project", action="store_true", help="write the project's file, not your own")
+    add_json_argument(parser)
+
+
+def main(options: Namespace) -> int:
+    system = System(Path.home(), os.environ)
+    if options.client is None:
+        return _list(options, system)
+    places = find_places(cwd=Path.cwd(), home=system.home, named=named_file(options.config, system))
+    project = places.project if options.project or options.client == "project" else None
+    if options.remove:
+        connection = plan_removal(options.client, system, project=project)
+        if not connection.changes:
+            tell(f"OneTool is not in {near(connection.original.file)}.")
+        else:
+            _write(connection, options.client)
+        return OK
+    arguments, word = arguments_for(options.config, system, places, shared=project is not None)
+    if options.only_show:
+        file, text = show_entry(options.client, system, project=project, arguments=arguments)
+        complain(visible(f"for {near(file)}:"))
+        say(text.rstrip("\n"))
+    else:
+        connection = plan_connection(options.client, system, project=project, arguments=arguments)
+        if connection.changes:
+            _write(connection, options.client)
+        else:
+            tell_connected(connection, arguments)
+    if word:
+        tell(word)
+    return OK
+
+
+def arguments_for(config: Path | None, system: System, places: Places, *, shared: bool) -> tuple[list[str], str]:
+    """Return the arguments by which a client's OneTool finds the configuration that applies here, and a word about it.
+
+    In a file that the project shares, only what was named: its client starts it in the project.
+    """
+    named = named_file(config, system)
+    trust = project_trust(places.project, system.home)
+    trusted = trust is None or CONFIG_FILE not in trust.compare().untrusted
+    return ([], "") if shared and named is None else find_arguments(named, places, trusted=trusted)
+
+
+def named_file(config: Path | None, system: System) -> Path | None:
+    """Return the configuration file that the person has named for this command, if they have."""
+    text = str(config) if config is not None else system.environ.get(CONFIG_VARIABLE, "").strip()
+    return absolute(text, folder=Path.cwd(), home=system.home) if text else None
+
+
+def tell_connected(connection: Connection, arguments: list[str]) -> None:
+    """Say that OneTool is there already, and how it is started if that leads to another configuration."""
+    tell(f"OneTool is already in {near(connection.original.file)}.")
+    there = connection.entry.get("args")
+    if arguments and (not isinstance(there, list) or there[-len(arguments) :] != arguments):
+        tell(f"It is started there as `{near(connection.command)}`, without {' '.join(arguments)}.")
+        tell("`--remove` takes that entry out, so that another can be written.")
+
+
+def _write(connection: Connection, client: str) -> None:
+    for line in show_difference(connection):
+        tell(line)
+    tell_written(connection.original.file, connection.write(), removed=not connection.text)
+    tell_restart(client)
+
+
+def tell_restart(client: str) -> None:
+    tell(f"Restart {CLIENTS[client]}, so that it reads the file.")
+
+
+def tell_written(file: Path, backup: Path | None, *, removed: bool = False) -> None:
+    """Say that a file was written, and where its copy is."""
+    tell(f"{'removed' if removed else 'wrote'} {near(file)}" + (f" (backup: {backup.name})" if backup else ""))
+
+
+def tell(text: str) -> None:
+    """Write a line; what others wrote into their files may not move the cursor of this terminal."""
+    say(visible(text))
+
+
+def near(text: object) -> str:
+    """Return a text with its paths as a person would type them here."""
+    return str(text).replace(f"{Path.cwd()}{os.sep}", "").replace(f"{Path.home()}{os.sep}", f"~{os.sep}")
+
+
+def _list(options: Namespace, system: System) -> int:
+    if options.remove or options.only_show or options.project:
+        complain("onetool connect: which CLIENT?")
+        return USAGE
+    found = list(survey_connections(system))
+    if options.json:
+        say_json([{**asdict(each), "file": str(each.file)} for each in found])
+        return OK
+    rows = []
+    for each in found:
+        state = each.problem or (f"connected: {near(each.command)}" if each.command else "not connected")
+        rows.append((each.client, near(each.file), state if each.installed else "not found on this machine"))
+    for line in word_table(rows, _WIDTHS):
+        say(line)
+    return OK

@@ -1,0 +1,182 @@
+"""Imported servers taken out of their client's file, and put back: each file keeps a copy, and we keep a record.
+
+The record is written first. Whatever happens between the two writes, the entries, which may hold secrets, are in the
+record, in the copy beside the file, or still in the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from mcp_core.atomic_write import write_private
+from mcp_core.json_types import Json, JsonObject
+from onetool.foreign.client_documents import follow, put_entry, read_client_document, remove_entry
+from onetool.foreign.entries import is_onetool
+from onetool.foreign.survey import Found
+from onetool.foreign.text_files import TextFile, read_text_file, replace_text_file
+from ot.errors import ConfigError
+
+RECORD_FILE = "taken_out.json"
+
+
+class TakenEntry(BaseModel):
+    """One entry: where it stood in the file, and what it said."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: tuple[str, ...]
+    value: JsonObject
+
+
+class TakenOut(BaseModel):
+    """What was taken out of one file at one time, and the copy of that file from before."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    client: str
+    file: Path
+    backup: Path | None
+    entries: tuple[TakenEntry, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [entry.path[-1] for entry in self.entries]
+
+
+_RECORDS = TypeAdapter(list[TakenOut])
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """One file of a client without some of its servers: planned, not written yet."""
+
+    original: TextFile
+    text: str
+    taken: TakenOut
+    shared: bool  # with others who work on the project
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What became of one removal: the file as it is now, and the entries that somebody has written anew meanwhile."""
+
+    taken: TakenOut
+    kept: tuple[str, ...]
+    written: bool
+    exact: bool  # as if nothing had been taken out
+
+
+def plan_removals(found: Iterable[Found]) -> Iterator[Removal]:
+    """Plan for each file how servers are taken out of it; raises ConfigError where one cannot be edited."""
+    for (file, client), group in groupby(found, key=lambda each: (each.source.file, each.source.client)):
+        servers = list(group)
+        original = read_text_file(file)
+        document = read_client_document(original)
+        entries = [
+            TakenEntry(path=each.path, value=value)
+            for each in servers
+            if isinstance(value := follow(document, each.path), dict)
+        ]
+        taken = TakenOut(client=client, file=file, backup=None, entries=tuple(entries))
+        if entries:
+            yield Removal(
+                original, _without(original, original.text, taken), taken, servers[0].source.project is not None
+            )
+
+
+def take_out(removal: Removal, state: Path) -> Path | None:
+    """Write a file without its servers; returns the copy of the old one. Raises ConfigError, with all as it was."""
+    before = _read(state)
+    _write(state, [*before, removal.taken])
+    try:
+        backup = replace_text_file(removal.original, removal.text)
+    except ConfigError:
+        _write(state, before)
+        raise
+    _write(state, [*before, removal.taken.model_copy(update={"backup": backup})])
+    return backup
+
+
+def put_back(state: Path, *, only: Iterable[str] = (), dry_run: bool = False) -> Iterator[Restored | ConfigError]:
+    """Put back what was taken out, the latest first; a file that cannot be written stays on the record."""
+    clients = list(only)
+    for taken in reversed(_read(state)):
+        if clients and taken.client not in clients:
+            continue
+        try:
+            restored = _restore(taken, dry_run=dry_run)
+        except ConfigError as error:
+            yield error
+            continue
+        if not dry_run:
+            _write(state, [each for each in _read(state) if each != taken])
+        yield restored
+
+
+def _restore(taken: TakenOut, *, dry_run: bool) -> Restored:
+    current = read_text_file(taken.file)
+    document = read_client_document(current)
+    there = {entry.path for entry in taken.entries if follow(document, entry.path) is not None}
+    kept = tuple(entry.path[-1] for entry in taken.entries if _differs(follow(document, entry.path), entry))
+    exact = _text_before(current, document, taken)
+    text = exact if exact is not None else current.text
+    for entry in taken.entries if exact is None else ():
+        if entry.path not in there:
+            text = put_entry(current, text, entry.path, entry.value)
+    written = text != current.text
+    if written and not dry_run:
+        replace_text_file(current, text)
+    return Restored(taken, kept, written, exact is not None)
+
+
+def _differs(value: Json, entry: TakenEntry) -> bool:
+    return value is not None and value != entry.value
+
+
+def _text_before(current: TextFile, document: Mapping[str, Json], taken: TakenOut) -> str | None:
+    """Return the text as it was, if all that has changed since is that OneTool was added; None if more has."""
+    if taken.backup is None or not taken.backup.exists():
+        return None
+    before = read_text_file(taken.backup).text
+    after = _without(current, before, taken)
+    keys = taken.entries[0].path[:-1]
+    servers = follow(document, keys)
+    for name, entry in servers.items() if isinstance(servers, dict) else ():
+        if (
+            is_onetool(entry)
+            and follow(read_client_document(TextFile(current.file, None, after)), (*keys, name)) is None
+        ):
+            before, after = (put_entry(current, text, (*keys, name), entry) for text in (before, after))
+    return before if after == current.text else None
+
+
+def _without(original: TextFile, text: str, taken: TakenOut) -> str:
+    for entry in taken.entries:
+        text = remove_entry(original, text, entry.path)
+    return text
+
+
+def _read(state: Path) -> list[TakenOut]:
+    original = read_text_file(state / RECORD_FILE)
+    if not original.text:
+        return []
+    try:
+        return _RECORDS.validate_json(original.text)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]["msg"]
+        raise ConfigError(
+            f"cannot be understood: {first}", file=original.file, fix="remove it; the copies stay"
+        ) from None
+
+
+def _write(state: Path, records: list[TakenOut]) -> None:
+    try:
+        write_private(state / RECORD_FILE, json.dumps(_RECORDS.dump_python(records, mode="json"), indent=1) + "\n")
+    except OSError as error:
+        raise ConfigError(f"cannot be written: {error.strerror}", file=state / RECORD_FILE) from error

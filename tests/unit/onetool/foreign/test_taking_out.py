@@ -1,0 +1,149 @@
+"""Servers are taken out of a client's file and put back, whatever became of the file meanwhile."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from onetool.foreign.clients import System
+from onetool.foreign.connecting import plan_connection, plan_removal
+from onetool.foreign.survey import survey
+from onetool.foreign.taking_out import RECORD_FILE, Restored, plan_removals, put_back, take_out
+from ot.errors import ConfigError
+
+BEFORE = """{
+  "theme": "dark", // of course
+  "mcpServers": {
+    // the first
+    "a": {"command": "a", "env": {"TOKEN": "ghp_abcdefghijklmnop1234"}},
+    "b": {"command": "b"} // stays
+  }
+}
+"""
+WITHOUT = """{
+  "theme": "dark", // of course
+  "mcpServers": {
+    // the first
+    "b": {"command": "b"} // stays
+  }
+}
+"""
+
+
+class Home:
+    """A home with Cursor in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.system, self.state = System(folder, {}), folder / "state"
+        self.file = folder / ".cursor" / "mcp.json"
+        self.file.parent.mkdir()
+        self.file.write_text(BEFORE)
+
+    def take_out(self, *names: str) -> Path | None:
+        found = survey(self.system, self.system.home / "project").found
+        [removal] = plan_removals([each for each in found if each.name in names])
+        return take_out(removal, self.state)
+
+    def put_back(self) -> list[Restored | ConfigError]:
+        return list(put_back(self.state))
+
+    @property
+    def servers(self) -> dict[str, object]:
+        return dict(
+            json.loads("\n".join(line.partition("//")[0] for line in self.file.read_text().splitlines()))["mcpServers"]
+        )
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def test_a_server_is_taken_out_with_a_copy_and_put_back_to_the_letter(home: Home) -> None:
+    backup = home.take_out("a")
+
+    assert home.file.read_text() == WITHOUT
+    assert backup is not None
+    assert backup.read_text() == BEFORE
+    assert stat.S_IMODE((home.state / RECORD_FILE).stat().st_mode) == 0o600
+
+    [restored] = home.put_back()
+
+    assert isinstance(restored, Restored)
+    assert restored.exact
+    assert home.file.read_text() == BEFORE
+    assert home.put_back() == []
+    assert home.file.read_text() == BEFORE
+
+
+def test_what_was_taken_out_at_two_times_is_put_back_at_once(home: Home) -> None:
+    home.take_out("a")
+    home.take_out("b")
+    assert home.servers == {}
+
+    assert [isinstance(each, Restored) and each.exact for each in home.put_back()] == [True, True]
+
+    assert home.file.read_text() == BEFORE
+
+
+def test_onetool_that_came_meanwhile_stays_and_goes_to_the_letter(home: Home) -> None:
+    home.take_out("a")
+    plan_connection("cursor", home.system, project=None, arguments=[]).write()
+
+    [restored] = home.put_back()
+
+    assert isinstance(restored, Restored)
+    assert restored.exact
+    assert set(home.servers) == {"a", "b", "onetool"}
+    plan_removal("cursor", home.system, project=None).write()
+    assert home.file.read_text() == BEFORE
+
+
+def test_what_others_changed_meanwhile_stays(home: Home) -> None:
+    home.take_out("a", "b")
+    home.file.write_text('{"theme": "light", "mcpServers": {"b": {"command": "other"}, "c": {"command": "c"}}}')
+
+    [restored] = home.put_back()
+
+    assert isinstance(restored, Restored)
+    assert (restored.exact, restored.kept) == (False, ("b",))
+    assert home.servers["a"] == {"command": "a", "env": {"TOKEN": "ghp_abcdefghijklmnop1234"}}
+    assert home.servers["b"] == {"command": "other"}
+    assert "light" in home.file.read_text()
+
+
+def test_nothing_is_lost_with_the_copy_and_the_file(home: Home) -> None:
+    backup = home.take_out("a")
+    assert backup is not None
+    backup.unlink()
+    home.file.unlink()
+
+    home.put_back()
+
+    assert set(home.servers) == {"a"}
+
+
+def test_a_file_that_cannot_be_read_is_tried_again_the_next_time(home: Home) -> None:
+    home.take_out("a")
+    home.file.write_text("{")
+
+    [error] = home.put_back()
+    home.file.write_text(WITHOUT)
+    home.put_back()
+
+    assert isinstance(error, ConfigError)
+    assert home.file.read_text() == BEFORE
+
+
+def test_a_file_that_another_program_changes_at_that_moment_is_left_alone(home: Home) -> None:
+    [removal] = plan_removals([each for each in survey(home.system, home.system.home).found if each.name == "a"])
+    home.file.write_text("{}")
+
+    with pytest.raises(ConfigError, match="was changed by another program meanwhile"):
+        take_out(removal, home.state)
+
+    assert home.file.read_text() == "{}"
+    assert home.put_back() == []
