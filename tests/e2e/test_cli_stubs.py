@@ -14,6 +14,7 @@ from tests.engine import write_skill
 from tests.preloaded import run_preloaded
 from tests.proxied import program
 
+PAGE = (Path(__file__).parents[2] / "docs" / "terminal.md").read_text(encoding="utf-8")
 EXTENSION = '''
 """Orders of a shop."""
 
@@ -106,15 +107,25 @@ def test_a_type_checker_finds_what_is_wrong_with_run_code(tmp_path: Path) -> Non
     done = onetool(tmp_path, "stubs")
     (tmp_path / "right.py").write_text(RIGHT)
     (tmp_path / "wrong.py").write_text(WRONG)
+    (tmp_path / "page.py").write_text(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0])
     stubs = [str(path) for path in (tmp_path / "onetool_stubs").rglob("*.pyi")]
     mypy = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, "--no-site-packages"]
     environ = {"PATH": os.environ["PATH"], "MYPYPATH": "onetool_stubs"}
     checked = subprocess.run(
-        [*mypy, "right.py", "wrong.py"], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+        [*mypy, "right.py", "wrong.py", "page.py"],
+        cwd=tmp_path,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
+    [example] = re.findall(r"```text\n\$ MYPYPATH=onetool_stubs mypy page.py\n(.*?)\n```", PAGE, re.DOTALL)
+    assert example in checked.stdout
     found = [(name, int(line)) for name, line in re.findall(r"^(\S+?):(\d+): error", checked.stdout, re.MULTILINE)]
-    assert sorted(set(found)) == [("wrong.py", line) for line in range(2, WRONG.count("\n") + 1)], checked.stdout
+    assert sorted(set(found)) == [("page.py", 4)] + [("wrong.py", line) for line in range(2, WRONG.count("\n") + 1)], (
+        checked.stdout
+    )
     assert "gone has no stubs, since its tools are not known: " in done.stderr
     assert "import list as ls" in (tmp_path / "onetool_stubs/__builtins__.pyi").read_text()
     assert all(ast.parse(Path(stub).read_text()) for stub in stubs)

@@ -17,6 +17,13 @@ from pathlib import Path
 
 ROWS, COLUMNS = 24, 80
 WAIT = 60.0  # seconds
+LOADED = (
+    *("onetool.cli.chat", "onetool.chat.prompt", "onetool.chat.live_display", "rich.console"),
+    *("onetool.cli.repl", "onetool.repl.prompt", "onetool.repl.display"),
+    *("ot.ai.providers.anthropic.client", "ot.ai.providers.ollama.client"),
+)
+"""What programs at a terminal load, for those that are started preloaded."""
+
 _TOKEN = re.compile(
     r"\x1b\[(\??[0-9;]*)([A-Za-z])|\x1b\][^\x07]*\x07|\x1b[^\[\]]|([\r\n\b\x07])|([^\x1b\r\n\b\x07]+)", re.DOTALL
 )
@@ -108,6 +115,11 @@ class Terminal:
     def wait_for_prompt(self, count: int) -> str:
         """Until the program has asked so often for something to say."""
         return self.wait_for(lambda text: sum(line.startswith("›") for line in text.splitlines()) >= count)
+
+    def wait_for_output(self) -> None:
+        """Until the program has written something more."""
+        before = len(self.sent)
+        self.wait_for(lambda _: len(self.sent) > before)
 
     def wait_for_exit(self) -> int:
         """The program's exit status."""

@@ -18,7 +18,7 @@ import pytest
 
 from tests.demo_pack import with_demo
 from tests.models.servers import ScriptedServer
-from tests.models.terminal import ROWS, Terminal, in_terminal
+from tests.models.terminal import LOADED, ROWS, Terminal, in_terminal
 from tests.preloaded import preloaded_command
 
 MARKDOWN = """# Title
@@ -30,10 +30,6 @@ Some *leaning* words and `code`, [a link](https://example.com).
 
 Escapes: \x1b[2J\x07 are shown."""
 COMMAND = [sys.executable, "-m", "onetool", "chat"]
-LOADED = (
-    *("onetool.cli.chat", "onetool.chat.prompt", "onetool.chat.live_display", "rich.console"),
-    *("ot.ai.providers.anthropic.client", "ot.ai.providers.ollama.client"),
-)
 
 pytestmark = pytest.mark.xdist_group("models")  # what a conversation needs is loaded once
 

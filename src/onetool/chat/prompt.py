@@ -12,12 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import Completer
 from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.history import DummyHistory, History
 from prompt_toolkit.input import create_input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.output import create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.shortcuts import CompleteStyle
 
 from onetool.chat.clean_text import clean
 from onetool.chat.commands import Leaving
@@ -33,37 +36,60 @@ _GOES_ON = "\\"
 
 
 class Prompt:
-    """Asks for one thing at a time. The history is a file that only its owner can read."""
+    """Asks for one thing at a time. The history is a file that only its owner can read.
 
-    def __init__(self, state: Path, *, say: Callable[[str], None]) -> None:
+    `keys` and `options` are what is special about what is asked for; `interrupts` is how many times Ctrl-C leaves.
+    """
+
+    def __init__(
+        self,
+        state: Path,
+        *,
+        say: Callable[[str], None],
+        history: str = HISTORY,
+        keys: KeyBindings | None = None,
+        completer: Completer | None = None,
+        lexer: Lexer | None = None,
+        interrupts: int = 2,
+    ) -> None:
         self._say = say
+        self._interrupts = interrupts
+        self._joins_lines = keys is None
         self._at_terminal = sys.stdout.isatty()
-        keys = create_input()
+        typed = create_input()
         screen = create_output(sys.stdout if self._at_terminal else sys.stderr)  # a file's stdout is for answers
         if isinstance(screen, Vt100_Output):
             screen.enable_cpr = False  # the place of the cursor matters to menus, and not every terminal tells it
         self._lines: PromptSession[str] = PromptSession(
-            history=_FileHistory(state / HISTORY), multiline=True, key_bindings=_bindings(), input=keys, output=screen
+            history=_FileHistory(state / history),
+            multiline=True,
+            key_bindings=keys or _bindings(),
+            completer=completer,
+            complete_style=CompleteStyle.READLINE_LIKE,
+            complete_while_typing=False,
+            lexer=lexer,
+            input=typed,
+            output=screen,
         )
-        self._answers: PromptSession[str] = PromptSession(history=DummyHistory(), input=keys, output=screen)
+        self._answers: PromptSession[str] = PromptSession(history=DummyHistory(), input=typed, output=screen)
 
     def ask(self) -> str:
         """Return the next thing that the person says; raises Leaving at the end of the input, or the second Ctrl-C."""
-        interrupted = False
+        interrupted = 0
         while True:
             try:
                 text = self._read()
             except EOFError:
                 raise Leaving from None
             except KeyboardInterrupt:
-                if interrupted:
+                interrupted += 1
+                if interrupted == self._interrupts:
                     raise Leaving from None
-                interrupted = True
-                self._say("Ctrl-C again, or Ctrl-D, to leave.")
+                self._say("Ctrl-C again, or Ctrl-D, to leave." if self._interrupts else "Ctrl-D leaves.")
                 continue
             if text.strip():
                 return text
-            interrupted = False
+            interrupted = 0
 
     def choose(self, question: str, choices: Sequence[Choice]) -> Choice | None:
         """Put a question with choices; anything but the key of one is no."""
@@ -80,7 +106,7 @@ class Prompt:
     def _read(self) -> str:
         prompt, more = (_PROMPT, _MORE) if self._at_terminal else (_PLAIN, _PLAIN_MORE)
         text = self._lines.prompt(prompt, prompt_continuation=more)
-        return text.replace(f"{_GOES_ON}\n", "\n")
+        return text.replace(f"{_GOES_ON}\n", "\n") if self._joins_lines else text
 
 
 def _bindings() -> KeyBindings:
@@ -99,7 +125,7 @@ def _bindings() -> KeyBindings:
 
 
 class _FileHistory(History):
-    """A history file of lines as they were typed: one that ends with a backslash goes on in the next.
+    """A history file of entries as they were typed; a line that ends with a backslash goes on in the next.
 
     It is written at once, so that it survives a window that is closed.
     """
@@ -112,11 +138,14 @@ class _FileHistory(History):
         """Return what was typed before, the newest first."""
         entries: list[str] = []
         with suppress(OSError):
-            for line in self._file.read_text("utf-8", "replace").splitlines()[-MOST_KEPT:]:
-                if entries and entries[-1].endswith(_GOES_ON):
-                    entries[-1] += f"\n{line}"
+            goes_on = False
+            for line in self._file.read_text("utf-8", "replace").split("\n")[:-1][-MOST_KEPT:]:
+                text = line.removesuffix(_GOES_ON)
+                if goes_on:
+                    entries[-1] += f"\n{text}"
                 else:
-                    entries.append(line)
+                    entries.append(text)
+                goes_on = text != line
         return reversed(entries)
 
     def store_string(self, string: str) -> None:
@@ -125,4 +154,4 @@ class _FileHistory(History):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with os.fdopen(descriptor, "a", encoding="utf-8", errors="replace") as file:
-                file.write(f"{string}\n")
+                file.write(f"{string.replace(chr(10), _GOES_ON + chr(10))}\n")

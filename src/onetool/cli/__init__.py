@@ -18,6 +18,7 @@ from types import ModuleType
 COMMANDS = {
     "serve": "serve MCP over stdin and stdout, or over HTTP on this machine",
     "run": "run Python and print the answer",
+    "repl": "run Python as you type it, with completion and history",
     "tools": "list tools",
     "packs": "list packs: groups of tools",
     "help": "find a tool by what you want to do, or explain a tool, a pack or a command",

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from mcp_core.json_types import JsonObject
 from onetool.chat.clean_text import one_line
 from onetool.chat.commands import Leaving, obey
-from onetool.chat.conversation import Conversation, Question, open_conversation
+from onetool.chat.conversation import Conversation, open_conversation
+from onetool.chat.desk import Question
 from onetool.chat.display import Display, PlainDisplay
 from onetool.chat.kept_conversations import ConversationShelf, Earlier, KeptConversation
 from onetool.cli import FAILED, INTERRUPTED, OK, USAGE

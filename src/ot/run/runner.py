@@ -90,16 +90,18 @@ class Runner:
             notes=notes,
             run_memory=ClientMemory(),
         )
+        sight = sight or Sight()
         journalled, made = JournalledRun(self._executor.journal, command, caller), MadeCalls()
         with LogSpan("run.command", size=len(command)) as span, record, journalled:
             try:
-                outcome = await self._execute(command, caller, settings, sight or Sight(), made)
+                outcome = await self._execute(command, caller, settings, sight, made)
             except OneToolError as error:
                 outcome = Failure(error)
             except anyio.get_cancelled_exc_class():
                 self._add_made(made, notes)
                 journalled.add_notes(notes, failed=True)
                 raise
+            sight.outcome = outcome
             span.add(outcome=type(outcome).__name__)
             answer = await self._answer(outcome, caller, settings.inline_limit)
             told = notes.below(answer.text)

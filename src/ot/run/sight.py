@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ot.run.outcome import Printed
+from ot.run.outcome import Outcome, Printed
 from ot.run.run_in_progress import RunInProgress
 
 
@@ -21,9 +21,10 @@ class Seen:
 
 
 class Sight:
-    """A window on one run; empty before its code runs, and afterwards."""
+    """A window on one run; empty before its code runs, and afterwards but for its outcome."""
 
     def __init__(self) -> None:
+        self.outcome: Outcome | None = None
         self._program: RunInProgress | None = None
         self._begun = False
         self._shown = 0  # bytes of the output

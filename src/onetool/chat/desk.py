@@ -1,0 +1,109 @@
+"""The engine on a thread of its own, so that the main thread can wait for a person.
+
+A prompt with history and editing blocks its thread, and Ctrl-C reaches the main thread only. So the engine and its
+event loop live on another one, and everything that happens there comes here through a queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Generic, TypeVar
+
+from anyio.from_thread import BlockingPortal
+
+from ot.caller import Choice
+
+MOMENT = 0.1  # seconds
+
+E = TypeVar("E")
+"""What happens while the engine works."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A tool may not be called before a person agrees; `answer` must be called, from any thread."""
+
+    text: str
+    choices: Sequence[Choice]
+    answer: Callable[[Choice | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """This work is over."""
+
+
+class Desk(Generic[E]):
+    """A place for the engine's thread to leave what happens and its questions, one at a time."""
+
+    def __init__(self) -> None:
+        self._happenings: SimpleQueue[E | Question | _End] = SimpleQueue()
+        self._one_at_a_time = asyncio.Lock()
+
+    def follow(
+        self, portal: BlockingPortal, work: Callable[[Callable[[E], None]], Awaitable[None]]
+    ) -> Generator[E | Question | None]:
+        """Yield what happens while the engine works; closing this, or a KeyboardInterrupt in it, stops the work.
+
+        None comes in every moment in which nothing happens. It ends when the work has ended, and raises what that did.
+        """
+        happenings = self._happenings = SimpleQueue()
+        future = portal.start_task_soon(self._carry_out, work, happenings)
+        try:
+            while not isinstance(item := _next(happenings), _End):
+                yield item
+        except (KeyboardInterrupt, GeneratorExit):
+            future.cancel()
+            _wait_for_end(happenings)
+            raise
+        future.result()
+
+    async def ask(self, text: str, choices: Sequence[Choice]) -> Choice | None:
+        """Ask the person, from the engine's thread."""
+        async with self._one_at_a_time:
+            loop = asyncio.get_running_loop()
+            future: asyncio.Future[Choice | None] = loop.create_future()
+
+            def settle(choice: Choice | None) -> None:
+                if not future.done():
+                    future.set_result(choice)
+
+            def answer(choice: Choice | None) -> None:
+                loop.call_soon_threadsafe(settle, choice)
+
+            self._happenings.put(Question(text, choices, answer))
+            return await future
+
+    async def _carry_out(
+        self,
+        work: Callable[[Callable[[E], None]], Awaitable[None]],
+        happenings: SimpleQueue[E | Question | _End],
+    ) -> None:
+        try:
+            await work(happenings.put)
+        finally:
+            happenings.put(_End())
+
+
+def _next(happenings: SimpleQueue[E | Question | _End]) -> E | Question | _End | None:
+    """Return what happens next, or None after a moment: a Ctrl-C just before a wait begins is seen only after it."""
+    try:
+        return happenings.get(timeout=MOMENT)
+    except Empty:
+        return None
+
+
+def _wait_for_end(happenings: SimpleQueue[E | Question | _End]) -> None:
+    """Wait until the work has stopped; pressing Ctrl-C again does not make that faster."""
+    while True:
+        try:
+            item = _next(happenings)
+        except KeyboardInterrupt:
+            continue
+        if isinstance(item, Question):
+            item.answer(None)
+        elif isinstance(item, _End):
+            return

@@ -1,0 +1,1 @@
+"""The run tool for a person at a terminal."""

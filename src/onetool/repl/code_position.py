@@ -1,0 +1,102 @@
+"""The place in unfinished code at which somebody types: the word, and the call around it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"""(?P<comment>\#[^\n]*)
+      | [A-Za-z]{0,2}(?P<quote>'{3}|"{3}|'|")
+      | (?P<open>[(\[{])
+      | (?P<close>[)\]}])
+      | (?P<word>[^\W\d][\w.]*)
+      | (?P<other>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_WORD = re.compile(r"[^\W\d][\w.]*\Z")
+_KEYWORD = re.compile(r"([^\W\d]\w*)\s*=\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A call whose arguments are being typed: what is called, the keywords so far, and the one that is being given."""
+
+    name: str
+    given: frozenset[str]
+    keyword: str = ""  # the value of this one is being typed
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """What is being typed: a word, or the inside of a string; and the call around it."""
+
+    word: str
+    in_text: bool = False
+    call: OpenCall | None = None
+
+
+@dataclass(slots=True)
+class _Bracket:
+    kind: str
+    called: str  # the dotted name in front of it
+    start: int  # of the argument that is being typed
+    given: list[str]
+
+
+def find_position(code: str) -> Position | None:
+    """Look at code up to the cursor; None in a comment, where nothing is completed."""
+    brackets: list[_Bracket] = []
+    place, before = 0, ""  # what stands directly before
+    while place < len(code):
+        found = _TOKEN.match(code, place)
+        assert found is not None
+        if quote := found["quote"]:
+            end = _end_of_text(code, found.end(), quote)
+            if end is None:
+                return Position(code[found.end() :], in_text=True, call=_call(brackets, code[: found.start()]))
+            place, before = end, ""
+            continue
+        if found["comment"] is not None and found.end() == len(code):
+            return None
+        if found["open"]:
+            called = before if found["open"] == "(" else ""
+            brackets.append(_Bracket(found["open"], called, found.end(), []))
+        elif found["close"] and brackets:
+            brackets.pop()
+        elif found["other"] == "," and brackets:
+            brackets[-1].given += _keyword_of(code[brackets[-1].start : found.start()])
+            brackets[-1].start = found.end()
+        place, before = found.end(), found["word"] or ""
+    word = _WORD.search(code)
+    text = word[0] if word is not None else ""
+    return Position(text, call=_call(brackets, code[: len(code) - len(text)]))
+
+
+def _end_of_text(code: str, start: int, quote: str) -> int | None:
+    """Return where a string ends; None if it does not. One of a single line ends with it."""
+    place = start
+    while place < len(code):
+        if code.startswith(quote, place):
+            return place + len(quote)
+        if code[place] == "\n" and len(quote) == 1:
+            return place
+        place += 2 if code[place] == "\\" else 1
+    return None
+
+
+def _call(brackets: list[_Bracket], code: str) -> OpenCall | None:
+    """Return the innermost call, if an argument of it begins or is given here."""
+    if not brackets or brackets[-1].kind != "(" or not brackets[-1].called:
+        return None
+    inner = brackets[-1]
+    argument = code[inner.start :]
+    keyword = _KEYWORD.search(argument)
+    if argument.strip() and keyword is None:
+        return None
+    return OpenCall(inner.called, frozenset(inner.given), keyword[1] if keyword is not None else "")
+
+
+def _keyword_of(argument: str) -> list[str]:
+    name, equals, value = argument.partition("=")
+    return [name.strip()] if equals and name.strip().isidentifier() and not value.startswith("=") else []

@@ -1,0 +1,92 @@
+"""The engine as the repl's main thread sees it; see `onetool.chat.desk`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from onetool.chat.desk import Desk, Question
+from onetool.repl.completion import Completion, Names
+from onetool.repl.whole_code import LAST, uses_last, with_last
+from ot.app import App, open_app
+from ot.caller import Caller
+from ot.client_memory import ClientMemory
+from ot.config.loader import LoadedConfig
+from ot.errors import CallError
+from ot.execution.wording import word_error
+from ot.kernel.zygote_process import ZygoteProcess
+from ot.run.answer import Answer
+from ot.run.outcome import Value
+from ot.run.sight import Sight
+
+CLIENT = "onetool repl"
+
+Happening = Answer | str
+"""The answer of a run, at its end, or before it a word about what a call is doing."""
+
+
+class Session:
+    """Runs code, one piece after another; the value of the last one that had any is `_`."""
+
+    def __init__(self, portal: BlockingPortal, app: App, desk: Desk[Happening], caller: Caller) -> None:
+        self._portal = portal
+        self._app = app
+        self._desk = desk
+        self._caller = caller
+        self._names = Names(app.registry, app.config.aliases, app.config.projects)
+        self._last: Value | None = None
+
+    def run(self, code: str) -> Generator[Happening | Question | None]:
+        """Yield what happens while code runs, as `Desk.follow` does, and its answer at last."""
+        return self._desk.follow(self._portal, partial(self._run, code))
+
+    def complete(self, code: str) -> list[Completion]:
+        """Complete code, by what the registry has now."""
+        return self._portal.call(self._names.complete, code)
+
+    def count_packs(self) -> int:
+        """Count the packs, those of servers that are not connected yet included."""
+        return self._portal.call(lambda: len(self._app.registry.pack_names()))
+
+    async def _run(self, code: str, tell: Callable[[Happening], None]) -> None:
+        async def progress(_done: float, _total: float | None, message: str) -> None:
+            if message:
+                tell(message)
+
+        caller, sight = replace(self._caller, progress=progress), Sight()
+        try:
+            if self._last is not None and uses_last(code):
+                code = with_last(code, await self._find_last(self._last, caller))
+        except CallError as error:
+            tell(Answer(word_error(error), is_error=True))
+            return
+        answer = await self._app.runner.run(code, caller=caller, sight=sight)
+        if isinstance(sight.outcome, Value) and sight.outcome.value is not None:
+            self._last = sight.outcome
+        tell(answer)
+
+    async def _find_last(self, last: Value, caller: Caller) -> str:
+        """Return code for the last value: kernels share nothing, so it comes from where results are kept.
+
+        Raises CallError.
+        """
+        if last.stored is not None:
+            return f"ot.load(handle={last.stored.handle!r})"
+        await self._app.executor.call("ot.keep", {"name": LAST, "value": last.value}, caller=caller)
+        return f"ot.kept(name={LAST!r})"
+
+
+@contextmanager
+def open_session(loaded: LoadedConfig, *, launched: ZygoteProcess) -> Iterator[Session]:
+    """Start the engine; questions to the person come among what happens."""
+    desk: Desk[Happening] = Desk()
+    caller = Caller(ask=desk.ask, memory=ClientMemory(), client=CLIENT)
+    with (
+        start_blocking_portal("asyncio") as portal,
+        portal.wrap_async_context_manager(open_app(loaded, launched=launched)) as app,
+    ):
+        yield Session(portal, app, desk, caller)
