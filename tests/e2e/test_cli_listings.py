@@ -25,6 +25,8 @@ LISTINGS = {
     "workers": ("workers",),
     "reload": ("reload",),
     "logs": ("logs",),
+    "doctor": ("doctor", "--offline"),
+    "check": ("check", "--offline"),
     "skills": ("skills",),
     "stats": ("stats",),
     "runs": ("runs",),
@@ -49,7 +51,6 @@ NO_LISTINGS = {
         "listen",
         "demo",
     ),
-    "check",
 }
 
 

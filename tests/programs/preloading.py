@@ -21,6 +21,7 @@ COMMANDS = (
     "audit",
     "call",
     "check",
+    "doctor",
     "help",
     "connect",
     "import_",

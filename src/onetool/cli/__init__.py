@@ -35,6 +35,8 @@ COMMANDS = {
     "audit": "show what was called with effect, or check that the log of it is whole",
     "stubs": "write type stubs of every pack, for editors and type checkers",
     "check": "start every server and extension, and look for mistakes",
+    "doctor": "look at everything that OneTool stands on, and say what to do about it",
+    "check": "check the configuration and the packs for mistakes",
     "trust": "look at what a project's .onetool would do, and trust it",
     "init": "write a configuration file to start from",
     "import": "import servers from other MCP clients, or add OneTool to one",

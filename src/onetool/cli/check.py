@@ -102,7 +102,7 @@ def _say_all(lines: Iterable[str]) -> None:
 
 def _find_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
     yield from _find_pack_problems(registry)
-    yield from _find_setting_problems(loaded, registry)
+    yield from find_setting_problems(loaded, registry)
     yield from find_confinement_mistakes(loaded, registry)
     yield from find_connection_mistakes(loaded)
 
@@ -150,6 +150,11 @@ def _as_json(found: Findings, loaded: LoadedConfig, registry: ToolRegistry) -> J
 def _find_pack_problems(registry: ToolRegistry) -> Iterator[str]:
     for problem in registry.problems:
         yield f"{problem.file.parent}{os.sep}{word_error(problem)}"
+    yield from find_lost_packs(registry)
+
+
+def find_lost_packs(registry: ToolRegistry) -> Iterator[str]:
+    """Yield a sentence about each pack that cannot be reached, because another one has its name."""
     for collision in registry.collisions:
         if _is_mistake(collision):
             yield word_collision(collision)
@@ -205,7 +210,8 @@ def _find_untrusted(loaded: LoadedConfig) -> Iterator[str]:
         yield f"{refusal.key} of the project is left out: {refusal.reason}"
 
 
-def _find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
+def find_setting_problems(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[str]:
+    """Yield what is wrong with settings that fit, held against the packs, programs and folders that there are."""
     config = loaded.config
     yield from find_idle_rules(config.policy, registry, config.servers)
     for name, project in config.projects.items():

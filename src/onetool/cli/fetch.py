@@ -40,6 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("packs", nargs="*", metavar="PACK", help="a pack whose libraries are fetched now")
     parser.add_argument("--all", action="store_true", dest="everything", help="fetch those of all packs")
     parser.add_argument("--again", action="store_true", help="also if they are there: the environment is made anew")
+    parser.add_argument("--clean", action="store_true", help=f"remove what nobody has used for {KEPT_DAYS} days")
     parser.add_argument("--json", action="store_true", help="without PACK: print JSON")
 
 
@@ -52,6 +53,8 @@ def main(options: Namespace) -> int:
             complain(f"onetool: no pack {pack!r} needs libraries. Those that do: {', '.join(nearest(pack, known))}")
         return USAGE
     chosen = known.values() if options.everything else [known[pack] for pack in dict.fromkeys(options.packs)]
+    if options.clean and not chosen:
+        return _clean(host)
     if not chosen:
         return _show_json(known, host) if options.json else show(known, host)
     return anyio.run(fetch, list(chosen), host, options.again)
@@ -97,9 +100,14 @@ async def fetch(chosen: Iterable[Libraries], host: WorkerHost, again: bool) -> i
         except PreparationError as error:
             complain(f"onetool: {libraries.pack} cannot be fetched. uv says:\n{error}")
             failed = True
-    for folder in await anyio.to_thread.run_sync(remove_unused, host.state):
-        say(f"{folder.name}: removed, since nothing has used it for {KEPT_DAYS} days")
+    await anyio.to_thread.run_sync(_clean, host)
     return FAILED if failed else OK
+
+
+def _clean(host: WorkerHost) -> int:
+    for folder in remove_unused(host.state):
+        say(f"{folder.name}: removed, since nothing has used it for {KEPT_DAYS} days")
+    return OK
 
 
 async def _fetch_one(libraries: Libraries, host: WorkerHost, *, again: bool) -> str:

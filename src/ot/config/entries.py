@@ -61,14 +61,15 @@ class Mistakes:
             raise self._raised
 
     def leave_out(self, values: Mapping[object, object]) -> dict[object, object]:
-        """Return settings without the entries that are off."""
+        """Return settings without the entries that are off; a name that is no text may be told in any form."""
         kept = dict(values)
         for section, *name in (mistake.entry for mistake in self.found):
             below = kept.get(section)
             if not name:
                 kept.pop(section, None)
             elif isinstance(below, dict):
-                kept[section] = {key: item for key, item in below.items() if str(key) != name[0]}
+                off = [key for key in below if key == name[0]] or [key for key in below if not isinstance(key, str)]
+                kept[section] = {key: item for key, item in below.items() if key not in off}
         return kept
 
     def switch_off(self, values: Mapping[object, object]) -> dict[object, object]:

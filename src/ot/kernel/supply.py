@@ -78,6 +78,11 @@ class KernelSupply:
         """What the confinement lacks here."""
         return self._probe.missing
 
+    @property
+    def grouped(self) -> bool:
+        """True where each kernel is in a control group of its own."""
+        return self._groups is not None
+
     # -- taking one
 
     @asynccontextmanager

@@ -1,0 +1,50 @@
+"""Other clients: whether OneTool is in their configuration, and whether they find it there; and what runs now."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from onetool.control.asking import ask_running
+from onetool.doctor.finding import Finding, edit, green, red, yellow
+from onetool.foreign.clients import CLIENTS, System
+from onetool.foreign.connecting import ClientState, survey_connections
+
+
+def look_at_clients(system: System) -> Iterator[Finding]:
+    """Tell of each client that seems to be installed."""
+    states = [state for state in survey_connections(system) if state.installed or state.command]
+    for state in states:
+        yield _look_at(state)
+    if not any(state.command for state in states):
+        yield yellow("clients", "no client has OneTool yet", "onetool connect")
+
+
+def _look_at(state: ClientState) -> Finding:
+    name, file = CLIENTS[state.client], state.file
+    if state.problem:
+        return red("clients", f"{name}: {file} {state.problem}", edit(file))
+    if not state.command:
+        return yellow("clients", f"{name} does not have OneTool ({file})", f"onetool connect {state.client}")
+    program = shlex.split(state.command)[0]
+    if shutil.which(program) is None:
+        text = f"{name} starts {program}, which does not exist ({file})"
+        return red("clients", text, f"onetool connect {state.client}")
+    return green("clients", f"{name} has OneTool: {state.command}")
+
+
+def look_at_running(home: Path) -> Iterator[Finding]:
+    """Tell of the servers that run now."""
+    for told in ask_running(home, "servers"):
+        if told.error:
+            yield red("running", f"{told}: {told.error}", f"kill {told.pid}")
+        else:
+            yield green("running", str(told))
+
+
+def own_system() -> System:
+    """Return this machine as clients see it."""
+    return System(Path.home(), os.environ)

@@ -1,0 +1,74 @@
+"""The configuration: its mistakes, what of a project is trusted, and secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from onetool.doctor.finding import Finding, edit, green, red, yellow
+from ot.config.loader import LoadedConfig
+from ot.config.paths import FOLDER, SECRETS_FILE
+from ot.config.project_trust import project_trust
+from ot.errors import ConfigError
+from ot.execution.wording import word_error
+from ot.registry.registry import ToolRegistry
+from ot.trust.untrusted import trust_command
+
+
+def look_at_configuration(
+    loaded: LoadedConfig, mistakes: Sequence[ConfigError], problems: Sequence[str]
+) -> Iterator[Finding]:
+    """Tell every mistake, and the files that were read; `problems` fit, but not with what there is."""
+    for mistake in mistakes:
+        yield word_mistake(mistake)
+    for problem in problems:
+        yield red("configuration", problem, edit(loaded.files[0] if loaded.files else None))
+    for refusal in loaded.refused:
+        text = f"{refusal.key} of the project is left out: {refusal.reason}"
+        yield yellow("configuration", text, edit(loaded.home / FOLDER / "onetool.yaml"))
+    if not mistakes and not problems:
+        files = ", ".join(map(str, loaded.files)) or "no file, only defaults"
+        yield green("configuration", f"no mistakes ({files})")
+
+
+def word_mistake(mistake: ConfigError) -> Finding:
+    """Tell one mistake; it is mended in its file."""
+    return red("configuration", word_error(mistake), edit(mistake.file))
+
+
+def look_at_trust(loaded: LoadedConfig) -> Iterator[Finding]:
+    """Tell what of the project counts."""
+    trust = project_trust(loaded.project, loaded.home)
+    if trust is None or not trust.folder.exists():
+        yield green("trust", f"{loaded.project} brings no {FOLDER} that would need your trust")
+        return
+    found = trust.compare()
+    for name in found.untrusted:
+        state = "has changed since you trusted it" if name in found.changed else "is not trusted"
+        yield yellow("trust", f"{FOLDER}/{name} {state}, so it does not count", trust_command(loaded.project))
+    for line in found.refused:
+        yield red("trust", f"{FOLDER}/{line}", f"ls -la {trust.folder}")
+    if not found.untrusted and not found.refused:
+        yield green("trust", f"everything in {trust.folder} is trusted")
+
+
+def look_at_secrets(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[Finding]:
+    """Tell which packs lack a secret; one that the configuration names is meant to be used."""
+    lacking: dict[str, str] = {}
+    for tool in registry.definitions():
+        missing = [name for name in tool.secrets if not loaded.secrets.get(name)]
+        if missing and len(missing) == len(tool.secrets):  # any one of several is enough
+            lacking[tool.pack] = " or ".join(missing)
+    file = loaded.home / FOLDER / SECRETS_FILE
+    for pack in sorted(lacking.keys() & loaded.config.packs.keys()):
+        fix = add_secret(file, lacking[pack].partition(" ")[0])
+        yield yellow("secrets", f"pack {pack} lacks {lacking[pack]}", fix)
+    others = ", ".join(f"{pack} ({lacking[pack]})" for pack in sorted(lacking.keys() - loaded.config.packs.keys()))
+    count = len(loaded.secrets.known_values())
+    unused = f"; packs that would need one: {others}" if others else ""
+    yield green("secrets", f"{count} {'is' if count == 1 else 'are'} known and masked{unused}")
+
+
+def add_secret(file: Path, name: str) -> str:
+    """Return the command that adds a secret to a file that only its owner can read."""
+    return f"(umask 077; echo '{name}: VALUE' >> {file})"
