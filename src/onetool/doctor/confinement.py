@@ -22,9 +22,7 @@ _WAYS_OUT = {
     "seccomp": "grep -i seccomp /proc/self/status  # a kernel with CONFIG_SECCOMP_FILTER, on x86-64 or aarch64",
 }
 _OTHERWISE = "uname -r  # a newer kernel, or a container that is allowed more"
-_NAMESPACES = (
-    "sysctl kernel.unprivileged_userns_clone kernel.apparmor_restrict_unprivileged_userns user.max_user_namespaces"
-)
+_NAMESPACES = "sysctl user.max_user_namespaces kernel.unprivileged_userns_clone  # both must be above 0"
 
 
 def look_at_confinement(settings: ExecutionSettings, file: Path | None) -> Iterator[Finding]:
