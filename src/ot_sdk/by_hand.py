@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 
-from ot_sdk.calls import drain, list_tools, needs_loop
+from ot_sdk.calls import call_by_name, drain, list_tools, needs_loop
 from ot_sdk.errors import ToolError
 from ot_sdk.event_loop import value_of
 from ot_sdk.values import NoValueError, encode, is_plain
@@ -59,7 +59,7 @@ def _read_argument(word: str) -> tuple[str, object]:
 
 
 def _call(function: Callable[..., object], arguments: dict[str, object]) -> object:
-    value = function(**arguments)
+    value = call_by_name(function, arguments)
     if needs_loop(value):
         value = asyncio.run(value_of(value))
     return drain(value) if isinstance(value, Iterator) else value

@@ -44,11 +44,25 @@ class Call:
         """Return the tool's value, or something to be awaited for it."""
         if self.cancelled:
             raise CallCancelled
-        variadic = _variadic(self.function)
-        if variadic is None:
-            return self.function(**self.arguments)
-        rest = {name: value for name, value in self.arguments.items() if name != variadic}
-        return self.function(*self.arguments.get(variadic, ()), **rest)
+        return call_by_name(self.function, self.arguments)
+
+
+def call_by_name(function: Callable[..., object], arguments: JsonObject) -> object:
+    """Call a tool with arguments by name, those that its annotations call dataclasses built as such."""
+    variadic = _variadic(function)
+    if "dataclasses" in sys.modules and _file_has_dataclasses(function):
+        from ot_sdk.fitting import fit_arguments  # noqa: PLC0415 - typing takes longer to import than all of a worker
+
+        arguments = fit_arguments(function, variadic, arguments)
+    if variadic is None:
+        return function(**arguments)
+    rest = {name: value for name, value in arguments.items() if name != variadic}
+    return function(*arguments.get(variadic, ()), **rest)
+
+
+def _file_has_dataclasses(function: Callable[..., object]) -> bool:
+    names = getattr(sys.modules.get(function.__module__), "__dict__", {})
+    return any(isinstance(value, type) and "__dataclass_fields__" in vars(value) for value in names.values())
 
 
 def _variadic(function: Callable[..., object]) -> str | None:

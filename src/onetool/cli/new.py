@@ -1,26 +1,40 @@
-"""`onetool new pack NAME`: an extension to start from, with a test."""
+"""`onetool new pack NAME`: an extension to start from, with a test, or one made from an OpenAPI description."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
 from onetool.cli import OK, USAGE
 from onetool.cli.definitions import read_registry
-from onetool.cli.printing import complain, say
+from onetool.cli.printing import complain, say, visible
 from onetool.cli.start import load
+from onetool.openapi.description import DescriptionError, read_description
+from onetool.openapi.pack import PackSource, build_pack, name_pack
+from ot.config.loader import LoadedConfig
 from ot.config.paths import tool_folders
 from ot.config.project_trust import project_trust
 from ot.errors import NewExtensionError
 from ot.execution.wording import word_error
-from ot.workers.new_extension import write_extension
+from ot.workers.new_extension import write_extension, write_pack
 
 EPILOG = "Writes .onetool/tools/NAME in the project; never overwrites a file. What it has written is trusted."
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("what", choices=["pack"], metavar="pack", help="what to write: a pack")
-    parser.add_argument("name", metavar="NAME", help="the pack's name, which comes before the dot in code")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the pack's name, which comes before the dot in code")
+    parser.add_argument(
+        "--from", dest="source", nargs=2, metavar=("openapi", "FILE"), help="make it from an OpenAPI description"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="of the description, only operations whose name, id, tag or 'METHOD /path' fits; may be repeated",
+    )
 
 
 def main(options: Namespace) -> int:
@@ -28,17 +42,51 @@ def main(options: Namespace) -> int:
     trust = project_trust(loaded.project, loaded.home)
     if trust is not None:
         trust.refuse_untrusted()
-    folder, _ = tool_folders(loaded.project, loaded.home)
-    taken = [pack.name for pack in read_registry(loaded).packs()]
     try:
-        written = write_extension(folder, options.name, project=loaded.project, taken=taken)
-    except NewExtensionError as error:
-        complain(f"onetool: {word_error(error)}")
+        name, made = _choose(options)
+        written = _write(loaded, name, made)
+    except (DescriptionError, NewExtensionError) as error:
+        complain(visible(f"onetool: {error if isinstance(error, DescriptionError) else word_error(error)}"))
         return USAGE
     if trust is not None:
-        trust.accept([written.file, written.test])
+        trust.accept(written)
     here = Path.cwd()
-    for file in (written.file, written.test):
+    for file in written:
         say(f"wrote {file.relative_to(here) if file.is_relative_to(here) else file}")
-    say(f"try it: onetool call {options.name}.hello name=Ada")
+    for line in _advise(name, made):
+        say(visible(line))
     return OK
+
+
+def _choose(options: Namespace) -> tuple[str, PackSource | None]:
+    """Return the name of the pack, and its source if it is made from something."""
+    if options.source is None:
+        if options.name is None or options.only:
+            raise DescriptionError("name the pack, onetool new pack NAME; --only goes with --from openapi FILE")
+        return options.name, None
+    kind, file = options.source
+    if kind != "openapi":
+        raise DescriptionError(f"a pack can be made from openapi, and not from {kind}")
+    description = read_description(Path(file))
+    name = options.name or name_pack(description)
+    return name, build_pack(description, name, options.only)
+
+
+def _write(loaded: LoadedConfig, name: str, made: PackSource | None) -> list[Path]:
+    folder, _ = tool_folders(loaded.project, loaded.home)
+    taken = [pack.name for pack in read_registry(loaded).packs()]
+    if made is not None:
+        return [write_pack(folder, name, made.text, project=loaded.project, taken=taken)]
+    written = write_extension(folder, name, project=loaded.project, taken=taken)
+    return [written.file, written.test]
+
+
+def _advise(name: str, made: PackSource | None) -> Iterator[str]:
+    if made is None:
+        yield f"try it: onetool call {name}.hello name=Ada"
+        return
+    yield f"{len(made.tools)} tools; see them: onetool tools '{name}.*'"
+    for secret, meaning in made.secrets.items():
+        yield f"put {secret} ({meaning}) into secrets.yaml"
+    if not made.server.startswith(("http://", "https://")):
+        yield f"set packs.{name}.base_url in onetool.yaml: the description does not say where the service is"

@@ -116,7 +116,7 @@ class AnnotationReader:
                 return _any_of([self.schema(argument) for argument in arguments])
             case "Annotated":
                 return self._annotated(arguments)
-            case "Required" | "NotRequired" | "ReadOnly" | "Final":
+            case "Required" | "NotRequired" | "ReadOnly" | "Final" | "InitVar":
                 return self.schema(arguments[0])
             case "list" | "set" | "frozenset" as container:
                 return {**_simple(container), "items": self.schema(arguments[0])}
@@ -218,9 +218,19 @@ def _fields(node: ast.ClassDef, *, total: bool) -> list[tuple[str, ast.expr, boo
     for item in node.body:
         if not isinstance(item, ast.AnnAssign) or not isinstance(item.target, ast.Name):
             continue
-        outer = _last_name(item.annotation.value) if isinstance(item.annotation, ast.Subscript) else ""
-        if outer == "ClassVar":
+        outer = _last_name(item.annotation.value if isinstance(item.annotation, ast.Subscript) else item.annotation)
+        given = _field_options(item.value)
+        if outer in ("ClassVar", "KW_ONLY") or given.get("init") is False:
             continue
-        optional = outer == "NotRequired" or item.value is not None or (not total and outer != "Required")
+        has_default = item.value is not None if not given else bool(given.keys() & {"default", "default_factory"})
+        optional = outer == "NotRequired" or has_default or (not total and outer != "Required")
         found.append((item.target.id, item.annotation, optional))
     return found
+
+
+def _field_options(value: ast.expr | None) -> dict[str, Json]:
+    """The arguments of `field(...)` in a dataclass: the value of each that is a constant, else None."""
+    if not isinstance(value, ast.Call) or _last_name(value.func) != "field":
+        return {}
+    constants = ((word.arg, word.value) for word in value.keywords if word.arg)
+    return {"": None} | {name: node.value if isinstance(node, ast.Constant) else None for name, node in constants}

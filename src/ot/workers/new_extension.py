@@ -6,7 +6,7 @@ import errno
 import keyword
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,20 +81,36 @@ class NewExtension:
 
 
 def write_extension(folder: Path, name: str, *, project: Path, taken: Collection[str]) -> NewExtension:
-    """Write `<name>/<name>_tools.py` and its test below `folder`, which is the project's folder for tools.
+    """Write an extension to start from, and its test, below `folder`, which is the project's folder for tools.
 
     `taken` are the packs there are. Raises NewExtensionError.
     """
+    test = f"test_{name}.py"
+    source, check = (text.replace("PACK", name) for text in (_EXTENSION, _TEST))
+    file = write_pack(folder, name, source, project=project, taken=taken, others={test: check})
+    return NewExtension(file, file.with_name(test))
+
+
+def write_pack(
+    folder: Path,
+    name: str,
+    source: str,
+    *,
+    project: Path,
+    taken: Collection[str],
+    others: Mapping[str, str] | None = None,
+) -> Path:
+    """Write `<name>/<name>_tools.py` with other files beside it. Raises NewExtensionError."""
     check_name(name, taken)
     target = folder / name
     try:
         check_place(folder, project)
         if target.exists() or target.is_symlink() or (folder / f"{name}.py").exists():
             raise NewExtensionError(name, f"{target} is there already")
-        _write(target, name)
+        _write(target, name, {f"{name}_tools.py": source, **(others or {})})
     except OSError as error:
         raise NewExtensionError(name, f"{target} cannot be written: {error.strerror}") from error
-    return NewExtension(target / f"{name}_tools.py", target / f"test_{name}.py")
+    return target / f"{name}_tools.py"
 
 
 def check_name(name: str, taken: Collection[str]) -> None:
@@ -118,14 +134,14 @@ def check_place(folder: Path, project: Path) -> None:
         raise OSError(errno.EXDEV, "a link leads out of the project")
 
 
-def _write(target: Path, name: str) -> None:
+def _write(target: Path, name: str, files: Mapping[str, str]) -> None:
     """Write beside, then rename: renaming a folder over one that holds anything fails."""
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{name}-{os.urandom(4).hex()}")
     beside.mkdir()
     try:
-        (beside / f"{name}_tools.py").write_text(_EXTENSION.replace("PACK", name), encoding="utf-8")
-        (beside / f"test_{name}.py").write_text(_TEST.replace("PACK", name), encoding="utf-8")
+        for file, text in files.items():
+            (beside / file).write_text(text, encoding="utf-8")
         beside.rename(target)
     finally:
         shutil.rmtree(beside, ignore_errors=True)

@@ -197,11 +197,11 @@ async def test_a_failure_of_another_tool_is_a_tool_error_in_the_extension(tmp_pa
 
 async def test_a_value_that_cannot_enter_an_extension_is_named_there(tmp_path: Path) -> None:
     async def take(arguments: dict[str, Any]) -> Any:
-        return {"data": [b"x"]}
+        return {"data": [print]}
 
     async with open_engine(tmp_path, program("talking")) as engine:
         engine.registry.register(define("host.take"), take)
-        with fail_after(10), pytest.raises(ToolError, match=r"the result of host.take\['data'\]\[0\] is a bytes"):
+        with fail_after(10), pytest.raises(ToolError, match=r"the result of host.take\['data'\]\[0\]: a value of type"):
             await engine.executor.call("talking.pass_on", {"value": 1})
 
 

@@ -1,0 +1,178 @@
+"""The operations of a description as the functions of a pack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from mcp_core.json_types import JsonObject
+from onetool.openapi.description import Description, list_of, mapping_of, text_of
+from onetool.openapi.names import Names, class_name, function_name, parameter_name
+from onetool.openapi.security import Proof, Proofs
+from onetool.openapi.types import ANY, Types
+
+_PLACES = ("path", "query", "header", "cookie")
+_NOT_SENT = frozenset({"accept", "content-type", "authorization"})  # as headers: the client's own
+_BODIES = (  # media types in the order of preference, and how httpx is given such a body
+    ("application/json", "json"),
+    ("application/x-www-form-urlencoded", "data"),
+    ("multipart/form-data", "files"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a function: its name in Python, and where it goes in the request."""
+
+    name: str
+    own_name: str
+    place: str
+    annotation: str
+    required: bool
+    summary: str
+    style: str  # how lists and objects are written: comma, space, pipe, repeat, deep, json
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The body of a request: `form` is how it is sent, `media_type` what it is sent as if that says no more."""
+
+    name: str
+    annotation: str
+    required: bool
+    summary: str
+    form: str
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One function of the pack."""
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    body: Body | None
+    returns: str
+    returned: str  # what the description says of it
+    proofs: tuple[Proof, ...]
+    server: str  # if it is not the one of all others
+
+
+def read_operations(description: Description, types: Types, proofs: Proofs, only: Sequence[str]) -> list[Operation]:
+    """Read the operations, or those whose name, `operationId`, tag or "METHOD /path" fits one of the patterns."""
+    names = Names()
+    found = []
+    for path, method, item, operation in description.paths():
+        identifier = text_of(operation.get("operationId")) or f"{method} {path}"
+        name = names.take(function_name(identifier))
+        labels = (name, identifier, f"{method.upper()} {path}", *map(text_of, list_of(operation.get("tags"))))
+        if not only or any(fnmatchcase(label, pattern) for label in labels for pattern in only):
+            found.append(_Reader(description, types, proofs).read(name, method, path, item, operation))
+    return found
+
+
+class _Reader:
+    def __init__(self, description: Description, types: Types, proofs: Proofs) -> None:
+        self._description = description
+        self._types = types
+        self._proofs = proofs
+
+    def read(self, name: str, method: str, path: str, item: JsonObject, operation: JsonObject) -> Operation:
+        own = class_name(name)
+        names = Names()
+        parameters = tuple(self._parameters(path, item, operation, names, own))
+        returns, returned = self._result(operation, own)
+        server = self._description.server(operation, item)
+        return Operation(
+            name=name,
+            method=method.upper(),
+            path=path,
+            summary=text_of(operation.get("summary")) or text_of(operation.get("description")),
+            parameters=parameters,
+            body=self._body(operation, names, own),
+            returns=returns,
+            returned=returned,
+            proofs=self._proofs.of(operation.get("security", self._description.security)),
+            server=server if server != self._description.server() else "",
+        )
+
+    def _parameters(
+        self, path: str, item: JsonObject, operation: JsonObject, names: Names, own: str
+    ) -> Iterator[Parameter]:
+        """Yield the parameters, the operation's own in place of the path's, and those that only the path mentions."""
+        chosen: dict[tuple[str, str], JsonObject] = {}
+        for each in (*list_of(item.get("parameters")), *list_of(operation.get("parameters"))):
+            parameter = self._description.resolve(each)
+            place, name = parameter.get("in"), parameter.get("name")
+            if isinstance(name, str) and place in _PLACES and not (place == "header" and name.lower() in _NOT_SENT):
+                chosen[str(place), name] = parameter
+        for part in path.split("{")[1:]:
+            chosen.setdefault(("path", part.partition("}")[0]), {"schema": {"type": "string"}})
+        for (place, name), parameter in chosen.items():
+            if place != "path" or f"{{{name}}}" in path:
+                yield self._parameter(place, name, parameter, names, own)
+
+    def _parameter(self, place: str, own_name: str, parameter: JsonObject, names: Names, own: str) -> Parameter:
+        content = mapping_of(parameter.get("content"))
+        schema = mapping_of(next(iter(content.values()), {})).get("schema") if content else parameter.get("schema")
+        return Parameter(
+            name=names.take(parameter_name(own_name)),
+            own_name=own_name,
+            place=place,
+            annotation=self._types.annotate(schema, f"{own}{class_name(own_name)}"),
+            required=place == "path" or parameter.get("required") is True,
+            summary=text_of(parameter.get("description")),
+            style="json" if content else _style(place, parameter),
+        )
+
+    def _body(self, operation: JsonObject, names: Names, own: str) -> Body | None:
+        request = self._description.resolve(operation.get("requestBody"))
+        content = mapping_of(request.get("content"))
+        if not content:
+            return None
+        kinds = {kind.partition(";")[0].strip().lower(): kind for kind in map(str, content)}
+        media_type, form = next(((kind, form) for kind, form in _BODIES if kind in kinds), ("", ""))
+        if not form:
+            media_type = next((kind for kind in kinds if kind.endswith("+json")), next(iter(kinds)))
+            form = "json" if media_type.endswith("+json") else "content"
+        schema = mapping_of(content[kinds[media_type]]).get("schema")
+        annotation = self._types.annotate(schema, f"{own}Body") if form != "content" else "str | bytes"
+        if form in ("data", "files"):
+            annotation = annotation if annotation != ANY else "dict[str, Any]"
+        return Body(
+            name=names.take("body"),
+            annotation=annotation,
+            required=request.get("required") is True,
+            summary=text_of(request.get("description")),
+            form=form,
+            media_type=media_type,
+        )
+
+    def _result(self, operation: JsonObject, own: str) -> tuple[str, str]:
+        """Return the annotation of what a success gives, and what is said of it."""
+        responses = mapping_of(operation.get("responses"))
+        codes = sorted(str(code) for code in responses if str(code).startswith("2")) or ["default"]
+        response = self._description.resolve(responses.get(codes[0]))
+        content = mapping_of(response.get("content"))
+        said = text_of(response.get("description"))
+        if not content:
+            return ("None" if codes[0] != "default" and response else ANY), said
+        for kind, media in content.items():
+            if "json" in str(kind).lower():
+                return self._types.annotate(mapping_of(media).get("schema"), f"{own}Result"), said
+        first = str(next(iter(content))).lower()
+        return ("ot_sdk.Image" if first.startswith("image/") else "str" if first.startswith("text/") else ANY), said
+
+
+def _style(place: str, parameter: JsonObject) -> str:
+    style = parameter.get("style") or ("form" if place in ("query", "cookie") else "simple")
+    explode = parameter.get("explode", style == "form")
+    if style == "deepObject":
+        return "deep"
+    if style in ("spaceDelimited", "pipeDelimited") and explode is not True:
+        return "space" if style == "spaceDelimited" else "pipe"
+    return "repeat" if place == "query" and explode is True else "comma"

@@ -1,0 +1,132 @@
+"""Schemas as Python annotations: objects become TypedDicts of the file, also those that refer to themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mcp_core.json_types import JsonObject
+from onetool.openapi.description import Description, list_of, mapping_of, text_of
+from onetool.openapi.names import OF_THE_FILE, Names, class_name, is_field, literal
+
+ANY = "Any"
+_DEEPEST = 12
+_LONGEST = 300  # characters of one annotation
+_MOST_CHOICES = 60
+_NAME = re.compile(r"\b[A-Za-z_]\w*")
+_SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+
+
+@dataclass(slots=True)
+class Shape:
+    """One TypedDict of the file."""
+
+    name: str
+    summary: str
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+class Types:
+    """The annotations of one pack; `shapes` are the TypedDicts that they use, in the order of their first use."""
+
+    def __init__(self, description: Description) -> None:
+        self._description = description
+        self._names = Names(OF_THE_FILE)
+        self._by_reference: dict[str, str] = {}
+        self.shapes: list[Shape] = []
+
+    def annotate(self, schema: object, name: str, level: int = 0) -> str:
+        """Return the annotation of a schema; `name` is what an object without a name of its own is called."""
+        found = mapping_of(schema)
+        reference = found.get("$ref")
+        if isinstance(reference, str):
+            return self._follow(reference, level)
+        if level > _DEEPEST or not found:
+            return ANY
+        text = self._describe(found, name, level)
+        if found.get("nullable") is True and text != ANY and "None" not in text.split(" | "):
+            text = f"{text} | None"
+        return text if len(text) <= _LONGEST else ANY
+
+    def _follow(self, reference: str, level: int) -> str:
+        if reference in self._by_reference:
+            return self._by_reference[reference]
+        target = self._description.resolve({"$ref": reference})
+        self._by_reference[reference] = ANY  # a name that stands for nothing but itself
+        own = class_name(reference.rpartition("/")[2])
+        if self._is_record(target):
+            return self._record(target, own, level, reference)
+        text = self.annotate(target, own, level + 1)
+        self._by_reference[reference] = text
+        return text
+
+    def _describe(self, schema: JsonObject, name: str, level: int) -> str:
+        for keyword in ("oneOf", "anyOf"):
+            if branches := list_of(schema.get(keyword)):
+                return _union([self.annotate(branch, f"{name}{n}", level + 1) for n, branch in enumerate(branches, 1)])
+        if "const" in schema or "enum" in schema:
+            return _literal([schema["const"]] if "const" in schema else list_of(schema["enum"]))
+        if isinstance(schema.get("type"), list):
+            kinds = [self.annotate({**schema, "type": kind}, name, level + 1) for kind in schema["type"]]
+            return _union(kinds)
+        if self._is_record(schema):
+            return self._record(schema, name, level)
+        kind = schema.get("type")
+        if kind == "array":
+            return f"list[{self.annotate(schema.get('items'), f'{name}Item', level + 1)}]"
+        if kind == "object":
+            return f"dict[str, {self.annotate(schema.get('additionalProperties'), f'{name}Value', level + 1)}]"
+        if kind == "string" and schema.get("format") == "binary":
+            return "bytes"
+        return _SIMPLE.get(kind, ANY) if isinstance(kind, str) else ANY
+
+    def _is_record(self, schema: JsonObject) -> bool:
+        """True for an object whose keys are known, and can be written in a class."""
+        properties, _ = self._properties(schema)
+        return bool(properties) and all(map(is_field, properties)) and not schema.get("additionalProperties")
+
+    def _record(self, schema: JsonObject, name: str, level: int, reference: str = "") -> str:
+        shape = Shape(self._names.take(name), text_of(schema.get("description"))[:200])
+        if reference:
+            self._by_reference[reference] = shape.name  # before its fields, which may mention it
+        self.shapes.append(shape)
+        properties, required = self._properties(schema)
+        for key, inner in properties.items():
+            text = self.annotate(inner, f"{shape.name}{class_name(key)}", level + 1)
+            given = key in required and mapping_of(inner).get("readOnly") is not True
+            hidden = not set(_NAME.findall(text)).isdisjoint(properties)  # by a field called like its class
+            text = ANY if hidden else text
+            shape.fields[key] = text if given else f"NotRequired[{text}]"
+        return shape.name
+
+    def _properties(self, schema: JsonObject, level: int = 0) -> tuple[JsonObject, set[str]]:
+        """Return the properties of an object and the names of those required, those of `allOf` included."""
+        properties: JsonObject = {}
+        required: set[str] = set()
+        if level > _DEEPEST:
+            return properties, required
+        for part in list_of(schema.get("allOf")):
+            more, needed = self._properties(self._description.resolve(part), level + 1)
+            properties |= more
+            required |= needed
+        own = {str(name): inner for name, inner in mapping_of(schema.get("properties")).items()}
+        return properties | own, required | {name for name in list_of(schema.get("required")) if isinstance(name, str)}
+
+
+def _union(texts: list[str]) -> str:
+    arms = list(dict.fromkeys(arm for text in texts for arm in text.split(" | ")))
+    if ANY in arms or not arms:
+        return ANY
+    return " | ".join([*(arm for arm in arms if arm != "None"), *(["None"] if "None" in arms else [])])
+
+
+def _literal(values: list[object]) -> str:
+    plain = [value for value in values if value is None or type(value) in (str, int, bool)]
+    if not plain or len(plain) != len(values) or len(plain) > _MOST_CHOICES:
+        kinds: Mapping[type, str] = {str: "str", int: "int", float: "float", bool: "bool"}
+        found = {kinds.get(type(value), ANY) for value in values}
+        return found.pop() if len(found) == 1 else ANY
+    chosen = [value for value in plain if value is not None]
+    text = f"Literal[{', '.join(map(literal, chosen))}]" if chosen else ""
+    return " | ".join(filter(None, [text, "None" if None in plain else ""]))

@@ -1,0 +1,153 @@
+"""Arguments as the dataclasses that a tool's annotations name: they cross as plain objects, and are built here.
+
+The server has compared them with the annotations already. What cannot be resolved, or does not fit, stays as it came.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import typing
+from collections.abc import Mapping
+
+from ot_sdk.errors import ToolError
+
+if typing.TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ot_sdk.json_types import Json, JsonObject
+
+    Scope = dict[str, Json]  # the names that an annotation may use
+    Hint = Json  # an annotation, resolved or still text
+
+_ITEMS: dict[str, type] = {"list": list, "Sequence": list, "Iterable": list, "Collection": list}
+_MEMBERS: dict[str, type] = {"set": set, "frozenset": frozenset}
+_WRAPPERS = frozenset({"Annotated", "Required", "NotRequired", "ReadOnly", "Final"})
+
+
+def fit_arguments(function: Callable[..., object], variadic: str | None, arguments: JsonObject) -> JsonObject:
+    """Return the arguments of a call with its dataclasses built; raises ToolError where one cannot be."""
+    inner = _innermost(function)
+    scope, hints = _scope_of(inner), getattr(inner, "__annotations__", {})
+    fitted = dict(arguments)
+    for name in arguments.keys() & hints.keys():
+        if name == variadic:
+            fitted[name] = [_fit(item, hints[name], scope, name) for item in arguments[name]]
+        else:
+            fitted[name] = _fit(arguments[name], hints[name], scope, name)
+    return fitted
+
+
+def _innermost(function: Json) -> Json:
+    """Return the function below its decorators, whose annotations are resolved where it was written."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function
+
+
+def _scope_of(owner: Json) -> Scope:
+    return vars(sys.modules[owner.__module__]) if owner.__module__ in sys.modules else {}
+
+
+def _resolve(hint: Hint, scope: Scope) -> Hint:
+    """Return an annotation that may be text as what it stands for; None if nobody here knows its names."""
+    text = hint.__forward_arg__ if isinstance(hint, typing.ForwardRef) else hint
+    if not isinstance(text, str):
+        return hint
+    try:
+        return eval(text, dict(scope))
+    except Exception:  # noqa: BLE001 - a name that only a type checker knows, or a form that is too new
+        return None
+
+
+def _fit(value: Json, hint: Hint, scope: Scope, where: str) -> Json:
+    hint = _resolve(hint, scope)
+    name, inner = _name_of(hint), typing.get_args(hint)
+    if isinstance(hint, dataclasses.InitVar):
+        return _fit(value, hint.type, scope, where)
+    if name in _WRAPPERS:
+        return _fit(value, inner[0], scope, where)
+    if name in ("Union", "UnionType", "Optional"):
+        suiting = [arm for arm in inner if _suits(value, arm, scope)]
+        return _fit(value, suiting[0], scope, where) if suiting else value
+    if isinstance(value, Mapping):
+        return _fit_object(value, hint, inner, scope, where)
+    if isinstance(value, (list, tuple)) and inner:
+        return _fit_items(value, name, inner, scope, where)
+    return value
+
+
+def _name_of(hint: Hint) -> str:
+    origin = typing.get_origin(hint)
+    return str(getattr(origin, "__name__", None) or getattr(origin, "_name", None) or origin)
+
+
+def _fit_items(value: Json, name: str, inner: tuple[Hint, ...], scope: Scope, where: str) -> Json:
+    if name == "tuple" and inner[1:] != (...,):
+        if len(inner) != len(value):
+            return value
+        return tuple(_fit(item, hint, scope, f"{where}[{n}]") for n, (item, hint) in enumerate(zip(value, inner)))
+    make = {**_ITEMS, **_MEMBERS, "tuple": tuple}.get(name)
+    if make is None:
+        return value
+    return make(_fit(item, inner[0], scope, f"{where}[{n}]") for n, item in enumerate(value))
+
+
+def _fit_object(value: Mapping[str, Json], hint: Hint, inner: tuple[Hint, ...], scope: Scope, where: str) -> Json:
+    if _is_dataclass(hint):
+        return _build(hint, value, where)
+    if _is_typed_dict(hint):
+        hints = _hints_of(hint)
+        return {key: _fit(item, *hints.get(key, (None, {})), f"{where}.{key}") for key, item in value.items()}
+    if _name_of(hint) in ("dict", "Mapping", "MutableMapping") and len(inner) == 2:
+        return {key: _fit(item, inner[1], scope, f"{where}[{key!r}]") for key, item in value.items()}
+    return value
+
+
+def _build(hint: Json, value: Mapping[str, Json], where: str) -> Json:
+    hints = _hints_of(hint)
+    fields = {key: _fit(item, *hints.get(key, (None, {})), f"{where}.{key}") for key, item in value.items()}
+    try:
+        return hint(**fields)
+    except TypeError as error:
+        raise ToolError(f"{where} is no {hint.__name__}: {error}") from error
+
+
+def _hints_of(owner: type) -> dict[str, tuple[Hint, Scope]]:
+    """Return the annotations of a class and its bases, each with the names that it may use."""
+    found: dict[str, tuple[Hint, Scope]] = {}
+    for base in reversed(owner.__mro__):
+        scope = _scope_of(base)
+        found.update({name: (hint, scope) for name, hint in vars(base).get("__annotations__", {}).items()})
+    return found
+
+
+def _suits(value: Json, arm: Hint, scope: Scope) -> bool:
+    """True if a value may be meant by one side of a union: an object by its keys, anything else by its kind."""
+    arm = _resolve(arm, scope)
+    if isinstance(value, Mapping):
+        if _is_dataclass(arm):
+            fields = [field for field in dataclasses.fields(arm) if field.init]
+            return _has_keys(value, {f.name for f in fields if _is_required(f)}, {f.name for f in fields})
+        if _is_typed_dict(arm):
+            return _has_keys(value, arm.__required_keys__, _hints_of(arm).keys())
+        return arm is dict or _name_of(arm) in ("dict", "Mapping", "MutableMapping")
+    if isinstance(value, (list, tuple)):
+        return _name_of(arm) in (*_ITEMS, *_MEMBERS, "tuple")
+    return False
+
+
+def _has_keys(value: Mapping[str, Json], required: typing.AbstractSet[str], known: typing.AbstractSet[str]) -> bool:
+    return required <= value.keys() <= known
+
+
+def _is_required(field: dataclasses.Field[Json]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _is_dataclass(hint: Hint) -> bool:
+    return isinstance(hint, type) and dataclasses.is_dataclass(hint)
+
+
+def _is_typed_dict(hint: Hint) -> bool:
+    return isinstance(hint, type) and issubclass(hint, dict) and hasattr(hint, "__required_keys__")
