@@ -11,25 +11,38 @@ from pathlib import Path
 
 from scripts.pack_extras import ROOT
 from scripts.pack_pages import render_pack_pages
+from scripts.reference.benchmarks import render_benchmarks
 from scripts.reference.commands import render_commands
+from scripts.reference.errors import render_errors
 from scripts.reference.keys import render_keys
+from scripts.reference.run_code import render_limits, render_system_calls, render_values
+from scripts.reference.worker_protocol import render_error_codes
 
-REFERENCE = ROOT / "docs" / "reference"
+DOCS = ROOT / "docs"
 DERIVED: dict[str, Callable[[], str]] = {
+    "benchmarks": render_benchmarks,
     "commands": render_commands,
+    "error codes": render_error_codes,
+    "errors": render_errors,
     "keys": render_keys,
+    "limits": render_limits,
+    "system calls": render_system_calls,
+    "values": render_values,
 }
+_SIGN = "<!-- derived: "
+_BEGIN, _END = _SIGN + "{} -->\n", "<!-- end of {} -->\n"
 
 
 def render_pages() -> dict[Path, str]:
     """Return every page that has something derived, as it should be."""
-    pages = {page: _with_derived(page.read_text(encoding="utf-8")) for page in sorted(REFERENCE.glob("*.md"))}
-    return pages | render_pack_pages()
+    texts = {page: page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))}
+    derived = {page: _with_derived(text) for page, text in texts.items() if _SIGN in text}
+    return derived | render_pack_pages()
 
 
 def _with_derived(text: str) -> str:
     for name, render in DERIVED.items():
-        begin, end = f"<!-- derived: {name} -->\n", f"<!-- end of {name} -->\n"
+        begin, end = _BEGIN.format(name), _END.format(name)
         if begin in text:
             head, _, rest = text.partition(begin)
             text = f"{head}{begin}\n{render()}\n{end}{rest.partition(end)[2]}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from statistics import median
 from typing import TextIO
 
@@ -68,7 +69,16 @@ async def show_session(config: Path | None) -> bool:
             await _show_cost(console, client)
             outcomes = [await _show_step(console, client, step) for step in STEPS]
             await _show_timing(console, client)
+    console.print(f"\n{_next_step(which('onetool'))}")
     return all(outcomes)
+
+
+def _next_step(installed: str | None) -> str:
+    if installed is None:
+        install = "[bold]uv tool install .[/] in this folder, or [bold]pipx install .[/]"
+        return f"To have [bold]onetool[/] on your PATH: {install}"
+    more = "[bold]onetool --help[/] lists the rest"
+    return f"Next: [bold]onetool import[/] brings the servers that your MCP clients have; {more}"
 
 
 @asynccontextmanager

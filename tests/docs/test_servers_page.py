@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import yaml
@@ -15,8 +12,7 @@ from onetool.foreign.clients import CLIENTS
 from ot.registry.from_schema import define_pack
 from ot.registry.identifiers import identifier
 from ot.registry.names import is_of_python
-from tests.measured import MEASURED
-from tests.preloaded import preloaded_command
+from tests.page_shell import run_commands, write_programs
 from tests.reference_servers.servers import reference_server
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -24,7 +20,6 @@ PAGE = (DOCS / "servers.md").read_text(encoding="utf-8")
 # What is said about clients goes on from a project whose servers are imported.
 BOTH = PAGE + (DOCS / "clients.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", BOTH, re.MULTILINE | re.DOTALL)
-SCRIPTS = Path(sys.executable).parent
 # They end with their input; `everything` would otherwise be waited for, two seconds after each command.
 ENDS_WITH_INPUT = "data:text/javascript,process.stdin.on('end',()=>process.exit())"
 # Installed already: whoever runs the tests has no need to download them as the page's reader does.
@@ -45,14 +40,14 @@ def test_every_line_works_in_the_order_of_the_page(tmp_path: Path) -> None:
     said: list[str] = []
     for language, text in BLOCKS:
         match language:
-            case "json":
+            case "json" if text.startswith("//"):
                 name, _, content = text.removeprefix("// ").partition("\n")
                 (here / name).write_text(content)
             case "yaml":
                 name, _, content = text.removeprefix("# ").partition("\n")
                 assert (here / name).read_text() == content
             case "sh":
-                said.append(_run(text, here, home=tmp_path, programs=programs))
+                said.append(run_commands(text, here, home=tmp_path, programs=programs))
             case "text":
                 expected += text
 
@@ -103,27 +98,4 @@ def _programs(folder: Path) -> Path:
         for name in ("everything", "filesystem")
         for server in [reference_server(name, work)]
     }
-    programs = folder / "programs"
-    programs.mkdir()
-    (programs / "npx").write_text(NPX.format(**commands))
-    (programs / "onetool").write_text(f'#!/bin/sh\nexec {shlex.join(preloaded_command("onetool"))} "$@"\n')
-    for program in programs.iterdir():
-        program.chmod(0o755)
-    return programs
-
-
-def _run(commands: str, folder: Path, *, home: Path, programs: Path) -> str:
-    path = os.pathsep.join([str(programs), str(SCRIPTS), os.environ.get("PATH", "")])
-    done = subprocess.run(
-        ["bash", "-eu", "-c", commands],
-        cwd=folder,
-        env={"HOME": str(home), "PATH": path, "LANG": "C.UTF-8", **MEASURED},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return write_programs(folder / "programs", npx=NPX.format(**commands))

@@ -1,7 +1,8 @@
-"""The wheel, built from this checkout and installed into an empty environment with its pinned dependencies."""
+"""The wheel, and what README's line installs from this checkout, with the pinned dependencies and nothing else."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -30,17 +31,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of programs of an environment that holds the wheel and what it depends on, and nothing else."""
-    environment = tmp_path_factory.mktemp("clean") / "venv"
-    _uv("venv", "--no-project", "--python", sys.executable, str(environment))
-    interpreter = str(environment / "bin/python")
-    dependencies = ["pip", "install", "--python", interpreter, "--require-hashes", "-r", str(ROOT / "requirements.txt")]
-    if not _uv_succeeds("--offline", *dependencies) and not _uv_succeeds(*dependencies):
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that README's line puts the programs into; their environment holds what they need, and nothing else."""
+    [words] = re.findall(r"^uv (tool install \.)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    folder = tmp_path_factory.mktemp("tools")
+    places = {"UV_TOOL_DIR": str(folder), "UV_TOOL_BIN_DIR": str(folder / "bin")}
+    pinned = [*words.split(), "--python", sys.executable, "--constraints", "requirements.txt"]
+    if not _uv_succeeds(*pinned, "--offline", **places) and not _uv_succeeds(*pinned, **places):
         report_missing("the pinned dependencies", remedy="uv needs a network, or a cache that holds them.")
-    _uv("pip", "install", "--offline", "--python", interpreter, "--no-deps", str(wheel))
-    _uv("pip", "check", "--python", interpreter)
-    return environment / "bin"
+    assert _uv_succeeds("pip", "check", "--python", str(folder / "onetool-run" / "bin" / "python"))
+    return folder / "bin"
 
 
 def test_the_wheel_holds_every_file_of_every_package(wheel: Path) -> None:
@@ -120,12 +120,13 @@ def _onetool(programs: Path, folder: Path, *arguments: str, **environ: str) -> s
     )
 
 
-def _uv_succeeds(*arguments: str) -> bool:
+def _uv_succeeds(*arguments: str, **environ: str) -> bool:
     finished = subprocess.run(
-        [Path(sys.executable).parent / "uv", "--quiet", *arguments], capture_output=True, timeout=150, check=False
+        [Path(sys.executable).parent / "uv", "--quiet", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environ},
+        capture_output=True,
+        timeout=150,
+        check=False,
     )
     return finished.returncode == 0
-
-
-def _uv(*arguments: str) -> None:
-    assert _uv_succeeds(*arguments), arguments
