@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ot.config.models import Config
+from ot.effects import Effect
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.ranking.index import Hit, ToolIndex
 from ot.registry.ranking.searchable import Searchable
@@ -51,7 +52,8 @@ class Catalogue:
 def _tools(tools: Sequence[ToolDefinition]) -> Iterator[Searchable]:
     for tool in tools:
         text = f"{tool.description} {tool.docs.body}"
-        yield Searchable.of_schema(f"tools:{tool.name}", tool.pack, tool.tool, text, tool.parameters)
+        reads = tool.effect is Effect.READS
+        yield Searchable.of_schema(f"tools:{tool.name}", tool.pack, tool.tool, text, tool.parameters, reads=reads)
 
 
 def _packs(packs: Sequence[PackDefinition], config: Config) -> Iterator[Searchable]:

@@ -116,7 +116,7 @@ async def device(args: DeviceArgs, ctx: Context[House]) -> Result[DeviceDetail]:
 @ToolArguments.declare
 @answered
 async def sensors(args: SensorsArgs, ctx: Context[House]) -> Result[list[Reading]]:
-    """Read the Z-Wave sensors: each value with its unit and the time it was last really updated.
+    """Read the Z-Wave sensors, such as temperature or motion: values with unit and the time of their last real update.
 
     That time is null if unknown; it is never the time of the request. A sleeping device reports when it wakes up.
     """

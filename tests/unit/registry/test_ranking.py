@@ -56,6 +56,37 @@ def test_what_fits_best_comes_first(request_: str, first: str) -> None:
     assert find(request_)[0] == first
 
 
+MAIL = [
+    Searchable("mail.delete_mail", "mail", "delete_mail", "Delete a mail."),
+    Searchable("mail.mark_mails", "mail", "mark_mails", "Mark mails as read, for whoever wants to show or list them."),
+    Searchable("mail.trash", "mail", "trash", "Empty the trash: mails that are shown there are deleted."),
+    Searchable("mail.drop_box", "mail", "drop_box", "What lies in a mail box, shown by day.", reads=True),
+    Searchable("mail.folder", "mail", "folder", "The messages of one folder."),
+]
+
+
+@pytest.mark.parametrize(
+    "request_", ["show my mails", "read my mail", "what mails are there", "is a mail marked", "find mails, then show them"]
+)
+def test_who_wants_to_know_something_finds_first_what_changes_nothing(request_: str) -> None:
+    ranked = [hit.key for hit in ToolIndex(MAIL).rank(request_)]
+
+    assert ranked[0] in ("mail.drop_box", "mail.folder")
+
+
+@pytest.mark.parametrize(
+    ("request_", "first"),
+    [
+        ("delete the mails", "mail.delete_mail"),
+        ("how do I delete a mail", "mail.delete_mail"),
+        ("show my mails and delete them", "mail.delete_mail"),
+        ("mark mails", "mail.mark_mails"),
+    ],
+)
+def test_who_wants_something_changed_finds_what_changes_it(request_: str, first: str) -> None:
+    assert first in [hit.key for hit in ToolIndex(MAIL).rank(request_, limit=2)]
+
+
 def test_several_needs_each_find_their_tool() -> None:
     found = find("Search the web for 'mail servers', then write the addresses to list.txt and send a mail about it", 3)
 
@@ -123,7 +154,7 @@ def test_a_request_is_read_up_to_a_length_and_split_into_few_needs() -> None:
     needs = split_needs("send it. " * 1000)
 
     assert len(needs) == MOST
-    assert sum(map(len, needs)) <= LONGEST
+    assert sum(len(need.words) for need in needs) <= LONGEST
 
 
 @pytest.mark.parametrize(

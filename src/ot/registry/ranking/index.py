@@ -22,6 +22,8 @@ _SYNONYM = 0.5
 _WHOLE = 0.25  # worth of the whole request beside its best need
 _EVENNESS = 0.75  # 1 makes every need equal, 0 leaves most to the one with the rarest words
 
+_UNASKED_CHANGE = 0.2  # of its score is left to a tool that changes something, where somebody only wants to know
+
 _NEAR = 0.25  # share of the best score below which a thing does not count as found
 MOST_NEAR = 300  # things that are found for one need; beyond that nobody counts
 
@@ -41,11 +43,11 @@ class Hit(NamedTuple):
 
 
 class _Ranked(NamedTuple):
-    """Every thing's score for one need, the best of them, and the most that a need of these words could have."""
+    """Every thing's score for one need, the best of them, and how much of the need's words is found at best."""
 
     scores: list[float]
     most: float
-    bound: float
+    coverage: float
 
 
 class ToolIndex:
@@ -55,6 +57,7 @@ class ToolIndex:
         self._things = things
         self._postings = read_postings(things)
         self._packs = read_packs(things)
+        self._changing = [position for position, thing in enumerate(things) if thing.changes]
         self._meanings: dict[str, Postings] = {}
         self._vocabulary: list[str] = []
         self._rarest = rarity(0, len(things))
@@ -71,12 +74,14 @@ class ToolIndex:
 
     def rank(self, request: str, *, limit: int | None = None) -> list[Hit]:
         """Return what fits the request, best first; equally good ones in their own order. Nothing fits an empty one."""
-        ranked = [self._score(need) for need in self._understand(split_needs(request))]
-        needs = [_Ranked(scores, most, bound) for scores, bound in ranked if (most := max(scores, default=0.0)) > 0]
+        asked = split_needs(request)
+        understood = zip(asked, self._understand(asked), strict=True)
+        scored = (self._score(words, reads=need.reads) for need, words in understood)
+        needs = [ranked for ranked in scored if ranked.most > 0]
         if not needs:
             return []
         scores = _join(needs)
-        best, coverage = max(scores.values()), max(need.most / need.bound for need in needs)
+        best, coverage = max(scores.values()), max(need.coverage for need in needs)
         top = sorted(scores, key=scores.__getitem__, reverse=True)[:limit]
         return [Hit(self._things[position].key, min(scores[position] / best * coverage, 1.0)) for position in top]
 
@@ -85,7 +90,7 @@ class ToolIndex:
         unknown = 0
         for need in needs:
             understood: dict[str, tuple[Postings, float]] = {}
-            for number, word in enumerate(need):
+            for number, word in enumerate(need.words):
                 postings = self._meaning(word.stem)
                 if not postings.positions and not word.literal and unknown < _MOST_UNKNOWN:
                     unknown += 1
@@ -93,21 +98,24 @@ class ToolIndex:
                 known = understood.get(word.stem)
                 if known is None or known[1] < word.weight:
                     understood[word.stem] = (postings, word.weight)
-                compound = need[number - 1].stem + word.stem if number else ""
+                compound = need.words[number - 1].stem + word.stem if number else ""
                 if compound in self._postings or compound in self._packs:
                     understood.setdefault(compound, (self._meaning(compound), word.weight))
             telling = sorted(understood.values(), key=lambda each: -each[1] * (each[0].most or self._rarest))
             yield telling[:_MOST_WORDS]
 
-    def _score(self, words: list[tuple[Postings, float]]) -> tuple[list[float], float]:
-        """The score of every thing for one need, and the most that a need of these words could have."""
+    def _score(self, words: list[tuple[Postings, float]], *, reads: bool) -> _Ranked:
+        """Score every thing for one need; what changes something comes late where somebody only wants to know."""
         scores = [0.0] * len(self._things)
         bound = 0.0
         for postings, weight in words:
             bound += weight * (postings.most or self._rarest)
             for position, worth in zip(postings.positions, postings.worth, strict=True):
                 scores[position] += weight * worth
-        return scores, bound or 1.0
+        coverage = max(scores, default=0.0) / (bound or 1.0)
+        for position in self._changing if reads else ():
+            scores[position] *= _UNASKED_CHANGE
+        return _Ranked(scores, max(scores, default=0.0), coverage)
 
     def _meaning(self, word: str) -> Postings:
         """Return where a word or one of its synonyms occurs, or a pack has its name."""

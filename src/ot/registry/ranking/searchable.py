@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from mcp_core.json_types import Json, Schema
+from ot.registry.ranking.thesaurus import CHANGING, READING
+from ot.registry.ranking.words import read_words
+
+_FIRST_WORDS = 200  # characters of a description in which its first word stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +22,23 @@ class Searchable:
     name: str
     description: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
+    reads: bool = False  # it is known to change nothing
 
     @classmethod
-    def of_schema(cls, key: str, pack: str, name: str, description: str, schema: Schema) -> Searchable:
+    def of_schema(
+        cls, key: str, pack: str, name: str, description: str, schema: Schema, *, reads: bool = False
+    ) -> Searchable:
         """A tool whose parameters are described by a JSON Schema."""
-        return cls(key, pack, name, description, read_parameters(schema))
+        return cls(key, pack, name, description, read_parameters(schema), reads)
+
+    @property
+    def changes(self) -> bool:
+        """True if its name, or else its description, begins with a verb of change, unless it is known to change nothing."""
+        if self.reads:
+            return False
+        actions = READING | CHANGING
+        words = [*read_words(self.name), *islice(read_words(self.description[:_FIRST_WORDS]), 1)]
+        return next((word for word in words if word in actions), "") in CHANGING
 
     @classmethod
     def of_tool(cls, tool: Mapping[str, Json]) -> Searchable:

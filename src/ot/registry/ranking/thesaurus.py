@@ -55,6 +55,7 @@ _ACTIONS = """
     lock protect
     encode encrypt
     decode decrypt
+    turn switch toggle
 """
 _THINGS = """
     folder directory dir
@@ -62,7 +63,7 @@ _THINGS = """
     picture image photo screenshot
     movie video film clip
     sound audio music song track
-    mail email
+    mail email inbox
     message comment note text
     person people user contact member
     company organization organisation business firm
@@ -118,6 +119,22 @@ _THINGS = """
     phone mobile telephone
     library package module dependency
     version release revision
+    light lamp bulb
+    warm warmer hot hotter heat thermostat temperature
+    cold colder cool cooler thermostat temperature
+    bright brighter dark darker dim dimmer
+    blind shade shutter curtain
+"""
+_READING = """
+    get fetch retrieve read load find search locate lookup look query discover list enumerate browse show display view
+    print describe explain count inspect examine check compare watch see
+"""
+_CHANGING = """
+    create add insert append attach update modify edit change alter adjust patch set write save store put delete remove
+    erase drop destroy discard clear purge empty move rename copy duplicate clone send post submit publish share upload
+    push import start launch run execute stop cancel abort terminate close merge invite approve accept reject schedule
+    book buy purchase order pay replace undo revert restore reset enable activate disable deactivate lock unlock mark
+    assign archive commit reply forward turn switch toggle dim
 """
 
 
@@ -135,6 +152,12 @@ def _synonyms() -> Mapping[str, frozenset[str]]:
 
 SYNONYMS = _synonyms()
 """Stems, and the stems of the words that may be meant by each."""
+
+READING = frozenset(map(stem, _READING.split()))
+"""Stems of what one asks for to know something."""
+
+CHANGING = frozenset(map(stem, _CHANGING.split()))
+"""Stems of what one asks for to have something changed; a tool that is named by one of them changes something."""
 
 ACTIONS = frozenset().union(*_read(_ACTIONS))
 """Stems of what one can ask a tool to do; behind an `and` they begin another request."""
