@@ -25,6 +25,7 @@ async def open_engine(
     secrets: Mapping[str, str] | None = None,
     home: Path | None = None,
     demo: bool = True,
+    tolerant: bool = False,
 ) -> AsyncIterator[App]:
     """An engine whose project, and home unless it is given, is one folder; packs and extensions by name and text.
 
@@ -45,7 +46,7 @@ async def open_engine(
     if home is not None:
         trust_project(folder, home)
     give_definitions(home or folder)
-    loaded = load_config(environ={}, cwd=folder, home=home or folder)
+    loaded = load_config(environ={}, cwd=folder, home=home or folder, tolerant=tolerant)
     async with open_app(loaded, packs=[pack_folder]) as app:
         yield app
 

@@ -17,6 +17,8 @@ OneToolError
 ├── PreflightError                names or arguments that are certain to fail
 ├── CallError                     one call to a tool did not succeed
 │   ├── UnknownPackError
+│   ├── AliasTargetError
+│   ├── WrongAliasError
 │   ├── SwitchedOffError
 │   ├── UnknownToolError
 │   ├── UnknownProjectError
@@ -216,6 +218,21 @@ class UnknownPackError(CallError, names=("pack", "available")):
         super().__init__(pack, available)
         self.tool = pack
         self.absent = absent
+
+
+class AliasTargetError(CallError):
+    """An alias that stands for nothing that can be called; `reason` is what keeps its target from it."""
+
+    alias: str
+    target: str
+    reason: CallError
+
+
+class WrongAliasError(CallError):
+    """An alias that is off, because its setting is wrong."""
+
+    alias: str
+    mistake: str  # in words
 
 
 class SwitchedOffError(CallError, names=("kind", "key")):

@@ -15,7 +15,7 @@ from ot.config.keys import ANY, known_keys
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config
 from ot.config.settings import NEXT_START
-from ot.errors import UntrustedPackError, WrongSettingsError
+from ot.errors import UntrustedPackError, WrongAliasError, WrongSettingsError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error
 from ot.kernel.supply import KernelSupply
@@ -127,11 +127,13 @@ def _note_untrusted(registry: ToolRegistry, loaded: LoadedConfig) -> None:
 
 
 def _note_mistakes(registry: ToolRegistry, loaded: LoadedConfig) -> None:
-    """Let the registry know the packs and servers that are off, because their settings are wrong."""
+    """Let the registry know the packs, servers and aliases that are off, because their settings are wrong."""
     servers = wrong_entries(loaded, "servers")
     packs = {mistake.pack: word_error(mistake.error) for mistake in reversed(loaded.mistakes) if mistake.pack}
     wrong = {identifier(name, fallback="server"): mistake for name, mistake in (packs | servers).items()}
     explain = {name: partial(WrongSettingsError, name, mistake) for name, mistake in wrong.items()}
+    aliases = wrong_entries(loaded, "aliases").items()
+    registry.explain_aliases({name: partial(WrongAliasError, name, mistake) for name, mistake in aliases})
     registry.explain_absent("mistakes", {name: AbsentPack(each, expected=True) for name, each in explain.items()})
 
 

@@ -18,7 +18,7 @@ class Reference(TypedDict):
     """A call of `pack.tool` that is certain to be made; `open` if it unpacks arguments, so that more may come.
 
     `given_calls` if calls of other tools stand where it takes arguments without a name, or in a list there.
-    `first` if it stands in the first statement, apart from imports.
+    `first` if it stands in the first statement, apart from imports. `alias` is the name that stands there, if any.
     """
 
     pack: str
@@ -29,6 +29,7 @@ class Reference(TypedDict):
     given_calls: bool
     line: int
     first: bool
+    alias: str
 
 
 class Bindings(ast.NodeVisitor):
@@ -169,4 +170,5 @@ def _describe(call: ast.Call, pack: str, tool: str, *, given_calls: bool, first:
         "given_calls": given_calls,
         "line": call.lineno,
         "first": first,
+        "alias": call.func.id if isinstance(call.func, ast.Name) else "",
     }

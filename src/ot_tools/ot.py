@@ -26,6 +26,8 @@ from ot.introspect import (
     list_packs,
     list_snippets,
     list_tools,
+    marking,
+    note_refused,
     note_switched_off,
     wait_for_servers,
 )
@@ -78,7 +80,10 @@ async def tools(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
     context = current()
     await wait_for_servers(context, concerns_tools(pattern, context.registry))
     note_switched_off(context, pattern)
-    return list_tools(context.registry.definitions(), pattern, info, signature_of=_signatures())
+    if info == "list":
+        note_refused(context, pattern)
+    marked = map(marking(context.settings.policy, context.caller), context.registry.definitions())
+    return list_tools(marked, pattern, info, signature_of=_signatures())
 
 
 @reads
@@ -87,7 +92,7 @@ async def packs(*, pattern: str = "", info: Literal["list", "min", "full"] = "mi
 
     Args:
         pattern: Only packs whose name contains this, ignoring case.
-        info: "list" for names only, "min" with source and number of tools, "full" with instructions and tools.
+        info: "list" for names only, "min" with source, number of tools and description, "full" with all about them.
 
     Returns:
         The packs by name.
@@ -155,7 +160,8 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
     settings, queries = context.settings, [query] if isinstance(query, str) else query
     await wait_for_servers(context, concerns_help(queries, context.registry, settings.aliases, settings.snippets))
     catalogue = await context.part(Finder).catalogue(settings)
-    answers = Help(context.registry, settings, catalogue, expand_with(settings.snippets), _signatures())
+    mark = marking(settings.policy, context.caller)
+    answers = Help(context.registry, settings, catalogue, expand_with(settings.snippets), _signatures(), mark)
     return await answers.answer(queries, info)
 
 

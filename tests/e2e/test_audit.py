@@ -84,7 +84,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = folder / ".onetool" / "onetool.yaml"
     config.write_text(f"{config.read_text()}\npolicy: {{deny: [demo.upper]}}\n")
     calls = "\n".join(["demo.block(seconds=0)"] * 3)
-    refused = onetool(folder, "run", f"{calls}\ndemo.upper(text='{SECRET}')")
+    # Within `try`, since a call that is certain to be refused would keep the others from being made.
+    refused = onetool(folder, "run", f"{calls}\ntry:\n    demo.upper(text='{SECRET}')\nfinally:\n    pass")
     assert refused.returncode == 1
     return folder
 

@@ -157,10 +157,11 @@ async def test_level_list_gives_pack_names_alone(app: App) -> None:
 
 @pytest.mark.scenario("ot/pack-discovery/info-level-min")
 async def test_level_min_gives_source_and_number_of_tools(app: App) -> None:
-    assert await value_of(app, 'ot.packs(pattern="brave")') == [{"name": "brave", "source": "local", "tool_count": 2}]
-    assert await value_of(app, 'ot.packs(pattern="versions")') == [
-        {"name": "versions", "source": "local", "tool_count": 1}
-    ]
+    [brave] = await value_of(app, 'ot.packs(pattern="brave")')
+    [versions] = await value_of(app, 'ot.packs(pattern="versions")')
+
+    assert brave == {"name": "brave", "source": "local", "tool_count": 2, "description": "A search engine."}
+    assert (versions["source"], versions["tool_count"]) == ("local", 1)
 
 
 @pytest.mark.scenario("ot/pack-discovery/info-level-full")
@@ -264,10 +265,13 @@ async def test_level_full_gives_a_snippet_as_it_was_written_and_what_it_expands_
 
 @pytest.mark.scenario("ot/yaml-flow-style-output/flow-style-formatting")
 async def test_simple_objects_are_one_line_and_lists_of_objects_one_object_a_line(app: App) -> None:
-    assert await answer_of(app, 'ot.packs(pattern="brave")[0]') == "{name: brave, source: local, tool_count: 2}"
+    assert await answer_of(app, 'ot.packs(pattern="brave")[0]') == (
+        "{name: brave, source: local, tool_count: 2, description: A search engine.}"
+    )
     assert await answer_of(app, '[pack for pack in ot.packs() if pack["name"] in ("brave", "demo")]') == (
-        "- {name: brave, source: local, tool_count: 2}\n"
-        f"- {{name: demo, source: local, tool_count: {len(app.registry.pack('demo').tools)}}}"
+        "- {name: brave, source: local, tool_count: 2, description: A search engine.}\n"
+        f"- {{name: demo, source: local, tool_count: {len(app.registry.pack('demo').tools)}, description: 'Harmless tools "
+        "to try things out with: text, time, failure, a picture.'}"
     )
 
 

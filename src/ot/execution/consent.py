@@ -26,6 +26,7 @@ from ot.values import Arguments
 
 GATHERING = 0.05  # seconds in which calls that begin together come together into one question
 
+NOBODY_THERE = "nobody can be asked here"
 _NO = "the answer was no"
 
 
@@ -89,7 +90,7 @@ class Consent:
     async def ask(self, question: str, choices: Sequence[Choice], caller: Caller, subject: Subject) -> Choice | None:
         """Ask a question; raises ConsentError if that is not possible."""
         if caller.ask is None:
-            raise ConsentError(subject.tool, "nobody can be asked here", subject.reason)
+            raise ConsentError(subject.tool, NOBODY_THERE, subject.reason)
         return await caller.ask(self._redactor.text(question), choices)
 
     async def _put(self, subject: Subject, desk: _Desk, caller: Caller) -> _Question:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ot.caller import YES_OR_NO, Caller
 from ot.client_memory import EVERYTHING, ClientMemory
-from ot.errors import FlowDeniedError, ToolDeniedError
-from ot.execution.consent import Consent, Subject
+from ot.errors import CallError, ConsentError, FlowDeniedError, ToolDeniedError
+from ot.execution.consent import NOBODY_THERE, Consent, Subject
 from ot.execution.rules import Guard, first_rule
 from ot.redaction import Redactor
 from ot.values import Arguments
@@ -19,6 +19,20 @@ def refuse_denied(guard: Guard) -> None:
     """Raise ToolDeniedError for what `policy.deny` names."""
     if guard.denied_by is not None:
         raise ToolDeniedError(guard.names[0], guard.denied_by)
+
+
+def foresee_refusal(guard: Guard, caller: Caller) -> CallError | None:
+    """Return the error that every call ends with: of what is denied, or asks where nobody can be asked."""
+    name = guard.names[0]
+    if guard.denied_by is not None:
+        return ToolDeniedError(name, guard.denied_by)
+    if guard.asked_by is None or caller.ask is not None or any(tool == name for tool, _ in caller.memory.agreed):
+        return None
+    return ConsentError(name, NOBODY_THERE, _asked_by(guard.asked_by))
+
+
+def _asked_by(rule: str) -> str:
+    return f"policy.ask names {rule}"
 
 
 class Policy:
@@ -35,7 +49,7 @@ class Policy:
 
         Raises FlowDeniedError or ConsentError.
         """
-        reasons = [] if guard.asked_by is None else [f"policy.ask names {guard.asked_by}"]
+        reasons = [] if guard.asked_by is None else [_asked_by(guard.asked_by)]
         reasons += _closed_flows(guard, caller.memory)
         allowed_by = ""
         if reasons:

@@ -32,7 +32,7 @@ from ot.execution.invocation import invoke, refuse_endless, refuse_unsupported
 from ot.execution.journalling import CallJournal, open_call
 from ot.execution.outgoing import Outgoing
 from ot.execution.pack_door import PackDoor
-from ot.execution.policy import Policy, refuse_denied
+from ot.execution.policy import Policy, foresee_refusal, refuse_denied
 from ot.execution.prepared import Preparation
 from ot.execution.records import CallRecord, all_arguments, audit_early_refusal, audit_refusal, record_unknown
 from ot.execution.wording import word_error
@@ -140,11 +140,17 @@ class ToolExecutor:
         return CallContext(name, self._door, caller=caller)
 
     def note_refused(self, names: Iterable[str], caller: Caller) -> None:
-        """Note which of these tools are refused to code before it can call them, because nobody has trusted them."""
+        """Note which of these tools are refused to code before it can call them: untrusted ones, or by the policy."""
         for name in dict.fromkeys(names):
-            absence = self.registry.absence(name)
-            if absence is not None:
-                audit_early_refusal(self.audit, name, self.known(caller), absence)
+            refusal = self.registry.absence(name) or self.foresee_refusal(name, caller)
+            if refusal is not None:
+                audit_early_refusal(self.audit, name, self.known(caller), refusal)
+
+    def foresee_refusal(self, name: str, caller: Caller) -> CallError | None:
+        """Return the error with which the policy would refuse every call of a tool."""
+        if not self.registry.has(name):
+            return None
+        return foresee_refusal(self._preparation.of(name).guard, self.known(caller))
 
     def note_refused_snippet(self, error: UntrustedSnippetError, caller: Caller) -> None:
         """Note that a command named a snippet that nobody has trusted."""

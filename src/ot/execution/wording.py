@@ -264,6 +264,11 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.BrokenPackError: lambda error: (
         f"The pack {error.pack} is broken: {error.place}: {error.reason}. Once its file is right, it is there again."
     ),
+    errors.AliasTargetError: lambda error: (
+        f"The alias {error.alias} stands for {error.target} (aliases.{error.alias} in the configuration). "
+        f"{word_error(error.reason)}"
+    ),
+    errors.WrongAliasError: lambda error: _word_wrong(f"The alias {error.alias}", error.mistake),
     errors.WrongSettingsError: lambda error: _word_wrong(f"The pack {error.pack}", error.mistake),
     errors.UntrustedPackError: lambda error: _word_untrusted(f"The pack {error.pack}", error.project),
     errors.UntrustedSkillError: lambda error: _word_untrusted(f"The skill {error.skill}", error.project),
@@ -428,6 +433,8 @@ _KINDS: dict[type, str] = {
     errors.CommandError: "SyntaxError",
     errors.PackLoadError: "ImportError",
     errors.UnknownPackError: "AttributeError",
+    errors.AliasTargetError: "AttributeError",
+    errors.WrongAliasError: "NameError",
     errors.UnknownToolError: "AttributeError",
     errors.NameTooLongError: "AttributeError",
     errors.UnknownProjectError: "AttributeError",

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
         concerns_help,
         concerns_packs,
         concerns_tools,
+        note_refused,
         note_switched_off,
         wait_for_servers,
     )
+    from ot.introspect.refused_tools import marking
     from ot.introspect.reload import Reload
     from ot.introspect.snippet_text import Expand
 else:  # Ranking and help are loaded by whoever first asks for them.

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio.lowlevel
 
 from ot.config.models import Config
 from ot.execution.wording import word_error
 from ot.introspect.catalogue import Catalogue, Found
-from ot.introspect.help_matches import describe_matches
+from ot.introspect.help_matches import Shown, describe_matches
 from ot.introspect.help_text import describe_alias, describe_pack, describe_snippet_help, describe_tool, shorten
 from ot.introspect.listings import Info, SignatureOf
 from ot.introspect.plain_python import find_plain_python
+from ot.introspect.refused_tools import MarkTool
 from ot.introspect.snippet_text import Expand
+from ot.registry.definitions import PackDefinition
 from ot.registry.registry import ToolRegistry
 
 BUDGET = 8000  # characters of an answer, about 2,000 tokens
@@ -32,6 +34,7 @@ class Help:
     catalogue: Catalogue
     expand: Expand
     signature_of: SignatureOf
+    mark: MarkTool = lambda tool: tool
 
     async def answer(self, queries: Sequence[str], info: Info) -> str:
         """Answer each query; without any, give an overview."""
@@ -67,21 +70,24 @@ class Help:
         return _cut(f"# {heading}\n\n{text}", room, 'Less of each: info="list"')
 
     def _matches(self, found: Found, info: Info, room: int) -> str:
-        return describe_matches(
-            found, info, registry=self.registry, config=self.config, signature_of=self.signature_of, room=room
-        )
+        shown = Shown(self.registry, self.config, self.signature_of, self.mark)
+        return describe_matches(found, info, shown, room=room)
+
+    def _describe_pack(self, pack: PackDefinition, info: Info, room: int) -> str:
+        marked = replace(pack, tools={name: self.mark(tool) for name, tool in pack.tools.items()})
+        return describe_pack(marked, info, config=self.config, signature_of=self.signature_of, room=room)
 
     def _exact(self, query: str, info: Info, room: int) -> list[str]:
         """Describe whatever has exactly this name."""
         config, registry = self.config, self.registry
         found: list[str] = []
         if "." in query and registry.has(query):
-            tool = registry.get(query)
+            tool = self.mark(registry.get(query))
             found.append(describe_tool(tool, info, docs_url=config.docs_url, signature=self.signature_of(tool)))
         for pack in registry.packs():
             if pack.name == query:
                 most = room - room // 4
-                found.append(describe_pack(pack, info, config=config, signature_of=self.signature_of, room=most))
+                found.append(self._describe_pack(pack, info, most))
         if query.startswith("$") and query[1:] in config.snippets:
             found.append(describe_snippet_help(query[1:], info, config=config, expand=self.expand))
         if query in config.aliases:

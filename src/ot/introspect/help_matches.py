@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ot.config.models import Config
 from ot.introspect.catalogue import Found
 from ot.introspect.help_text import describe_tool, fit, shorten
 from ot.introspect.listings import Info, SignatureOf
+from ot.introspect.refused_tools import MarkTool
 from ot.registry.ranking.index import MOST_NEAR, Hit
 from ot.registry.registry import ToolRegistry
 
@@ -20,13 +22,22 @@ _FEWEST = 400  # characters for tools, whatever else was found
 Entry = Callable[[str], str]
 
 
-def describe_matches(
-    found: Found, info: Info, *, registry: ToolRegistry, config: Config, signature_of: SignatureOf, room: int
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What there is, and how its tools are shown."""
+
+    registry: ToolRegistry
+    config: Config
+    signature_of: SignatureOf
+    mark: MarkTool
+
+
+def describe_matches(found: Found, info: Info, shown: Shown, *, room: int) -> str:
     """Describe tools, packs, snippets and aliases; tools get the room that the others leave."""
+    config = shown.config
 
     def pack(name: str) -> str:
-        return f"{name}: {_one_line(registry.pack(name).description)}"
+        return f"{name}: {_one_line(shown.registry.pack(name).description)}"
 
     def snippet(name: str) -> str:
         return f"${name}: {_one_line(config.snippets[name].description)}"
@@ -40,20 +51,21 @@ def describe_matches(
         _group("Aliases", found.aliases, info, alias, "All of them: ot.aliases()"),
     ]
     left = max(room - sum(map(len, others)), _FEWEST)
-    tools = _tools(found.tools, info, registry, config.docs_url, signature_of, left)
+    tools = _tools(found.tools, info, shown, left)
     return "\n\n".join(part for part in (tools, *others) if part)
 
 
-def _tools(
-    hits: Sequence[Hit], info: Info, registry: ToolRegistry, docs_url: str, signature_of: SignatureOf, room: int
-) -> str:
+def _tools(hits: Sequence[Hit], info: Info, shown: Shown, room: int) -> str:
     if not hits:
         return ""
+    signature_of = shown.signature_of
     entries = []
     for number, hit in enumerate(hits[: _MOST_TOOLS[info]]):
-        tool = registry.get(hit.key)
+        tool = shown.mark(shown.registry.get(hit.key))
         if info == "full":
-            entries.append(f"{describe_tool(tool, info, docs_url=docs_url, signature=signature_of(tool))}\n")
+            entries.append(
+                f"{describe_tool(tool, info, docs_url=shown.config.docs_url, signature=signature_of(tool))}\n"
+            )
         elif info == "list":
             entries.append(tool.name)
         else:

@@ -15,6 +15,7 @@ from ot.registry.definitions import PackDefinition, ToolDefinition
 
 Info = Literal["list", "min", "full"]
 
+_SUMMARY = 200  # characters of a pack's description among others
 
 SignatureOf = Callable[[ToolDefinition], str]
 """Gives the signature of a tool as it is shown: with what it was seen to return, where it does not say so itself."""
@@ -99,7 +100,10 @@ def _describe_tool(tool: ToolDefinition, signature: str) -> JsonObject:
 
 
 def _summarise_pack(pack: PackDefinition) -> JsonObject:
-    return {"name": pack.name, "source": pack.source.partition(":")[0], "tool_count": len(pack.tools)}
+    about = " ".join(pack.description.split())
+    shortened = about if len(about) <= _SUMMARY else f"{about[: _SUMMARY - 1].rstrip()}…"
+    facts = {"name": pack.name, "source": pack.source.partition(":")[0], "tool_count": len(pack.tools)}
+    return {**facts, **({"description": shortened} if shortened else {})}
 
 
 def _describe_pack(pack: PackDefinition, instructions: str) -> JsonObject:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ot.context import CallContext
 from ot.execution.wording import word_error
 from ot.introspect.listings import contains
+from ot.introspect.refused_tools import marking
 from ot.proxy import Servers
 from ot.registry.registry import ToolRegistry
 
@@ -24,6 +25,15 @@ async def wait_for_servers(context: CallContext, concerns: Concerns) -> None:
         context.note(f"[Still connecting, so not listed yet: {_enumerate(unlisted.connecting)}.]")
     if unlisted.failed:
         context.note(f"[Not connected, so not listed: {_enumerate(unlisted.failed)}. ot.health() says why.]")
+
+
+def note_refused(context: CallContext, pattern: str) -> None:
+    """Name the tools that the policy refuses, in a listing of names; where they are described, that says so."""
+    mark = marking(context.settings.policy, context.caller)
+    listed = (tool for tool in context.registry.definitions() if contains(tool.name, pattern))
+    names = [tool.name for tool in listed if mark(tool) is not tool]
+    if names:
+        context.note(f"[Refused here by the policy: {_enumerate(names)}.]")
 
 
 def _enumerate(names: Sequence[str]) -> str:

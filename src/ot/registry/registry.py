@@ -51,6 +51,7 @@ class ToolRegistry:
         self._late: dict[str, LoadPack] = {}
         self._absent: dict[str, Mapping[str, AbsentPack]] = {}  # by who explains it
         self._unusable: Mapping[str, Callable[[], CallError]] = {}  # by the tool's full name
+        self._wrong_aliases: Mapping[str, Callable[[], CallError]] = {}
         self._originals: dict[str, str] = {}  # `server.get-env` to `server.get_env`
         self._reads: Mapping[str, Sequence[str]] = {}
         self.problems: list[PackLoadError] = []
@@ -145,6 +146,10 @@ class ToolRegistry:
         """Replace what is said, to whoever looks for one of them, about tools that are there and cannot be used."""
         self._unusable = tools
 
+    def explain_aliases(self, aliases: Mapping[str, Callable[[], CallError]]) -> None:
+        """Replace what is said, to whoever uses one of them, about aliases that are off."""
+        self._wrong_aliases = aliases
+
     def find(self, name: str) -> RegisteredTool:
         """Definition and function of `pack.tool`, also by the name that its server has for it.
 
@@ -202,11 +207,13 @@ class ToolRegistry:
         return sorted({*self._packs, *self._late, *chain.from_iterable(self._absent.values()), *unusable})
 
     def absence(self, name: str) -> CallError | None:
-        """Return why a pack, or `pack.tool`, is missing that should be here; None for any other name."""
+        """Return why a pack, `pack.tool` or an alias is missing that should be here; None for any other name."""
         if name in self._unusable and name not in self._tools:
             return self._unusable[name]()
         pack = name.partition(".")[0]
-        return None if pack in self._packs or pack in self._late else self._held_back(pack)
+        if pack in self._packs or pack in self._late:
+            return None
+        return self._wrong_aliases[name]() if name in self._wrong_aliases else self._held_back(pack)
 
     def _held_back(self, name: str) -> CallError | None:
         return next((packs[name].explain() for packs in self._absent.values() if name in packs), None)

@@ -1,18 +1,19 @@
 """Preflight: what a program is certain to call, judged against the registry before any of it runs.
 
-Only what cannot succeed is reported, and all of it at once: packs and tools that do not exist, arguments that a
-tool does not take, arguments that it needs and does not get, tools that cannot be called from here, and an `ot.resume`
-that comes too late. Values are known
-only when the call is made.
+Only what cannot succeed is reported, and all of it at once: packs and tools that do not exist, arguments that a tool
+does not take, arguments that it needs and does not get, tools that cannot be called from here or that the policy
+refuses, and an `ot.resume` that comes too late. Values are known only when the call is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ot.errors import (
+    AliasTargetError,
     CallError,
+    ConsentError,
     LateResumeError,
     NameTooLongError,
     PreflightError,
@@ -46,6 +47,7 @@ class Reference:
     line: int
     given_calls: bool = False
     first: bool = False  # it stands in the first statement
+    alias: str = ""  # the name by which it is called, if that is an alias
 
 
 def refuse_long_names(names: Iterable[str]) -> None:
@@ -55,11 +57,18 @@ def refuse_long_names(names: Iterable[str]) -> None:
             raise NameTooLongError(len(name), MAX_NAME)
 
 
-def judge(references: Iterable[Reference], registry: ToolRegistry) -> None:
+Foresee = Callable[[str], CallError | None]
+"""Gives the error with which every call of a tool is refused, whatever its arguments."""
+
+
+def judge(references: Sequence[Reference], registry: ToolRegistry, foresee: Foresee = lambda _: None) -> None:
     """Raise PreflightError with everything that is certain to fail; the same mistake is named on its first line."""
     problems: dict[tuple[object, ...], tuple[int, CallError]] = {}
+    resumes = any(f"{reference.pack}.{reference.tool}" == RESUME for reference in references)
     for reference in references:
-        problem = _find_problem(reference, registry)
+        problem = _find_problem(reference, registry, foresee)
+        if resumes and isinstance(problem, ConsentError):
+            continue  # the journal may have the answer, and then nobody is asked
         if problem is not None:
             problems.setdefault((type(problem), *problem.args), (reference.line, problem))
             if len(problems) == MAX_PROBLEMS:
@@ -68,13 +77,16 @@ def judge(references: Iterable[Reference], registry: ToolRegistry) -> None:
         raise PreflightError(sorted(problems.values(), key=lambda found: found[0]))
 
 
-def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | None:
+def _find_problem(reference: Reference, registry: ToolRegistry, foresee: Foresee) -> CallError | None:
     try:
         refuse_long_names((reference.pack, reference.tool, *reference.keywords))
         definition = registry.get(f"{reference.pack}.{reference.tool}")
     except CallError as error:
         # A project is an attribute of its pack, and whether there is one is seen when it is read.
-        return None if isinstance(error, UnknownToolError) and reference.pack == PROJECTS else error
+        if isinstance(error, UnknownToolError) and reference.pack == PROJECTS:
+            return None
+        target = f"{reference.pack}.{reference.tool}"
+        return AliasTargetError(reference.alias, target, reason=error) if reference.alias else error
     if definition.cancellation is Cancellation.KERNEL:
         # The kernel's own functions have signatures that no schema can tell.
         made = reference.given_calls and definition.name == PARALLEL
@@ -84,7 +96,7 @@ def _find_problem(reference: Reference, registry: ToolRegistry) -> CallError | N
     if definition.name == RESUME and not reference.first:
         return LateResumeError(RESUME)
     phrases = list(_argument_problems(reference, definition))
-    return ToolArgumentError(definition.name, phrases, definition.signature) if phrases else None
+    return ToolArgumentError(definition.name, phrases, definition.signature) if phrases else foresee(definition.name)
 
 
 def _argument_problems(reference: Reference, definition: ToolDefinition) -> Iterator[str]:

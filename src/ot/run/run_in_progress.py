@@ -319,7 +319,7 @@ class RunInProgress:
             raise ValueError(f"a call has more than {MAX_KEYWORDS:,} arguments")
         references = [Reference(**{**r, "keywords": tuple(r["keywords"])}) for r in message["references"]]
         try:
-            judge(references, self._namespace.registry)
+            judge(references, self._namespace.registry, partial(self._executor.foresee_refusal, caller=self._caller))
         except PreflightError as error:
             for _, problem in error.problems:
                 self._executor.redact(problem)  # signatures come from servers

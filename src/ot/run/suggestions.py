@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcp_core.nearest_names import nearest
-from ot.execution.wording import STARTS_FRESH, is_module, is_near, list_names
+from ot.execution.wording import STARTS_FRESH, is_module, is_near, list_names, word_error
 from ot.registry.registry import ToolRegistry
 
 _MOST = 3
@@ -11,6 +11,8 @@ _MOST = 3
 
 def suggest(name: str, registry: ToolRegistry) -> str:
     """Write one sentence that leads from an undefined name to code that works."""
+    if (absence := registry.absence(name)) is not None:
+        return word_error(absence)
     if is_module(name):
         return f"Add `import {name}`: modules of the standard library are imported as in any program."
     same = [definition for definition in registry.definitions() if definition.tool == name]

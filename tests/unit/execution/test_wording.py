@@ -72,6 +72,35 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     ),
     (errors.NewSkillError("weekly", "there is one"), "No skill 'weekly' was written: there is one."),
     (errors.SnippetError("wsq", "q1 is missing", "$wsq q1=..."), "$wsq: q1 is missing. Usage: $wsq q1=..."),
+    (
+        errors.AliasTargetError("up", "demos.upper", reason=errors.UnknownPackError("demos", ["demo"])),
+        (
+            "The alias up stands for demos.upper (aliases.up in the configuration). "
+            "There is no pack 'demos'. Packs: demo."
+        ),
+    ),
+    (
+        errors.WrongAliasError("up", "aliases.up: must be text"),
+        (
+            "The alias up is off, because its settings are wrong: aliases.up: must be text. "
+            "Once they are right, ot.reload() switches it on."
+        ),
+    ),
+    (
+        errors.UnknownPackError(
+            "x",
+            ["demo"],
+            [
+                errors.ServerUnavailableError("", server="far", reason="is still connecting"),
+                errors.WrongSettingsError("odd", "servers.odd: no"),
+                errors.BrokenPackError("ext", "line 2", "no"),
+            ],
+        ),
+        (
+            "There is no pack 'x'. Packs: demo.\nNot here: far is still connecting; odd is off, because its settings "
+            "are wrong; ext is broken. ot.health() says more."
+        ),
+    ),
     (errors.AliasCycleError(["a", "b", "a"]), "These aliases lead back to themselves: a -> b -> a."),
     (errors.PackLoadError(Path("/x/brave.py"), "not valid Python", 3), "brave.py, line 3: not valid Python"),
     (

@@ -60,7 +60,7 @@ async def test_tools_of_another_server_are_listed_like_all_others(tmp_path: Path
     assert full["args"][0] == "query: What to look for."
     assert "repositories that you can see" in full["description"]
     assert brief == {"name": "github.search_issues", "description": "Search issues."}
-    assert pack == {"name": "github", "source": "proxy", "tool_count": 1}
+    assert pack == {"name": "github", "source": "proxy", "tool_count": 1, "description": "Issues and code."}
 
 
 async def test_help_finds_and_explains_tools_of_another_server(tmp_path: Path) -> None:

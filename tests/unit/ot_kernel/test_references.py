@@ -31,6 +31,7 @@ def test_a_call_is_described_by_pack_tool_arguments_and_line() -> None:
             "given_calls": False,
             "line": 3,
             "first": False,
+            "alias": "",
         }
     ]
 
@@ -187,6 +188,7 @@ def test_a_call_through_an_alias_is_the_call_of_its_tool() -> None:
         "given_calls": False,
         "line": 0,
         "first": True,
+        "alias": "ws",
     }
     assert references("def ws(): ...\nws()", aliases=aliases) == []
     assert references("try:\n    ws()\nexcept ValueError:\n    pass", aliases=aliases) == []

@@ -33,7 +33,7 @@ class Searchable:
 
     @property
     def changes(self) -> bool:
-        """True if its name, or else its description, begins with a verb of change, unless it is known to change nothing."""
+        """True if its name, or else its description, begins with a verb of change, unless it is known to read."""
         if self.reads:
             return False
         actions = READING | CHANGING

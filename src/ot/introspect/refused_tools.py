@@ -1,0 +1,36 @@
+"""Tools that the policy refuses, whatever they are called with: marked where they are described."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ot.caller import Caller
+from ot.config.models import PolicySettings
+from ot.errors import ConsentError
+from ot.execution.policy import foresee_refusal
+from ot.execution.rules import build_guard
+from ot.registry.definitions import ToolDefinition
+
+MarkTool = Callable[[ToolDefinition], ToolDefinition]
+"""Returns a tool as it is shown: one that is refused says so first."""
+
+_DENIED = "(Denied here by policy.deny.) "
+_UNASKED = "(Cannot be called here: policy.ask names it, and nobody can be asked.) "
+
+
+def marking(policy: PolicySettings, caller: Caller) -> MarkTool:
+    """Build the marks of what one caller is refused."""
+    if not policy.deny and not policy.ask:
+        return lambda tool: tool
+
+    def mark(tool: ToolDefinition) -> ToolDefinition:
+        refusal = foresee_refusal(build_guard(tool.all_names, policy), caller)
+        if refusal is None:
+            return tool
+        words = _UNASKED if isinstance(refusal, ConsentError) else _DENIED
+        repeated = " ".join(tool.docs.body.split()).startswith(tool.description.rstrip("…"))
+        docs = replace(tool.docs, body=f"{words}{tool.docs.body}") if repeated else tool.docs
+        return replace(tool, description=f"{words}{tool.description}", docs=docs)
+
+    return mark
