@@ -36,7 +36,7 @@ class Attempt:
 
     async def wait(self, context: CallContext | None) -> None:
         """Wait for the outcome on behalf of one call."""
-        with context.held() if context is not None else contextlib.nullcontext(), self._listed(context):
+        with _waiting(context), self._listed(context):
             while not self.done:
                 changed = self._changed
                 with anyio.move_on_after(TOLD_EVERY):
@@ -58,3 +58,18 @@ class Attempt:
     def _wake(self) -> None:
         self._changed.set()
         self._changed = anyio.Event()
+
+
+@contextlib.contextmanager
+def _waiting(context: CallContext | None) -> Iterator[None]:
+    """Stop the clocks of a call that waits, and count the time as its start-up."""
+    if context is None:
+        yield
+        return
+    began = time.monotonic()
+    try:
+        with context.held():
+            yield
+    finally:
+        context.startup += time.monotonic() - began
+        context.reports = 0  # what it reports from now on is its own progress

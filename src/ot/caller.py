@@ -31,6 +31,15 @@ CHOICE_WORDS = {
 """How the choices are put to a person; to none of them is to say no."""
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
+"""Hears how far something is, and may leave out what follows too soon, unless the message is a Milestone."""
+
+
+class Milestone(str):
+    """The message of the first or the last report of a call, which is never left out."""
+
+    __slots__ = ()
+
+
 Ask = Callable[[str, Sequence[Choice]], Awaitable[Choice | None]]
 """Puts a question with these choices to a person; None is a no."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import anyio
 
-from ot.caller import NOBODY, Caller
+from ot.caller import NOBODY, Caller, Milestone
 from ot.effects import Effect
 from ot.values import Arguments, ToolValue
 
@@ -49,7 +49,20 @@ class Door(Protocol):
 class CallContext:
     """One call, seen from inside the tool."""
 
-    __slots__ = ("_door", "_holds", "_left", "_scope", "caller", "depth", "effect", "entry", "tool")
+    __slots__ = (
+        "_door",
+        "_holds",
+        "_latest",
+        "_left",
+        "_scope",
+        "caller",
+        "depth",
+        "effect",
+        "entry",
+        "reports",
+        "startup",
+        "tool",
+    )
 
     def __init__(
         self,
@@ -68,6 +81,9 @@ class CallContext:
         self.depth = depth  # how many calls stand around this one
         self.effect = effect  # what the call does outside
         self.entry = entry  # the number of its line in the audit log; 0 if it has none
+        self.startup = 0.0  # seconds for which it waited while a worker or a server was started
+        self.reports = 0  # of its progress
+        self._latest: tuple[float, float | None, str] = (0.0, None, "")  # of its reports
         self._scope = scope  # ends the call at its deadline
         self._holds = 0
         self._left = math.inf  # seconds, while held
@@ -113,7 +129,14 @@ class CallContext:
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Report this call's progress to whoever waits for it, if anyone does."""
-        await self._door.progress_within(self, done, total, message)
+        self.reports += 1
+        self._latest = done, total, message
+        await self._door.progress_within(self, done, total, Milestone(message) if self.reports == 1 else message)
+
+    async def end_progress(self) -> None:
+        """Have the last report heard, which the listener may have left out."""
+        done, total, message = self._latest
+        await self._door.progress_within(self, done, total, Milestone(message))
 
     def note(self, line: str) -> None:
         """Add a line below the answer that this call is part of; nothing happens where there is none."""

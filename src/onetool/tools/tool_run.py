@@ -34,7 +34,7 @@ from onetool.clients import Clients
 from onetool.front import ClientFront, LogLevels, SuspendedFront, can_be_asked
 from onetool.late_app import LateApp
 from onetool.suspended_runs import RunClient, SuspendedRuns, UnknownRunError, Waiting
-from ot.caller import Caller
+from ot.caller import Caller, Milestone
 from ot.output import escape_surrogates
 from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
@@ -125,7 +125,8 @@ class ProgressReport:
     """Progress of the calls inside a run as progress of the run.
 
     The protocol wants a number that only grows, and each call counts for itself, so every notification is one
-    step and the call's own numbers stand in its message. Notifications in quick succession are left out.
+    step and the call's own numbers stand in its message. Notifications in quick succession are left out, but for the
+    first and the last of a call.
     """
 
     def __init__(
@@ -140,15 +141,19 @@ class ProgressReport:
         self._clock = clock
         self._steps = 0
         self._last = float("-inf")
+        self._told = ""
 
     async def __call__(self, done: float, total: float | None, message: str) -> None:
-        now = self._clock()
-        if now - self._last < self._interval:
+        now, always = self._clock(), isinstance(message, Milestone)
+        if now - self._last < self._interval and not always:
             return
-        self._last = now
-        self._steps += 1
         numbers = f"{done:g}" if total is None else f"{done:g}/{total:g}"
-        await self._send(self._steps, None, f"{message} ({numbers})" if message else numbers)
+        text = f"{message} ({numbers})" if message else numbers
+        if always and text == self._told:  # it was heard when it came
+            return
+        self._last, self._told = now, text
+        self._steps += 1
+        await self._send(self._steps, None, text)
 
 
 def render_result(answer: Answer) -> CallToolResult:

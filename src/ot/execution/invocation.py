@@ -10,6 +10,7 @@ from ot.context import CallContext, Door, reset_current, set_current
 from ot.errors import ToolError, ToolStoppedError, ToolTimeoutError, UnsupportedToolError
 from ot.execution.call import Call
 from ot.execution.failing import call_error_from
+from ot.execution.records import CallRecord
 from ot.values import ToolValue
 
 MAX_DEPTH = 32  # calls that tools make inside calls
@@ -27,20 +28,27 @@ def refuse_unsupported(call: Call) -> None:
         raise UnsupportedToolError(call.name, call.tool.definition.lacks)
 
 
-async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, entry: int = 0) -> ToolValue:
-    """Call the function; raises CallError and nothing else, apart from cancellation.
-
-    `entry` is the number of the call's line in the audit log.
-    """
+async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, record: CallRecord) -> ToolValue:
+    """Call the function; raises CallError and nothing else, apart from cancellation."""
     limit, key = time_limit(call)
     deadline = asyncio.get_running_loop().time() + limit  # move_on_after would look for the loop's kind, twice
     with anyio.CancelScope(deadline=deadline) as scope:
         context = CallContext(
-            call.name, door, caller=call.caller, scope=scope, depth=call.depth, effect=call.tool.effect, entry=entry
+            call.name,
+            door,
+            caller=call.caller,
+            scope=scope,
+            depth=call.depth,
+            effect=call.tool.effect,
+            entry=record.entry,
         )
+        record.context = context
         token = set_current(context)
         try:
-            return await call.tool.function(arguments)
+            value = await call.tool.function(arguments)
+            if context.reports > 1:
+                await context.end_progress()
+            return value
         except asyncio.CancelledError as error:
             if not _being_cancelled():
                 raise call_error_from(error, call.name) from error
@@ -51,6 +59,8 @@ async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, entry:
             if scope.cancel_called:
                 late = isinstance(error, ToolStoppedError) and error.still_running
                 raise ToolTimeoutError(call.name, limit, still_running=late, key=key) from error
+            if context.reports > 1:
+                await context.end_progress()
             failure = call_error_from(error, call.name)
             # A pack's own error keeps the cause that the pack named: code may catch it as that.
             raise failure from failure.__cause__ if isinstance(failure, ToolError) else error

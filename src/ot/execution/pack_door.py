@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ot.audit.log import AuditLog
-from ot.caller import Caller
+from ot.caller import Caller, Milestone
 from ot.config.models import Config
 from ot.config.paths import FOLDER, PackFolders
 from ot.config.secrets import Secrets
@@ -106,7 +106,8 @@ class PackDoor:
     async def progress_within(self, context: CallContext, done: float, total: float | None, message: str) -> None:
         """Tell whoever waits, without secrets."""
         if context.caller.progress is not None:
-            await context.caller.progress(done, total, self._redactor.text(message))
+            text = self._redactor.text(message)
+            await context.caller.progress(done, total, Milestone(text) if isinstance(message, Milestone) else text)
 
     async def ask_within(self, context: CallContext, question: str) -> bool:
         """Ask the person behind the caller, without secrets."""

@@ -38,7 +38,7 @@ class CallRecord(LogSpan):
     Of one that may have an effect the audit log is told when it begins, or that it was refused.
     """
 
-    __slots__ = ("_audit", "_call", "_received", "_recorder", "entry")
+    __slots__ = ("_audit", "_call", "_received", "_recorder", "context", "entry")
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class CallRecord(LogSpan):
         self._recorder = recorder
         self._received = b""
         self._audit = audit
+        self.context: CallContext | None = None  # once the function is called
         self.entry = 0  # the number of its line in the audit log; 0 if it has none
         if call.positional:
             self.add(positional=call.positional)
@@ -83,10 +84,13 @@ class CallRecord(LogSpan):
         if isinstance(error, CallError):
             self.add(error=word_error(error))
         call, seconds = self._call, self.elapsed()
+        startup = 0.0 if self.context is None else self.context.startup
+        if startup:
+            self.add(startup_ms=round(startup * 1000, 3))
         if self._recorder is not None:
             self._recorder.call(
                 call.name,
-                seconds=seconds,
+                seconds=seconds - startup,
                 error=_failure(error),
                 run=call.caller.run,
                 depth=call.depth,

@@ -232,7 +232,7 @@ class ToolExecutor:
             await record.begin(bound, allowed_by)
         if journal is not None:
             await journal.begin(bound)
-        return await invoke(call, bound, self._door, record.entry)
+        return await invoke(call, bound, self._door, record)
 
     async def _bind(self, call: Call) -> dict[str, ToolValue]:
         """Return the arguments of a call that is not denied, by name."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 
-from ot.caller import NOBODY, Caller, Choice
+from ot.caller import NOBODY, Caller, Choice, Milestone
 from ot.config.models import Config
 from ot.context import current, current_or_none
 from ot.effects import Effect
@@ -219,9 +219,8 @@ def test_calls_inside_calls_have_an_end() -> None:
 
 async def invoked(function: ToolFunction, *, caller: Caller = NOBODY, **fields: Any) -> Any:
     async with open_executor() as opened:
-        return await invoke(
-            call_of(prepare(function, **fields), caller=caller, depth=3), {"a": 1}, opened.executor._door
-        )
+        call = call_of(prepare(function, **fields), caller=caller, depth=3)
+        return await invoke(call, {"a": 1}, opened.executor._door, CallRecord(call, None))
 
 
 async def test_a_function_gets_its_arguments_and_its_context() -> None:
@@ -236,6 +235,43 @@ async def test_a_function_gets_its_arguments_and_its_context() -> None:
 
     assert found == ({"a": 1}, "x.tool", caller, 3, Effect.IDEMPOTENT)
     assert current_or_none() is None
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_the_first_and_the_last_report_of_a_call_are_milestones(*, fails: bool) -> None:
+    heard: list[tuple[float, bool]] = []
+
+    async def listen(done: float, total: float | None, message: str) -> None:
+        heard.append((done, isinstance(message, Milestone)))
+
+    async def tool(arguments: dict[str, Any]) -> Any:
+        for done in (1, 2, 3):
+            await current().progress(done)
+        if fails:
+            raise ValueError("no")
+
+    with pytest.raises(ToolFailedError) if fails else nullcontext():
+        await invoked(tool, caller=Caller(progress=listen))
+
+    assert heard == [(1, True), (2, False), (3, False), (3, True)]
+
+
+async def test_statistics_leave_out_the_start_that_a_call_waited_for(tmp_path: Path) -> None:
+    now = 100.0
+
+    async def tool(arguments: dict[str, Any]) -> Any:
+        nonlocal now
+        now += 5.0
+        current().startup += 4.0
+
+    call = call_of(prepare(tool))
+    with open_recorder(tmp_path) as recorder:
+        async with open_executor() as opened:
+            with CallRecord(call, recorder, lambda: now) as record:
+                await invoke(call, {}, opened.executor._door, record)
+        recorder.flush()
+        with open_for_reading(recorder.file) as database:
+            assert database.execute("SELECT seconds FROM calls").fetchall() == [(1.0,)]
 
 
 async def test_the_context_is_gone_after_a_failure_too() -> None:
@@ -253,8 +289,9 @@ async def test_what_ends_the_server_is_no_failure_of_a_tool(error: type[BaseExce
         raise error
 
     async with open_executor() as opened:
+        call = call_of(prepare(tool))
         with pytest.raises(error):
-            await invoke(call_of(prepare(tool)), {}, opened.executor._door)
+            await invoke(call, {}, opened.executor._door, CallRecord(call, None))
 
 
 async def test_a_tool_that_cancels_itself_has_failed() -> None:
@@ -271,7 +308,8 @@ async def test_whoever_is_cancelled_is_cancelled() -> None:
         await anyio.sleep_forever()
 
     async with open_executor() as opened:
-        task = asyncio.create_task(invoke(call_of(prepare(tool)), {}, opened.executor._door))
+        call = call_of(prepare(tool))
+        task = asyncio.create_task(invoke(call, {}, opened.executor._door, CallRecord(call, None)))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -16,6 +16,7 @@ from mcp_types import (
 )
 
 from onetool.tools.tool_run import ProgressReport, render_result
+from ot.caller import Milestone
 from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
 
@@ -35,6 +36,22 @@ async def test_progress_only_grows_and_keeps_the_numbers_of_the_call_in_its_mess
     await report(1, None, "")
 
     assert sent == [(1, None, "web.fetch (5/10)"), (2, None, "1")]
+
+
+@pytest.mark.anyio
+async def test_the_first_and_the_last_report_of_a_call_are_sent_and_none_twice() -> None:
+    sent: list[str | None] = []
+
+    async def send(progress: float, total: float | None, message: str | None) -> None:
+        sent.append(message)
+
+    report = ProgressReport(send, interval=1.0, clock=lambda: 0.0)
+    await report(1, None, "web.fetch")
+    for done, message in ((1, Milestone("a")), (2, "a"), (3, "a"), (3, Milestone("a")), (1, Milestone("b"))):
+        await report(done, 3, message)
+    await report(1, 3, Milestone("b"))
+
+    assert sent == ["web.fetch (1)", "a (1/3)", "a (3/3)", "b (1/3)"]
 
 
 def test_a_failure_is_marked_as_one() -> None:
