@@ -17,7 +17,7 @@ from ot.config.models import AiSettings
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
 from ot.redaction import Redactor
-from ot.store.conversations import CONVERSATIONS_FOLDER, Conversations, FoundConversation, OpenConversation
+from ot.store.conversations import CONVERSATIONS_FOLDER, Conversations, OpenConversation
 from ot.store.owner import Owner
 
 _DAY = 24 * 3600.0  # seconds
@@ -58,20 +58,22 @@ class ConversationShelf:
         self._redactor = loaded.redactor
         self._enabled = settings.enabled
 
-    def list(self) -> list[Earlier]:
-        """Return the conversations in which something was said, the last one first."""
-        found = (_read(one) for one in self._store.list(self._owner))
-        return [one for one in found if one.exchanges]
+    def earlier(self) -> Iterator[Earlier]:
+        """Yield the conversations in which something was said, the last one first."""
+        for found in self._store.read(self._owner):
+            restored = restore(found.lines)
+            if restored.exchanges:
+                yield Earlier(found.id, found.written, restored)
 
     def find(self, wanted: str) -> Earlier:
         """Return the conversation of this name, the last one for no name; raises ConfigError if there is none."""
-        known = self.list()
-        for one in known:
+        for one in self.earlier():
             if wanted in ("", one.id):
                 return one
-        reason = f"there is no conversation {wanted} in this folder" if wanted else "there is no conversation here yet"
-        fix = "onetool chat --list shows those there are" if known else "begin one with onetool chat"
-        raise ConfigError(reason, fix=fix)
+        if wanted:
+            fix = "onetool chat --list shows those there are"
+            raise ConfigError(f"there is no conversation {wanted} in this folder", fix=fix)
+        raise ConfigError("there is no conversation here yet", fix="begin one with onetool chat")
 
     @contextmanager
     def keeping(self, settings: AiSettings, earlier: Earlier | None) -> Iterator[KeptConversation]:
@@ -160,7 +162,3 @@ class KeptConversation:
             self.close()
             self._opened = None
             self.problem = f"This conversation is no longer kept: {error.strerror}."
-
-
-def _read(found: FoundConversation) -> Earlier:
-    return Earlier(found.id, found.written, restore(found.lines))

@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,7 @@ def main(options: Namespace) -> int:
     loaded = load(options)
     shelf = ConversationShelf(loaded)
     if options.list:
-        return _list(shelf.list(), as_json=options.json)
+        return _list(shelf.earlier(), as_json=options.json)
     earlier = shelf.find(options.earlier) if options.earlier is not None else None
     settings = choose_again(loaded.config.ai, earlier, options.provider, options.model)
     if loaded.config.log.file is None:
@@ -75,7 +75,7 @@ def main(options: Namespace) -> int:
         return FAILED
 
 
-def _list(found: Sequence[Earlier], *, as_json: bool) -> int:
+def _list(found: Iterable[Earlier], *, as_json: bool) -> int:
     described = [one.describe() for one in found]
     if as_json:
         say(json.dumps(described, indent=2))

@@ -12,14 +12,14 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
-from ot.store.owned_files import is_in_use, open_plain, prune
+from ot.store.owned_files import open_plain, prune
 from ot.store.owner import Owner
 
 CONVERSATIONS_FOLDER = "conversations"
@@ -55,23 +55,18 @@ class Conversations:
         found.claim()
         return found
 
-    def find(self, owner: Owner, conversation: str) -> FoundConversation | None:
-        """Return a conversation of this owner; None if there is none of that name."""
-        return next((found for found in self.list(owner) if found.id == conversation), None)
-
-    def list(self, owner: Owner) -> Sequence[FoundConversation]:
-        """Return the conversations of an owner, the one that was last added to first."""
-        found = []
+    def read(self, owner: Owner) -> Iterator[FoundConversation]:
+        """Yield the conversations of an owner, the one that was last added to first; each is read in its turn."""
+        found: list[tuple[float, str, Path]] = []
         with suppress(FileNotFoundError), os.scandir(self._folder) as entries:
             for entry in entries:
                 name = _NAME.fullmatch(entry.name)
                 if name is not None and name["owner"] == _digest(owner):
-                    found.append(_read(Path(entry.path), name["id"]))
-        return sorted(filter(None, found), key=lambda one: one.written, reverse=True)
-
-    def is_open(self, owner: Owner, conversation: str) -> bool:
-        """True if a process adds to this conversation."""
-        return is_in_use(self.file_of(owner, conversation))
+                    with suppress(FileNotFoundError):  # another process removes old ones
+                        found.append((entry.stat(follow_symlinks=False).st_mtime, name["id"], Path(entry.path)))
+        for written, conversation, file in sorted(found, reverse=True):
+            if (lines := _read(file)) is not None:
+                yield FoundConversation(conversation, written, lines)
 
     def file_of(self, owner: Owner, conversation: str) -> Path:
         return self._folder / f"{_digest(owner)}.{conversation}.jsonl"
@@ -139,18 +134,15 @@ class OpenConversation:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _read(file: Path, conversation: str) -> FoundConversation | None:
-    """Read a file; None if it is not of our form or has gone. A line that makes no sense is left out."""
+def _read(file: Path) -> list[JsonObject] | None:
+    """Read the lines of a file; None if it is not of our form or has gone. A line that makes no sense is left out."""
     try:
         with open_plain(file) as descriptor:
-            written = os.fstat(descriptor)
-            content = os.pread(descriptor, written.st_size, 0)
+            content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
     except OSError:
         return None
     lines = [line for text in content.split(b"\n")[:-1] if (line := _parse(text)) is not None]
-    if not lines or lines[0].get("form") != _FORM:
-        return None
-    return FoundConversation(conversation, written.st_mtime, lines[1:])
+    return lines[1:] if lines and lines[0].get("form") == _FORM else None
 
 
 def _parse(text: bytes) -> JsonObject | None:
