@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ot.config.loader import load_config
-from tests.e2e.raw_server import WAIT, environment_of
-from tests.preloaded import run_preloaded
+from tests.e2e.raw_server import environment_of
+from tests.models.terminal import in_terminal
+from tests.preloaded import preloaded_command, run_preloaded
+from tests.proxied import program
 from tests.trusting import trust_project
 
 Finished = subprocess.CompletedProcess[str]
@@ -63,6 +62,9 @@ def place(tmp_path: Path) -> Place:
 TOKEN = "ghp_abcdefghijklmnop1234"
 GITHUB = {"command": "npx", "args": ["-y", "server-github"], "env": {"GITHUB_TOKEN": TOKEN, "LEVEL": "info"}}
 DOCS = {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer abcdefgh"}}
+
+
+FAILING = {"command": sys.executable, "args": ["-S", "-c", "1 / 0"]}
 
 
 def servers(**entries: Any) -> dict[str, Any]:
@@ -298,35 +300,53 @@ def test_nothing_is_written_beside_files_that_nobody_has_trusted(place: Place) -
     assert place.known_servers() == {}
 
 
+# --take-out: the way back is shown in test_five_minutes
+
+
+def test_only_what_works_and_is_provided_to_the_last_secret_is_taken_out(place: Place) -> None:
+    working = {**program("plain_server"), "env": {"API_TOKEN": "ghp_abcdefghijklmnop1234"}}
+    file = place.write(place.home / ".cursor" / "mcp.json", servers(works=working, fails=FAILING, other=working))
+    place.write_config("servers: {other: {command: mine}}\n")
+
+    finished = place.run_unsure("--take-out")
+
+    assert finished.returncode == 1
+    assert "works: taken out of" in finished.stdout
+    assert set(json.loads(file.read_text())["mcpServers"]) == {"fails", "other"}
+    assert place.run_unsure("--undo").returncode == 0
+    renewed = {**working, "env": {"API_TOKEN": "ghp_zyxwvutsrqponmlk9876"}}
+    place.write(file, servers(works=renewed))
+    place.run_unsure("--take-out", "--offline")
+    assert json.loads(file.read_text()) == servers(works=renewed)
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_person_is_asked_before_servers_are_taken_out(place: Place, answer: str) -> None:
+    entries = servers(plain=program("plain_server"))
+    file = place.write(place.home / ".cursor" / "mcp.json", entries)
+    command = preloaded_command("onetool", "import")
+
+    with in_terminal(command, cwd=place.project, env=environment_of(place.home)) as terminal:
+        terminal.wait_for(lambda text: "Take them out of ~/.cursor/mcp.json? [y/N]" in text)
+        terminal.type(f"{answer}\n")
+        status = terminal.wait_for_exit()
+
+    assert status == 0
+    assert json.loads(file.read_text()) == (servers() if answer == "y" else entries)
+    assert ("OneTool is not connected there yet" in terminal.screen.text) == (answer == "y")
+
+
 # --connect
 
-CONNECTIONS: dict[str, Callable[[Place], tuple[Path, tuple[str, ...]]]] = {
-    "claude-code": lambda place: (place.home / ".claude.json", ("mcpServers",)),
-    "claude-desktop": lambda place: (place.home / ".config/Claude/claude_desktop_config.json", ("mcpServers",)),
-    "cursor": lambda place: (place.home / ".cursor/mcp.json", ("mcpServers",)),
-    "vscode": lambda place: (place.home / ".config/Code/User/mcp.json", ("servers",)),
-    "windsurf": lambda place: (place.home / ".codeium/windsurf/mcp_config.json", ("mcpServers",)),
-    "zed": lambda place: (place.home / ".config/zed/settings.json", ("context_servers",)),
-    "gemini": lambda place: (place.home / ".gemini/settings.json", ("mcpServers",)),
-    "project": lambda place: (place.project / ".mcp.json", ("mcpServers",)),
-}
 
-
-@pytest.mark.parametrize("client", CONNECTIONS)
-def test_onetool_is_written_into_a_client_once(place: Place, client: str) -> None:
-    file, keys = CONNECTIONS[client](place)
-
-    first = place.run("--connect", client, "--yes")
-    written = file.read_text()
-    second = place.run("--connect", client, "--yes")
+def test_onetool_is_written_into_the_projects_file_once(place: Place) -> None:
+    first = place.run("--connect", "project", "--yes")
+    written = (place.project / ".mcp.json").read_text()
+    second = place.run("--connect", "project", "--yes")
 
     assert (first.returncode, second.returncode) == (0, 0)
-    entry = json.loads(written)
-    for key in keys:
-        entry = entry[key]
-    assert entry["onetool"]["args"][-1] == "serve"
-    assert Path(entry["onetool"]["command"]).exists()
-    assert file.read_text() == written
+    assert json.loads(written)["mcpServers"]["onetool"]["args"][-1] == "serve"
+    assert (place.project / ".mcp.json").read_text() == written
     assert "already" in second.stdout
 
 
@@ -362,21 +382,13 @@ def test_nothing_is_written_that_was_only_shown(place: Place, flag: list[str]) -
 
 @pytest.mark.parametrize(("answer", "written"), [("y\n", True), ("\n", False), ("no\n", False)])
 def test_a_person_at_a_terminal_is_asked(place: Place, answer: str, written: bool) -> None:  # noqa: FBT001
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "onetool", "import", "--connect", "cursor"],
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        cwd=place.project,
-        env=environment_of(place.home),
-    )
-    os.close(terminal)
-    os.write(controller, answer.encode())
+    command = preloaded_command("onetool", "import", "--connect", "cursor")
 
-    status = process.wait(WAIT)
+    with in_terminal(command, cwd=place.project, env=environment_of(place.home)) as terminal:
+        terminal.wait_for(lambda text: "Write this to ~/.cursor/mcp.json? [y/N]" in text)
+        terminal.type(answer)
+        status = terminal.wait_for_exit()
 
-    os.close(controller)
     assert status == (0 if written else 1)
     assert (place.home / ".cursor" / "mcp.json").exists() == written
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import asdict
 from pathlib import Path
 
+from mcp_core.nearest_names import nearest
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, say, say_json, visible, word_table
 from onetool.foreign.clients import CLIENTS, System
@@ -31,43 +32,58 @@ _WIDTHS = (15, 60, 120)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("client", nargs="?", choices=list(CLIENTS), metavar="CLIENT", help=", ".join(CLIENTS))
+    parser.add_argument("clients", nargs="*", type=_client, metavar="CLIENT", help=", ".join(CLIENTS))
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--remove", action="store_true", help="take OneTool out of the client's configuration")
     what.add_argument(
-        "--print", action="store_true", dest="only_show", help="only show what would be written, and where"
+        "--print", action="store_true", dest="only_show", help="only show what would be written and where"
     )
     parser.add_argument("--project", action="store_true", help="write the project's file, not your own")
     add_json_argument(parser)
 
 
+def _client(name: str) -> str:
+    if name not in CLIENTS:
+        raise ArgumentTypeError(f"there is no client {name!r}; nearest: {', '.join(nearest(name, CLIENTS)[:3])}")
+    return name
+
+
 def main(options: Namespace) -> int:
     system = System(Path.home(), os.environ)
-    if options.client is None:
+    if not options.clients:
         return _list(options, system)
     places = find_places(cwd=Path.cwd(), home=system.home, named=named_file(options.config, system))
-    project = places.project if options.project or options.client == "project" else None
-    if options.remove:
-        connection = plan_removal(options.client, system, project=project)
-        if not connection.changes:
-            tell(f"OneTool is not in {near(connection.original.file)}.")
+    for client in options.clients:
+        project = places.project if options.project or client == "project" else None
+        if options.remove:
+            _remove(client, system, project)
         else:
-            _write(connection, options.client)
-        return OK
+            _connect(options, client, system, places, project)
+    return OK
+
+
+def _remove(client: str, system: System, project: Path | None) -> None:
+    connection = plan_removal(client, system, project=project)
+    if connection.changes:
+        _write(connection, client)
+    else:
+        tell(f"OneTool is not in {near(connection.original.file)}.")
+
+
+def _connect(options: Namespace, client: str, system: System, places: Places, project: Path | None) -> None:
     arguments, word = arguments_for(options.config, system, places, shared=project is not None)
     if options.only_show:
-        file, text = show_entry(options.client, system, project=project, arguments=arguments)
+        file, text = show_entry(client, system, project=project, arguments=arguments)
         complain(visible(f"for {near(file)}:"))
         say(text.rstrip("\n"))
+        return
+    connection = plan_connection(client, system, project=project, arguments=arguments)
+    if connection.changes:
+        _write(connection, client)
     else:
-        connection = plan_connection(options.client, system, project=project, arguments=arguments)
-        if connection.changes:
-            _write(connection, options.client)
-        else:
-            tell_connected(connection, arguments)
+        tell_connected(connection, arguments)
     if word:
         tell(word)
-    return OK
 
 
 def arguments_for(config: Path | None, system: System, places: Places, *, shared: bool) -> tuple[list[str], str]:
@@ -104,7 +120,12 @@ def _write(connection: Connection, client: str) -> None:
 
 
 def tell_restart(client: str) -> None:
-    tell(f"Restart {CLIENTS[client]}, so that it reads the file.")
+    """Say that a client has to read its file again."""
+    tell(
+        "Restart the clients that read it."
+        if client == "project"
+        else f"Restart {CLIENTS[client]} to have it read that."
+    )
 
 
 def tell_written(file: Path, backup: Path | None, *, removed: bool = False) -> None:
