@@ -21,6 +21,7 @@ COMMANDS = (
     "audit",
     "call",
     "check",
+    "completion",
     "connect",
     "doctor",
     "fetch",

@@ -46,6 +46,7 @@ COMMANDS = {
     "lock": "list the versions that extensions are locked to, or upgrade them",
     "fetch": "install the libraries that packs need, before a call waits for them",
     "sdk-path": "print the folder to put on PYTHONPATH when you run an extension by hand",
+    "completion": "print what makes a shell complete commands, options and tools",
     "chat": "chat with a model that can use every tool",
     "listen": "talk to a model that can use every tool",
     "demo": "watch a client and the server talk",

@@ -1,0 +1,72 @@
+"""`onetool completion SHELL`: what makes a shell complete `onetool`, and the answer whenever it asks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+from onetool.cli import COMMANDS, OK, load_command
+from onetool.completion.arguments import Arguments, describe_arguments
+from onetool.completion.candidates import Completion
+from onetool.completion.memory import Memory, stamp_of
+from onetool.completion.names import Names, recall_names
+from onetool.completion.scripts import SCRIPTS
+from ot.config.paths import state_folder
+from ot.errors import ConfigError
+
+EPILOG = (
+    "bash: put `source <(onetool completion bash)` into ~/.bashrc. zsh: the same with zsh into ~/.zshrc, after "
+    "compinit. fish: onetool completion fish > ~/.config/fish/completions/onetool.fish. Names of tools come from what "
+    "is known already; no server is started."
+)
+_MEMORY = "completion.json"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=list(SCRIPTS), metavar="SHELL", help=", ".join(SCRIPTS))
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+
+
+def main(options: argparse.Namespace) -> int:
+    if not options.words:
+        sys.stdout.write(SCRIPTS[options.shell])
+        return OK
+    home = Path.home()
+    memory = Memory(state_folder(home) / _MEMORY)
+
+    def names(config: Path | None) -> Names:
+        return recall_names(memory, partial(_read_names, config), config, cwd=Path.cwd(), home=home)
+
+    try:
+        found = Completion(COMMANDS, partial(_arguments_of, memory), names).complete(options.words)
+    except ConfigError:  # who presses TAB wants no lecture; the command itself will say it
+        return OK
+    for each in found:
+        sys.stdout.write(f"{each.word}\t{each.about}\n" if each.about else f"{each.word}\n")
+    return OK
+
+
+def _arguments_of(memory: Memory, command: str) -> Arguments:
+    folder = Path(__file__).parent
+    module = folder / f"{command.replace('-', '_')}.py"
+    file = module if module.exists() else folder / f"{command}_.py"
+    found: Arguments = memory.recall(
+        f"arguments {command}", stamp_of([file, folder]), lambda: describe_arguments(load_command(command)[1])
+    )
+    return found
+
+
+def _read_names(config: Path | None) -> Names:
+    # Most presses of TAB need none of this, which takes a second.
+    from onetool.cli.definitions import read_registry
+    from onetool.cli.start import load
+
+    loaded = load(argparse.Namespace(config=config), tolerant=True)
+    registry = read_registry(loaded)
+    return Names(
+        tools=sorted(tool.name for tool in registry.definitions()),
+        packs=sorted(pack.name for pack in registry.packs()),
+        servers=sorted(loaded.config.servers),
+    )

@@ -1,0 +1,1 @@
+"""Completion of commands, options and names in a shell: quick, from what is remembered, and starting nothing."""
