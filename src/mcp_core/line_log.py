@@ -66,6 +66,13 @@ def send_log(
         root.addHandler(handler)
 
 
+def hush_log() -> None:
+    """Write no more log lines to stderr, or to the file in its place; what goes wrong is still kept."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, _LineHandler):
+            handler.setLevel(logging.CRITICAL + 1)
+
+
 def log_descriptor() -> int:
     """Return the descriptor that log lines are written to, for what must be able to write without the interpreter."""
     own = [handler for handler in logging.getLogger().handlers if isinstance(handler, _LineHandler)]

@@ -42,6 +42,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_everything_is_started_and_what_failed_has_the_last_word(home: Path) -> None:
     checked = onetool(home, "check")
     listed = onetool(home, "tools", "plain")
+    [incident] = re.findall(r"incident (\w+) in the log", checked.stdout)
+    logged = onetool(home, "logs", incident)
 
     assert (checked.returncode, checked.stderr) == (1, ""), checked.stderr
     lines = checked.stdout.splitlines()
@@ -55,6 +57,7 @@ def test_everything_is_started_and_what_failed_has_the_last_word(home: Path) -> 
     assert lines[-1].startswith("2 of 4 could not be started: ")
     assert "off" not in {word for line in lines for word in re.findall(r"servers\.(\w+)", line)}
     assert "plain.echo(" in listed.stdout
+    assert "Traceback" in logged.stdout
 
 
 def test_a_program_reads_the_same(home: Path) -> None:

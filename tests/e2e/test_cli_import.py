@@ -306,9 +306,9 @@ def test_nothing_is_written_beside_files_that_nobody_has_trusted(place: Place) -
 def test_only_what_works_and_is_provided_to_the_last_secret_is_taken_out(place: Place) -> None:
     working = {**program("plain_server"), "env": {"API_TOKEN": "ghp_abcdefghijklmnop1234"}}
     file = place.write(place.home / ".cursor" / "mcp.json", servers(works=working, fails=FAILING, other=working))
-    place.write_config("servers: {other: {command: mine}}\n")
+    place.write(place.home / ".onetool" / "onetool.yaml", "servers: {other: {command: mine}}\n")
 
-    finished = place.run_unsure("--take-out")
+    finished = place.run_unsure("--global", "--take-out")
 
     assert finished.returncode == 1
     assert "works: taken out of" in finished.stdout
@@ -316,15 +316,26 @@ def test_only_what_works_and_is_provided_to_the_last_secret_is_taken_out(place: 
     assert place.run_unsure("--undo").returncode == 0
     renewed = {**working, "env": {"API_TOKEN": "ghp_zyxwvutsrqponmlk9876"}}
     place.write(file, servers(works=renewed))
-    place.run_unsure("--take-out", "--offline")
+    place.run_unsure("--global", "--take-out", "--offline")
     assert json.loads(file.read_text()) == servers(works=renewed)
+
+
+def test_what_a_client_has_in_all_projects_is_not_taken_out_for_one(place: Place) -> None:
+    file = place.write(place.home / ".cursor" / "mcp.json", servers(mine={"command": "mine"}))
+    shared = place.write(place.project / ".mcp.json", servers(theirs={"command": "theirs"}))
+
+    finished = place.run("--take-out")
+
+    assert "mine: left in the client, which has them in all projects" in finished.stdout
+    assert json.loads(file.read_text()) == servers(mine={"command": "mine"})
+    assert json.loads(shared.read_text()) == servers()
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_a_person_is_asked_before_servers_are_taken_out(place: Place, answer: str) -> None:
     entries = servers(plain=program("plain_server"))
     file = place.write(place.home / ".cursor" / "mcp.json", entries)
-    command = preloaded_command("onetool", "import")
+    command = preloaded_command("onetool", "import", "--global")
 
     with in_terminal(command, cwd=place.project, env=environment_of(place.home)) as terminal:
         terminal.wait_for(lambda text: "Take them out of ~/.cursor/mcp.json? [y/N]" in text)

@@ -6,13 +6,13 @@ import difflib
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from onetool.cli import FAILED, OK
-from onetool.cli.connect import arguments_for, near, tell, tell_connected, tell_restart, tell_written
+from onetool.cli.connect import arguments_for, named_file, near, tell, tell_connected, tell_restart, tell_written
 from onetool.cli.printing import complain, confirm, visible
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
@@ -55,7 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def main(options: Namespace) -> int:
     system = System(Path.home(), os.environ)
-    named = options.config.absolute() if options.config is not None else None
+    named = named_file(options.config, system)
     places = find_places(cwd=Path.cwd(), home=system.home, named=named)
     if options.undo:
         return _undo(options, system)
@@ -97,45 +97,58 @@ def _import(options: Namespace, system: System, places: Places, named: Path | No
         _write(plan, dry_run=options.dry_run)
         if trust is not None and not options.dry_run:
             trust.store.trust(trust.project, read_folder(trust.folder).contents, whole=True)
-    failed = False if options.dry_run else _try_and_take_out(options, system, plan, places.project)
+    failed = False if options.dry_run else _try_and_take_out(options, system, plan, places)
     return FAILED if found.broken or missing or unasked or failed else OK
 
 
-def _try_and_take_out(options: Namespace, system: System, plan: Plan, project: Path) -> bool:
+def _try_and_take_out(options: Namespace, system: System, plan: Plan, places: Places) -> bool:
     """Start what was imported, and take what works out of its client's file if wanted; True if something failed."""
     if not (plan.servers or options.take_out):
         return False
-    works = provided = [each for each in plan.decisions if each.provided]
+    works = [each for each in plan.decisions if each.provided]
     failed = False
     if not options.offline:
         loaded = load(options, tolerant=True)
-        wanted = dict.fromkeys([*(each.name for each in provided), *plan.servers])
+        wanted = dict.fromkeys([*(each.name for each in works), *plan.servers])
         enabled = [name for name in wanted if name in loaded.config.servers and loaded.config.servers[name].enabled]
         trials = show_starts(loaded, enabled, extensions=False)
         started = {trial.start.name for trial in trials if not trial.failure}
-        works = [each for each in provided if each.name in started]
+        works = [each for each in works if each.name in started]
         failed = len(started) < len(trials)
-    return not _offer_to_take_out(options, system, works, project) or failed
-
-
-def _offer_to_take_out(options: Namespace, system: System, works: Sequence[Decision], project: Path) -> bool:
-    """Take servers out of the files that the person agrees to; False if a file could not be written."""
-    written = True
+    if trust_around(plan.file, system.home) is not None:
+        works = _without_those_of_all_projects(works)
     for removal in plan_removals([each.found for each in works]):
-        names, file = ", ".join(removal.taken.names), removal.taken.file
-        if not options.take_out and not _agrees(removal):
-            tell(f"{names}: still in {near(file)} as well; `onetool import --take-out` changes that")
-            continue
-        try:
-            tell_written(file, take_out(removal, state_folder(system.home)))
-        except ConfigError as error:
-            complain(f"onetool: {visible(word_error(error))}")
-            written = False
-            continue
-        tell(f"{names}: taken out of {near(file)}; `onetool import --undo` undoes that")
-        if not is_connected(removal.taken.client, system, project):
-            tell(f"OneTool is not connected there yet; `onetool connect {removal.taken.client}` does that")
-    return written
+        failed |= not _offer_to_take_out(removal, options, system, places.project)
+    return failed
+
+
+def _without_those_of_all_projects(works: list[Decision]) -> list[Decision]:
+    """Leave servers where they are that a client has in all projects, if OneTool has them in this one only."""
+    wider = [each.name for each in works if each.found.everywhere]
+    if wider:
+        names = ", ".join(wider)
+        tell(f"{names}: left in the client, which has them in all projects; see onetool import --global")
+    return [each for each in works if not each.found.everywhere]
+
+
+def _offer_to_take_out(removal: Removal | ConfigError, options: Namespace, system: System, project: Path) -> bool:
+    """Take servers out of a file if the person agrees; False if the file could not be written."""
+    if isinstance(removal, ConfigError):
+        complain(f"onetool: {visible(word_error(removal))}")
+        return False
+    names, file, client = ", ".join(removal.taken.names), removal.taken.file, removal.taken.client
+    if not options.take_out and not _agrees(removal):
+        tell(f"{names}: still in {near(file)} as well; `onetool import --take-out` changes that")
+        return True
+    try:
+        tell_written(file, take_out(removal, state_folder(system.home)))
+    except ConfigError as error:
+        complain(f"onetool: {visible(word_error(error))}")
+        return False
+    tell(f"{names}: taken out of {near(file)}; `onetool import --undo` undoes that")
+    if not is_connected(client, system, project):
+        tell(f"OneTool is not connected there yet; `onetool connect {client}` does that")
+    return True
 
 
 def _agrees(removal: Removal) -> bool:

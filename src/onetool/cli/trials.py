@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
 
 import anyio
 
+from mcp_core.line_log import hush_log
 from onetool.chat.clean_text import one_line, show_seconds, write_encodable
 from onetool.cli.printing import paint, say, visible
 from onetool.trial_starts import Start, Trial, Watcher, try_starts
@@ -24,7 +24,7 @@ def show_starts(
 ) -> list[Trial]:
     """Start these servers, and all extensions if wanted; show each as soon as it is known, unless `quiet`."""
     if loaded.config.log.file is None:  # the lines say what failed, and a log would stand between them
-        logging.getLogger("ot").setLevel(logging.CRITICAL)
+        hush_log()
     return anyio.run(_show_starts, loaded, servers, extensions, quiet)
 
 

@@ -33,6 +33,11 @@ class Found:
     wanted: Mapping[str, str] | None = None
     unknown: tuple[str, ...] = ()
 
+    @property
+    def everywhere(self) -> bool:
+        """True if its client has it in all projects."""
+        return self.source.project is None and self.path[0] != "projects"
+
 
 @dataclass(frozen=True, slots=True)
 class Survey:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from mcp_core.atomic_write import write_private
+from mcp_core.atomic_write import open_folder, write_private
+from mcp_core.file_lock import lock
 from mcp_core.json_types import Json, JsonObject
 from onetool.foreign.client_documents import follow, put_entry, read_client_document, remove_entry
 from onetool.foreign.entries import is_onetool
@@ -72,34 +74,36 @@ class Restored:
     exact: bool  # as if nothing had been taken out
 
 
-def plan_removals(found: Iterable[Found]) -> Iterator[Removal]:
-    """Plan for each file how servers are taken out of it; raises ConfigError where one cannot be edited."""
-    for (file, client), group in groupby(found, key=lambda each: (each.source.file, each.source.client)):
-        servers = list(group)
-        original = read_text_file(file)
-        document = read_client_document(original)
-        entries = [
-            TakenEntry(path=each.path, value=value)
-            for each in servers
-            if isinstance(value := follow(document, each.path), dict)
-        ]
-        taken = TakenOut(client=client, file=file, backup=None, entries=tuple(entries))
-        if entries:
-            yield Removal(
-                original, _without(original, original.text, taken), taken, servers[0].source.project is not None
-            )
+def plan_removals(found: Iterable[Found]) -> Iterator[Removal | ConfigError]:
+    """Plan for each file how servers are taken out of it, or say why it cannot be edited."""
+    for file, group in groupby(found, key=lambda each: each.source.file):
+        try:
+            yield _plan_removal(file, list(group))
+        except ConfigError as error:
+            yield error
+
+
+def _plan_removal(file: Path, servers: list[Found]) -> Removal:
+    original = read_text_file(file)
+    document = read_client_document(original)
+    values = {each.path: follow(document, each.path) for each in servers}
+    entries = [TakenEntry(path=path, value=value) for path, value in values.items() if isinstance(value, dict)]
+    source = servers[0].source
+    taken = TakenOut(client=source.client, file=file, backup=None, entries=tuple(entries))
+    return Removal(original, _without(original, original.text, taken), taken, source.project is not None)
 
 
 def take_out(removal: Removal, state: Path) -> Path | None:
     """Write a file without its servers; returns the copy of the old one. Raises ConfigError, with all as it was."""
-    before = _read(state)
-    _write(state, [*before, removal.taken])
-    try:
-        backup = replace_text_file(removal.original, removal.text)
-    except ConfigError:
-        _write(state, before)
-        raise
-    _write(state, [*before, removal.taken.model_copy(update={"backup": backup})])
+    with _locked(state):
+        before = _read(state)
+        _write(state, [*before, removal.taken])
+        try:
+            backup = replace_text_file(removal.original, removal.text)
+        except ConfigError:
+            _write(state, before)
+            raise
+        _write(state, [*before, removal.taken.model_copy(update={"backup": backup})])
     return backup
 
 
@@ -115,7 +119,8 @@ def put_back(state: Path, *, only: Iterable[str] = (), dry_run: bool = False) ->
             yield error
             continue
         if not dry_run:
-            _write(state, [each for each in _read(state) if each != taken])
+            with _locked(state):
+                _write(state, [each for each in _read(state) if each != taken])
         yield restored
 
 
@@ -160,6 +165,15 @@ def _without(original: TextFile, text: str, taken: TakenOut) -> str:
     for entry in taken.entries:
         text = remove_entry(original, text, entry.path)
     return text
+
+
+@contextmanager
+def _locked(state: Path) -> Iterator[None]:
+    """Hold the record for oneself: two commands may take something out at the same time."""
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with open_folder(state) as folder:
+        lock(folder)
+        yield
 
 
 def _read(state: Path) -> list[TakenOut]:

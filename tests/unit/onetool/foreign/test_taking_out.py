@@ -11,7 +11,7 @@ import pytest
 from onetool.foreign.clients import System
 from onetool.foreign.connecting import plan_connection, plan_removal
 from onetool.foreign.survey import survey
-from onetool.foreign.taking_out import RECORD_FILE, Restored, plan_removals, put_back, take_out
+from onetool.foreign.taking_out import RECORD_FILE, Removal, Restored, plan_removals, put_back, take_out
 from ot.errors import ConfigError
 
 BEFORE = """{
@@ -45,6 +45,7 @@ class Home:
     def take_out(self, *names: str) -> Path | None:
         found = survey(self.system, self.system.home / "project").found
         [removal] = plan_removals([each for each in found if each.name in names])
+        assert isinstance(removal, Removal)
         return take_out(removal, self.state)
 
     def put_back(self) -> list[Restored | ConfigError]:
@@ -140,6 +141,7 @@ def test_a_file_that_cannot_be_read_is_tried_again_the_next_time(home: Home) -> 
 
 def test_a_file_that_another_program_changes_at_that_moment_is_left_alone(home: Home) -> None:
     [removal] = plan_removals([each for each in survey(home.system, home.system.home).found if each.name == "a"])
+    assert isinstance(removal, Removal)
     home.file.write_text("{}")
 
     with pytest.raises(ConfigError, match="was changed by another program meanwhile"):
