@@ -277,56 +277,33 @@ def test_a_conversation_goes_on_with_its_model_after_it_was_killed(
     assert "a-secret-of-tests" not in file.read_text()
 
 
-def test_conversations_are_listed_and_one_is_chosen(pipe: Pipe, server: ScriptedServer, tmp_path: Path) -> None:
+def test_conversations_are_listed_and_one_is_chosen(pipe: Pipe, server: ScriptedServer) -> None:
     server.answer({"userMessage": "alpha"}, {"content": "A."})
     server.answer({"userMessage": "beta"}, {"content": "B."})
     server.answer({"userMessage": "more"}, {"content": "C."})
-    nothing = pipe(b"x", "--continue")
     pipe(b"alpha \x1b[2J question", "--model", "tiny")
     pipe(b"beta")
 
-    listed = json.loads(pipe(b"", "--list", "--json").stdout)
-    older = next(one for one in listed if one["first"].startswith("alpha"))
-    went_on = pipe(b"more", "--continue", older["id"])
-    shown = pipe(b"", "--list").stdout.decode().splitlines()
-    unknown = pipe(b"x", "--continue", "c00000000")
-    elsewhere = tmp_path / "elsewhere"
-    (elsewhere / ".onetool").mkdir(parents=True)
-    apart = pipe(b"", "--list", cwd=str(elsewhere))
+    listed = pipe(b"", "--list").stdout.decode().splitlines()
+    older = listed[1].split()[0]
+    went_on = pipe(b"more", "--continue", older)
 
-    assert (nothing.returncode, nothing.stdout) == (2, b"")
-    assert b"there is no conversation here yet; begin one with onetool chat" in nothing.stderr
-    assert [one["first"][:4] for one in listed] == ["beta", "alph"]
-    assert (went_on.stdout, older["model"]) == (b"C.\n", "tiny")
-    assert [message["content"] for message in server.requests()[-1]["messages"][-3:]][1:] == ["A.", "more"]
-    assert re.fullmatch(rf"{older['id']}  \S+ \S+  ollama tiny +2 questions  alpha .\[2J question", shown[0])
-    assert len(shown) == 2
-    assert b"there is no conversation c00000000 in this folder; onetool chat --list shows those" in unknown.stderr
-    assert b"There is no conversation in this folder yet" in apart.stderr
+    assert re.fullmatch(r"c\w{8}  \S+ \S+  ollama \S+ +1 question  beta", listed[0])
+    assert re.fullmatch(r"c\w{8}  \S+ \S+  ollama tiny +1 question  alpha .\[2J question", listed[1])
+    assert (went_on.returncode, went_on.stdout) == (0, b"C.\n"), went_on.stderr
+    sent = server.requests()[-1]
+    assert (sent["model"], [message["content"] for message in sent["messages"][-2:]]) == ("tiny", ["A.", "more"])
 
 
-def test_a_conversation_is_open_in_one_terminal_only(chat: Chat, pipe: Pipe, server: ScriptedServer) -> None:
+def test_what_cannot_be_kept_is_answered_nevertheless(pipe: Pipe, server: ScriptedServer, tmp_path: Path) -> None:
     server.answer({}, {"content": "Hi."})
+    (tmp_path / ".onetool/state").mkdir(parents=True)
+    (tmp_path / ".onetool/state/conversations").write_text("a file in place of the folder")
 
-    with chat() as terminal:
-        terminal.type("hello\n")
-        terminal.wait_for_prompt(2)
-        second = pipe(b"x", "--continue")
-        terminal.type("/clear\n")
-        terminal.wait_for_prompt(3)
-        third = pipe(b"x", "--continue")
+    done = pipe(b"hello")
 
-    assert second.returncode == 2
-    assert b"is open in another terminal; end that one first" in second.stderr
-    assert third.returncode == 0, third.stderr
-
-
-def test_nothing_is_kept_where_nobody_wants_it(pipe: Pipe, server: ScriptedServer, tmp_path: Path) -> None:
-    server.answer({}, {"content": "Hi."})
-
-    assert pipe(b"hello", ONETOOL_AI_CONVERSATIONS_ENABLED="false").returncode == 0
-
-    assert kept_files(tmp_path) == []
+    assert (done.returncode, done.stdout) == (0, b"Hi.\n")
+    assert done.stderr == b"What is said from here on is not kept: File exists.\n"
 
 
 @pytest.fixture

@@ -161,4 +161,4 @@ class KeptConversation:
         except OSError as error:
             self.close()
             self._opened = None
-            self.problem = f"This conversation is no longer kept: {error.strerror}."
+            self.problem = f"What is said from here on is not kept: {error.strerror}."

@@ -46,6 +46,11 @@ class Names:
         pack, dot, _ = position.word.rpartition(".")
         return self._members(pack, position.word) if dot else self._words(position)
 
+    def packs(self) -> list[str]:
+        """Return the names of packs, those of servers that are not connected yet included."""
+        off = self.registry.switched_off()
+        return [name for name in self.registry.pack_names() if name not in off]
+
     def _members(self, pack: str, word: str) -> list[Completion]:
         if "." in pack or pack not in self.registry.pack_names():
             return []
@@ -63,7 +68,7 @@ class Names:
         word, arguments = position.word, list(self._arguments(position))
         if arguments:
             return arguments[:_MOST]
-        own = sorted({*self.registry.pack_names(), *self.aliases})
+        own = sorted({*self.packs(), *self.aliases})
         python = [name for name in _PYTHON if word and name not in own]
         return [Completion(name, len(word)) for name in [*own, *python] if name.startswith(word)][:_MOST]
 

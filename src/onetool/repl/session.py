@@ -49,8 +49,8 @@ class Session:
         return self._portal.call(self._names.complete, code)
 
     def count_packs(self) -> int:
-        """Count the packs, those of servers that are not connected yet included."""
-        return self._portal.call(lambda: len(self._app.registry.pack_names()))
+        """Count the packs that code can name."""
+        return len(self._portal.call(self._names.packs))
 
     async def _run(self, code: str, tell: Callable[[Happening], None]) -> None:
         async def progress(_done: float, _total: float | None, message: str) -> None:

@@ -1,0 +1,78 @@
+"""The conversations of a folder: which one goes on, and what becomes of one that cannot be kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onetool.chat.kept_conversations import ConversationShelf, Earlier, KeptConversation
+from ot.ai.conversation.messages import AssistantMessage, Text
+from ot.config.loader import load_config
+from ot.config.models import AiSettings
+from ot.errors import ConfigError
+
+SETTINGS = AiSettings(provider="ollama")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for folder in ("here", "there"):
+        (tmp_path / folder / ".onetool").mkdir(parents=True)
+    return tmp_path
+
+
+def shelf_of(home: Path, folder: str = "here", config: str = "") -> ConversationShelf:
+    (home / ".onetool").mkdir(exist_ok=True)
+    (home / ".onetool/onetool.yaml").write_text(config)
+    return ConversationShelf(load_config(environ={}, cwd=home / folder, home=home))
+
+
+def talk(kept: KeptConversation, question: str, answer: str) -> None:
+    kept.question(question)
+    kept.answer(AssistantMessage((Text(answer),)))
+
+
+def questions(earlier: Earlier) -> list[str]:
+    return [exchange.question for exchange in earlier.exchanges]
+
+
+def test_a_conversation_is_found_in_its_folder_only(home: Path) -> None:
+    shelf = shelf_of(home)
+    with shelf.keeping(SETTINGS, None) as kept:
+        talk(kept, "first", "1.")
+        kept.question("nobody answers")
+        kept.clear()
+        talk(kept, "second", "2.")
+    second = shelf.find("")
+    with shelf.keeping(SETTINGS, second) as kept:
+        assert questions(Earlier("", 0, second.restored)) == [one.question for one in kept.earlier] == ["second"]
+        talk(kept, "third", "3.")
+
+    assert [questions(one) for one in shelf.earlier()] == [["second", "third"], ["first"]]
+    described = shelf.find(second.id).describe()
+    assert [described[key] for key in ("id", "provider", "questions", "first")] == [second.id, "ollama", 2, "second"]
+    with pytest.raises(ConfigError, match="there is no conversation c00000000 in this folder"):
+        shelf.find("c00000000")
+    with pytest.raises(ConfigError, match="there is no conversation here yet"):
+        shelf_of(home, "there").find("")
+
+
+def test_a_conversation_is_open_in_one_place_only(home: Path) -> None:
+    shelf = shelf_of(home)
+    with shelf.keeping(SETTINGS, None) as kept:
+        talk(kept, "first", "1.")
+        with pytest.raises(ConfigError, match="is open in another terminal"), shelf.keeping(SETTINGS, shelf.find("")):
+            pass
+        kept.clear()
+        with shelf.keeping(SETTINGS, shelf.find("")):
+            pass
+
+
+def test_nothing_is_kept_where_nobody_wants_it(home: Path) -> None:
+    shelf = shelf_of(home, config="ai: {conversations: {enabled: false}}")
+    with shelf.keeping(SETTINGS, None) as kept:
+        talk(kept, "first", "1.")
+
+    assert list(shelf.earlier()) == []
+    assert kept.problem == ""
