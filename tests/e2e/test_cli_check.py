@@ -74,6 +74,17 @@ def test_a_program_reads_the_same(home: Path) -> None:
     assert started["extension", "fine"]["failure"] == ""
 
 
+def test_a_program_reads_of_a_mistake_that_stops_everything_too(tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("policy: {dney: []}\nservers: {typo: {comand: x}}\n")
+
+    checked = onetool(tmp_path, "check", "--json", "--config", "wrong.yaml")
+
+    assert (checked.returncode, checked.stderr) == (2, "")
+    told = json.loads(checked.stdout)
+    assert not told["ok"]
+    assert [part in " ".join(told["problems"]) for part in ("policy.dney", "servers.typo")] == [True, True]
+
+
 def test_offline_nothing_is_started(tmp_path: Path) -> None:
     configure(tmp_path, {"changing": program("changing", tmp_path / "counter")})
 

@@ -69,8 +69,11 @@ def main(options: Namespace) -> int:
     try:
         loaded = load(options, tolerant=True, every=every)
     except ConfigError as mistake:  # of what guards the person, or in a file that cannot be read
+        if options.json:
+            say_json({"ok": False, "problems": [word_error(each) for each in dict.fromkeys([*every, mistake])]})
+            return USAGE
         for each in every:
-            if each is not mistake and not options.json:
+            if each is not mistake:
                 say(visible(word_error(each)))
         raise
     registry, extensions = read_definitions(loaded)

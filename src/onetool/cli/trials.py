@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -15,7 +16,6 @@ from onetool.trial_starts import Start, Trial, Watcher, try_starts
 from ot.config.loader import LoadedConfig
 
 _AGAIN = 0.2  # seconds between two looks at what is under way
-_WIDTH = 78
 _ERASE = "\r\x1b[K"
 
 
@@ -81,7 +81,8 @@ class TrialLines(Watcher):
     def _under_way(self) -> str:
         seconds = f"{time.monotonic() - self._since:.0f} s"
         names = (f"{start.label} ({doing})" if doing else start.label for start, doing in self._doing.items())
-        return one_line(f"starting for {seconds}: {', '.join(names)}", _WIDTH)
+        width = shutil.get_terminal_size().columns - 1  # a line that wraps could not be drawn over
+        return one_line(f"starting for {seconds}: {', '.join(names)}", width)
 
 
 def word_trial(trial: Trial, width: int = 0) -> Iterator[str]:
