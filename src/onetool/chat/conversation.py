@@ -14,7 +14,6 @@ from onetool.chat.kept_conversations import KeptConversation
 from ot.ai import Event, ToolLoop
 from ot.app import open_app, open_assistant
 from ot.caller import Caller
-from ot.client_memory import ClientMemory
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings
 from ot.kernel.zygote_process import ZygoteProcess
@@ -55,7 +54,7 @@ def open_conversation(
     The client knows what was said before, and what is said is `kept`.
     """
     desk: Desk[Event] = Desk()
-    caller = Caller(ask=desk.ask if may_ask else None, memory=ClientMemory(), client=CLIENT)
+    caller = Caller(ask=desk.ask if may_ask else None, memory=kept.memory, client=CLIENT)
     with (
         start_blocking_portal("asyncio") as portal,
         portal.wrap_async_context_manager(_open(loaded, settings, launched, caller)) as client,

@@ -12,6 +12,7 @@ from ot.ai.conversation.memory import Exchange
 from ot.ai.conversation.messages import AssistantMessage, ToolMessage
 from ot.ai.conversation.stored import Lines, Restored, restore
 from ot.caller import LOCAL
+from ot.client_memory import ClientMemory
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings
 from ot.config.paths import state_folder
@@ -113,6 +114,8 @@ class KeptConversation:
         self._lines = Lines(redactor, self._append)
         self._opened: OpenConversation | None = begin()
         self._told: tuple[str, str] | None = None  # the model that the file names last
+        self._marks: set[str] = set()  # the guarded tools that it names
+        self.memory = ClientMemory()  # of the client that has this conversation
         self.earlier: list[Exchange] = []
         self.problem = ""
 
@@ -120,6 +123,8 @@ class KeptConversation:
         """Add to a conversation of before."""
         self._opened = opened
         self._told = restored.provider, restored.model
+        self._marks = set(restored.read)
+        self.memory.note(restored.read)
         self.earlier = restored.exchanges
 
     def question(self, text: str) -> None:
@@ -136,7 +141,10 @@ class KeptConversation:
         self._lines.turn(message)
 
     def results(self, message: ToolMessage) -> None:
-        """Keep what came of its calls."""
+        """Keep what came of its calls; before it, what these have read that is guarded."""
+        if self.memory.read != self._marks:
+            self._marks = set(self.memory.read)
+            self._lines.read(self._marks)
         self._lines.results(message)
 
     def answer(self, message: AssistantMessage) -> None:
@@ -146,7 +154,7 @@ class KeptConversation:
     def clear(self) -> None:
         """Begin another conversation."""
         self.close()
-        self._opened, self._told = self._begin(), None
+        self._opened, self._told, self._marks = self._begin(), None, set()
 
     def close(self) -> None:
         """Let others go on with it."""

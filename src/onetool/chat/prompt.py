@@ -38,7 +38,8 @@ _GOES_ON = "\\"
 class Prompt:
     """Asks for one thing at a time. The history is a file that only its owner can read.
 
-    `keys` and `options` are what is special about what is asked for; `interrupts` is how many times Ctrl-C leaves.
+    Without `keys` of its own, a line that ends with a backslash goes on. `interrupts` is how often Ctrl-C is pressed to
+    leave; 0 if it does not leave at all.
     """
 
     def __init__(

@@ -37,7 +37,6 @@ class Session:
         self._app = app
         self._desk = desk
         self._caller = caller
-        self._names = Names(app.registry, app.config.aliases, app.config.projects)
         self._last: Value | None = None
 
     def run(self, code: str) -> Generator[Happening | Question | None]:
@@ -46,11 +45,15 @@ class Session:
 
     def complete(self, code: str) -> list[Completion]:
         """Complete code, by what the registry has now."""
-        return self._portal.call(self._names.complete, code)
+        return self._portal.call(lambda: self._names().complete(code))
 
     def count_packs(self) -> int:
         """Count the packs that code can name."""
-        return len(self._portal.call(self._names.packs))
+        return len(self._portal.call(lambda: self._names().packs()))
+
+    def _names(self) -> Names:
+        settings = self._app.executor.settings  # as they are since the last reload
+        return Names(self._app.registry, settings.aliases, settings.projects)
 
     async def _run(self, code: str, tell: Callable[[Happening], None]) -> None:
         async def progress(_done: float, _total: float | None, message: str) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from onetool.chat.kept_conversations import ConversationShelf, Earlier, KeptConversation
-from ot.ai.conversation.messages import AssistantMessage, Text
+from ot.ai.conversation.messages import AssistantMessage, Text, ToolCall, ToolMessage, ToolResult
 from ot.config.loader import load_config
 from ot.config.models import AiSettings
 from ot.errors import ConfigError
 
+CALL = ToolCall("call_1", "run", {"command": "mail.read()"})
 SETTINGS = AiSettings(provider="ollama")
 
 
@@ -67,6 +68,19 @@ def test_a_conversation_is_open_in_one_place_only(home: Path) -> None:
         kept.clear()
         with shelf.keeping(SETTINGS, shelf.find("")):
             pass
+
+
+def test_what_was_read_stays_guarded_when_a_conversation_goes_on(home: Path) -> None:
+    shelf = shelf_of(home)
+    with shelf.keeping(SETTINGS, None) as kept:
+        kept.question("read the mail")
+        kept.turn(AssistantMessage((CALL,)))
+        kept.memory.note(["mail.read"])
+        kept.results(ToolMessage((ToolResult(CALL, "a letter", ok=True),)))
+        kept.answer(AssistantMessage((Text("A letter."),)))
+
+    with shelf.keeping(SETTINGS, shelf.find("")) as kept:
+        assert kept.memory.read == {"mail.read"}
 
 
 def test_nothing_is_kept_where_nobody_wants_it(home: Path) -> None:

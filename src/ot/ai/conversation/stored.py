@@ -39,6 +39,10 @@ class Lines:
         """Note a turn that asks for calls."""
         self._add(turn=self._parts(message))
 
+    def read(self, names: Iterable[str]) -> None:
+        """Note all guarded tools whose values have been read so far, as flows go by."""
+        self._add(read=sorted(names))
+
     def results(self, message: ToolMessage) -> None:
         """Note what came of the calls of a turn; of pictures, that they were there."""
         self._add(results=[{"text": _without_images(result), "ok": result.ok} for result in message.results])
@@ -81,6 +85,7 @@ class Restored:
     exchanges: list[Exchange] = field(default_factory=list)
     provider: str = ""  # who answered last
     model: str = ""
+    read: set[str] = field(default_factory=set)  # guarded tools whose values are in it
 
 
 def restore(lines: Iterable[Mapping[str, Json]]) -> Restored:
@@ -90,6 +95,8 @@ def restore(lines: Iterable[Mapping[str, Json]]) -> Restored:
         match line:
             case {"model": {"provider": str(provider), "model": str(model)}}:
                 found.provider, found.model = provider, model
+            case {"read": list(names)}:
+                found.read.update(map(str, names))
             case {"question": str(text)}:
                 found.exchanges.append(Exchange(text))
             case _ if found.exchanges:
