@@ -51,3 +51,12 @@ def own_mounts_are_allowed() -> bool:
     """True if this system gives a process like this one mounts of its own; asked in one that has a single thread."""
     code = "import sys; from ot_confinement.namespaces import allows_own_mounts; sys.exit(not allows_own_mounts())"
     return subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def uv_surroundings() -> dict[str, str]:
+    """The variables by which uv reaches packages and finds its cache, for a program whose home is a test's own."""
+    beside = Path(sys.executable).parent / "uv"
+    uv = beside if beside.exists() else require_program("uv")
+    cache = subprocess.run([uv, "cache", "dir"], capture_output=True, text=True, check=True, timeout=30).stdout.strip()
+    passed = {name: value for name, value in os.environ.items() if name.startswith(("UV_", "SSL_", "HTTP", "NO_PROXY"))}
+    return {**passed, "UV_CACHE_DIR": cache}

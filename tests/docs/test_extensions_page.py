@@ -10,7 +10,7 @@ from pathlib import Path
 
 import ot_sdk
 from ot.registry.from_source import read_pack
-from tests.availability import require_program
+from tests.availability import uv_surroundings
 from tests.measured import MEASURED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "extensions.md").read_text()
@@ -60,14 +60,11 @@ def test_the_pack_of_the_page_is_documented_whole(tmp_path: Path) -> None:
 
 def _run(commands: str, folder: Path, *, home: Path) -> str:
     """What a person sees who types these lines; uv keeps its cache, as that person's would."""
-    uv = require_program("uv") if not (SCRIPTS / "uv").exists() else SCRIPTS / "uv"
-    cache = subprocess.run([uv, "cache", "dir"], capture_output=True, text=True, check=True, timeout=30).stdout.strip()
     path = os.pathsep.join([str(SCRIPTS), os.environ.get("PATH", "")])
-    passed = {name: value for name, value in os.environ.items() if name.startswith(("UV_", "SSL_", "HTTP", "NO_PROXY"))}
     done = subprocess.run(
         ["bash", "-eu", "-c", commands],
         cwd=folder,
-        env={**passed, "HOME": str(home), "PATH": path, "UV_CACHE_DIR": cache, "LANG": "C.UTF-8", **MEASURED},
+        env={**uv_surroundings(), "HOME": str(home), "PATH": path, "LANG": "C.UTF-8", **MEASURED},
         capture_output=True,
         text=True,
         timeout=150,

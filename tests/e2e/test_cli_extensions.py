@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from tests.availability import uv_surroundings
 from tests.e2e.raw_server import environment_of
 from tests.engine import write_extension
 from tests.preloaded import run_preloaded
@@ -27,8 +31,8 @@ def onetool(tmp_path: Path) -> OneTool:
     project.mkdir()
     home.mkdir()
 
-    def run(*arguments: str) -> Finished:
-        return run_preloaded(*arguments, cwd=project, env=environment_of(home))
+    def run(*arguments: str, **environ: str) -> Finished:
+        return run_preloaded(*arguments, cwd=project, env=environment_of(home) | environ)
 
     return run
 
@@ -227,3 +231,70 @@ def test_a_lock_that_a_project_ships_counts_only_when_it_is_trusted(onetool: One
     assert untrusted.stdout == "1.0\n", untrusted.stderr
     assert "locks 1 packages, from: http://evil.example" in shown.stdout
     assert listed.stdout.startswith("things: thing 6.6 (")
+
+
+class Shop(BaseHTTPRequestHandler):
+    """A service that knows one item, for whoever has its key."""
+
+    def do_GET(self) -> None:
+        known = self.headers["X-Key"] == "k1" and self.path == "/items/7?fields=name&fields=price"
+        content = json.dumps({"name": "lamp", "price": 4.5} if known else {"detail": self.path}).encode()
+        self.send_response(200 if known else 404)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_pack_from_a_description_is_checked_and_reaches_its_service(onetool: OneTool, tmp_path: Path) -> None:
+    fields = {"name": "fields", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}}
+    number = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+    answer = {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}}
+    responses = {"200": {"description": "The item", "content": {"application/json": {"schema": answer}}}}
+    item = {"operationId": "getItem", "parameters": [number, fields], "responses": responses}
+    with ThreadingHTTPServer(("127.0.0.1", 0), Shop) as service:
+        Thread(target=service.serve_forever, daemon=True).start()
+        description = {
+            "openapi": "3.1.0",
+            "info": {"title": "Corner Shop"},
+            "servers": [{"url": f"http://127.0.0.1:{service.server_port}"}],
+            "security": [{"key": []}],
+            "components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
+            "paths": {"/items/{id}": {"get": item, "delete": {"responses": {}}}},
+        }
+        (tmp_path / "shop.json").write_text(json.dumps(description))
+        (tmp_path / "home" / ".onetool").mkdir()
+        (tmp_path / "home" / ".onetool" / "secrets.yaml").write_text("CORNER_SHOP_KEY: k1\n")
+        (tmp_path / "home" / ".onetool" / "secrets.yaml").chmod(0o600)
+
+        written = onetool("new", "pack", "--from", "openapi", "../shop.json", "--only", "GET *")
+        again = onetool("new", "pack", "--from", "openapi", "../shop.json")
+        reaching = uv_surroundings()
+        checked = onetool("check", "--import", **reaching)
+        found = onetool("call", "corner_shop.get_item", "id=7", 'fields=["name", "price"]', **reaching)
+        service.shutdown()
+
+    assert written.stdout.splitlines() == [
+        "wrote .onetool/tools/corner_shop/corner_shop_tools.py",
+        "1 tool; see them: onetool tools 'corner_shop.*'",
+        "put CORNER_SHOP_KEY (an API key) into secrets.yaml",
+    ]
+    assert (again.returncode, "there is a pack of this name already" in again.stderr) == (2, True)
+    assert checked.returncode == 0, checked.stdout
+    assert "extension corner_shop:" in checked.stdout
+    assert "lamp" in found.stdout
+
+
+def test_what_an_author_can_mend_is_told_with_its_line(onetool: OneTool, tmp_path: Path) -> None:
+    write_extension(
+        tmp_path / "home", "weather", "import requests\n\ndef hello(*, at: Nowhere) -> str:\n    return 'a'\n"
+    )
+
+    checked = onetool("check", "--import")
+
+    assert checked.returncode == 2
+    told = [line.partition("/weather/")[2] for line in checked.stdout.splitlines() if "/weather/" in line]
+    assert [line.partition(": ")[0] for line in told] == ["weather_tools.py:1", "weather_tools.py:3"]

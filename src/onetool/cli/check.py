@@ -15,6 +15,7 @@ from onetool.cli.accept import count_differences
 from onetool.cli.confinement import describe_confinement, find_confinement_mistakes
 from onetool.cli.databases import advise_on_roles, find_connection_mistakes
 from onetool.cli.definitions import read_definitions
+from onetool.cli.extension_report import find_extension_mistakes
 from onetool.cli.lock import installer_of
 from onetool.cli.printing import add_json_argument, say, say_json, visible
 from onetool.cli.start import load
@@ -60,7 +61,14 @@ class Findings:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--offline", action="store_true", help="start nothing")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--offline", action="store_true", help="start nothing")
+    what.add_argument(
+        "--import",
+        dest="closely",
+        action="store_true",
+        help="start extensions only, and look closely at their annotations, imports and dependencies",
+    )
     add_json_argument(parser)
 
 
@@ -82,9 +90,14 @@ def main(options: Namespace) -> int:
     if not options.json:
         _say_all(found.problems)
     if not options.offline:
-        servers = [name for name in loaded.config.servers if not _is_off_or_broken(loaded, name)]
+        own = [] if options.closely else loaded.config.servers
+        servers = [name for name in own if not _is_off_or_broken(loaded, name)]
         found.trials = show_starts(loaded, servers, extensions=True, quiet=options.json)
         registry = read_definitions(loaded)[0] if servers else registry
+    if options.closely:
+        mistakes = find_extension_mistakes(loaded)
+        found.problems += mistakes
+        _say_all([] if options.json else mistakes)
     found.notes = [*_find_notes(loaded, registry, locked)]
     found.confinement = [*describe_confinement(loaded, registry)]
     if options.json:

@@ -38,7 +38,12 @@ def read_definitions(loaded: LoadedConfig) -> tuple[ToolRegistry, dict[str, Exte
     """Read every definition, and the extensions that have dependencies, by their packs."""
     registry, places, extensions = _read_own(loaded)
     show_servers(registry, places, loaded)
-    return registry, extensions
+    return registry, {pack: each for pack, each in extensions.items() if each.header and each.header.dependencies}
+
+
+def read_extensions(loaded: LoadedConfig) -> dict[str, Extension]:
+    """Read the extensions, by their packs; no process is started."""
+    return _read_own(loaded)[2]
 
 
 @asynccontextmanager
@@ -56,8 +61,7 @@ def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str,
     extensions: dict[str, Extension] = {}
 
     def function_of(extension: Extension, tool: str) -> ToolFunction:
-        if extension.header is not None and extension.header.dependencies:
-            extensions[extension.pack] = extension
+        extensions[extension.pack] = extension
         return _without_worker(extension, tool)
 
     cache = DefinitionCache(state_folder(loaded.home) / DEFINITIONS_FILE)
