@@ -37,7 +37,9 @@ def test_every_line_from_the_empty_folder_on_works(tmp_path: Path) -> None:
 
 
 def test_no_kind_of_block_is_left_out() -> None:
-    assert " ".join(language for language, _ in BLOCKS) == "sh text python sh text sh text python sh text sh text"
+    assert (
+        " ".join(language for language, _ in BLOCKS) == "sh text python sh text sh text python sh text sh text sh text"
+    )
     assert PAGE.count("```") == 2 * len(BLOCKS)
 
 

@@ -279,7 +279,7 @@ def test_a_pack_from_a_description_is_checked_and_reaches_its_service(onetool: O
 
     assert written.stdout.splitlines() == [
         "wrote .onetool/tools/corner_shop/corner_shop_tools.py",
-        "1 tool; see them: onetool tools 'corner_shop.*'",
+        "1 tool, listed by: onetool tools 'corner_shop.*'",
         "put CORNER_SHOP_KEY (an API key) into secrets.yaml",
     ]
     assert (again.returncode, "there is a pack of this name already" in again.stderr) == (2, True)

@@ -86,7 +86,7 @@ def _advise(name: str, made: PackSource | None) -> Iterator[str]:
         yield f"try it: onetool call {name}.hello name=Ada"
         return
     count = "1 tool" if len(made.tools) == 1 else f"{len(made.tools)} tools"
-    yield f"{count}; see them: onetool tools '{name}.*'"
+    yield f"{count}, listed by: onetool tools '{name}.*'"
     for secret, meaning in made.secrets.items():
         yield f"put {secret} ({meaning}) into secrets.yaml"
     if not made.server.startswith(("http://", "https://")):
