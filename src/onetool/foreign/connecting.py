@@ -41,7 +41,7 @@ class Connection:
     @property
     def command(self) -> str:
         """The command line by which the client starts OneTool, as a person would type it."""
-        return shlex.join([str(self.entry.get("command")), *map(str, self.entry.get("args") or ())])
+        return _command_of(self.entry)
 
     def write(self) -> Path | None:
         """Write the change; returns the copy of the old file. One that would hold nothing any more is removed."""
@@ -74,8 +74,7 @@ def survey_connections(system: System) -> Iterator[ClientState]:
         except ConfigError as error:
             yield ClientState(client, place.file, installed, problem=error.reason)
         else:
-            command = Connection(TextFile(place.file, None, ""), "", found[0]).command if found else ""
-            yield ClientState(client, place.file, installed, command)
+            yield ClientState(client, place.file, installed, _command_of(found[0]) if found else "")
 
 
 def is_connected(client: str, system: System, project: Path) -> bool:
@@ -157,6 +156,10 @@ def _own_entries(place: ClientFile, original: TextFile) -> dict[str, JsonObject]
     servers = follow(read_client_document(original), place.keys)
     entries = servers.items() if isinstance(servers, dict) else ()
     return {name: entry for name, entry in entries if is_onetool(entry)}
+
+
+def _command_of(entry: Mapping[str, Json]) -> str:
+    return shlex.join([str(entry.get("command")), *map(str, entry.get("args") or ())])
 
 
 def _text_before(original: TextFile, text: str, path: tuple[str, ...], entry: JsonObject) -> str | None:

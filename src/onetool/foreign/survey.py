@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.json_types import Json
 from onetool.foreign.client_documents import follow, read_client_document
 from onetool.foreign.clients import ClientFile, System, client_files
 from onetool.foreign.entries import Entry, UnusableEntryError, is_onetool, read_entry
@@ -22,12 +23,13 @@ class Found:
     """One server in one file; without an entry it cannot be taken, and `reason` says why.
 
     `wanted` are variables that it needs and nobody has set, with the words in which its client asks for them. `path` is
-    where it stands in the file.
+    where it stands in the file, `written` what stands there.
     """
 
     name: str
     source: ClientFile
     path: tuple[str, ...]
+    written: Json
     entry: Entry | None = None
     reason: str = ""
     wanted: Mapping[str, str] | None = None
@@ -86,12 +88,12 @@ def _read(source: ClientFile, original: TextFile, system: System, project: Path)
 
 def _find(name: str, entry: object, source: ClientFile, path: tuple[str, ...], translator: Translator) -> Found:
     if is_onetool(entry):
-        return Found(name, source, path, reason="this is OneTool itself")
+        return Found(name, source, path, entry, reason="this is OneTool itself")
     try:
         read = read_entry(entry, translator, folder=source.project)
     except UnusableEntryError as error:
-        return Found(name, source, path, reason=str(error))
-    return Found(name, source, path, read, wanted=translator.wanted, unknown=tuple(translator.unknown))
+        return Found(name, source, path, entry, reason=str(error))
+    return Found(name, source, path, entry, read, wanted=translator.wanted, unknown=tuple(translator.unknown))
 
 
 def _as_written(document: object, keys: tuple[str, ...]) -> tuple[str, ...]:

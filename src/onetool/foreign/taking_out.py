@@ -86,8 +86,9 @@ def plan_removals(found: Iterable[Found]) -> Iterator[Removal | ConfigError]:
 def _plan_removal(file: Path, servers: list[Found]) -> Removal:
     original = read_text_file(file)
     document = read_client_document(original)
-    values = {each.path: follow(document, each.path) for each in servers}
-    entries = [TakenEntry(path=path, value=value) for path, value in values.items() if isinstance(value, dict)]
+    if any(follow(document, each.path) != each.written for each in servers):
+        raise ConfigError("was changed by another program meanwhile; nothing was taken out of it", file=file)
+    entries = [TakenEntry(path=each.path, value=each.written) for each in servers]
     source = servers[0].source
     taken = TakenOut(client=source.client, file=file, backup=None, entries=tuple(entries))
     return Removal(original, _without(original, original.text, taken), taken, source.project is not None)
@@ -153,10 +154,8 @@ def _text_before(current: TextFile, document: Mapping[str, Json], taken: TakenOu
     keys = taken.entries[0].path[:-1]
     servers = follow(document, keys)
     for name, entry in servers.items() if isinstance(servers, dict) else ():
-        if (
-            is_onetool(entry)
-            and follow(read_client_document(TextFile(current.file, None, after)), (*keys, name)) is None
-        ):
+        known = follow(read_client_document(TextFile(current.file, None, after)), (*keys, name))
+        if is_onetool(entry) and known is None:
             before, after = (put_entry(current, text, (*keys, name), entry) for text in (before, after))
     return before if after == current.text else None
 

@@ -149,3 +149,13 @@ def test_a_file_that_another_program_changes_at_that_moment_is_left_alone(home: 
 
     assert home.file.read_text() == "{}"
     assert home.put_back() == []
+
+
+def test_an_entry_that_is_not_as_it_was_imported_stays(home: Home) -> None:
+    found = [each for each in survey(home.system, home.system.home).found if each.name == "a"]
+    home.file.write_text(BEFORE.replace("1234", "9876"))
+
+    [error] = plan_removals(found)
+
+    assert isinstance(error, ConfigError)
+    assert "was changed by another program meanwhile" in error.reason
