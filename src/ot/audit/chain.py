@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from mcp_core.json_types import JsonObject
 
+FORM_OF_LINES = 1  # named by the head of each file
 START = "start"  # the first line of a chain
 CONTINUED = "continued"  # the first line of a further file of it
 BEGIN = "begin"

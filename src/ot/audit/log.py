@@ -30,6 +30,7 @@ from ot.config.models import AuditSettings
 from ot.effects import Effect
 from ot.logs import write_log
 from ot.redaction import Redactor
+from ot.store.forms import FORM
 from ot.values import Arguments
 
 AUDIT_FOLDER = "audit"
@@ -223,6 +224,7 @@ class AuditLog:
     def _head(self, reason: JsonObject) -> JsonObject:
         return {
             "event": chain.START if self._part == 1 else chain.CONTINUED,
+            FORM: chain.FORM_OF_LINES,
             "chain": self._chain,
             "part": self._part,
             **reason,

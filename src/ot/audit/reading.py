@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from mcp_core.json_types import JsonObject
-from ot.audit.chain import CONTINUED, REMOVED, START, name_file, read_name, unseal
+from ot.audit.chain import CONTINUED, FORM_OF_LINES, REMOVED, START, name_file, read_name, unseal
 from ot.audit.retention import is_in_use, open_plain
+from ot.store.forms import UnknownFormError, check_form
 
 LONGEST_LINE = 64 * 1024  # bytes; ours are far below
 
@@ -109,6 +110,10 @@ class _Walker:
                 yield Finding(self._file, number, "this line was changed")
                 self._number, self._previous = self._number + 1, line.digest
                 continue
+            if number == 1 and (unknown := _unknown_form(line.entry)):
+                self._previous = None
+                yield Finding(self._file, 1, unknown)
+                return
             yield from self._compare(number, line.entry)
             if number == 1:
                 yield from self._check_head(part, line.entry)
@@ -144,6 +149,15 @@ class _Walker:
         elif entry.get("because") == REMOVED:
             missing = name_file(self._chain.name, part - 1)
             yield Finding(self._file, 1, f"{missing} was removed while its process wrote to it")
+
+
+def _unknown_form(head: JsonObject) -> str:
+    """Say who wrote a file that is not read here; empty if it is."""
+    try:
+        check_form(head, FORM_OF_LINES, unnamed=1)
+    except UnknownFormError as error:
+        return str(error)
+    return ""
 
 
 def _whole(value: object) -> int:

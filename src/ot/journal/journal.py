@@ -17,6 +17,7 @@ from ot.errors import LateResumeError, RunNotResumableError, UnknownRunError
 from ot.journal.equality import Equality, Sources
 from ot.journal.recorded import (
     ENDED,
+    FORM_OF_LINES,
     RESUMED,
     START,
     DamagedRunError,
@@ -30,6 +31,7 @@ from ot.journal.replay import Replay
 from ot.journal.reuse import Reuse, Unknown
 from ot.journal.run_journal import LONGEST_ANSWER, Later, RunJournal
 from ot.redaction import Redactor
+from ot.store.forms import FORM
 from ot.store.journal_store import JournalStore, begin_line
 from ot.store.owner import Owner
 from ot_kernel.values import Encoded
@@ -73,7 +75,7 @@ class Journal:
         most_bytes = self._settings.max_size // _RUNS
         run = RunJournal(self.store, beginning, run=caller.run_id, most_bytes=most_bytes, later=self._later)
         command = self._redactor.text(command)
-        run.start({"time": round(self._clock(), 3), "client": caller.client, "command": command})
+        run.start({FORM: FORM_OF_LINES, "time": round(self._clock(), 3), "client": caller.client, "command": command})
         self._open[run.run] = run
         return run
 
@@ -143,7 +145,9 @@ class Journal:
 
     def _lines(self, principal: str) -> Iterator[JsonObject]:
         for line in self.store.read_events(self._owner(principal), (START, RESUMED, ENDED)):
-            yield json.loads(line)
+            found: JsonObject = json.loads(line)
+            if found["event"] != START or found.get(FORM, FORM_OF_LINES) == FORM_OF_LINES:
+                yield found
 
     def _prepare_resume(self, mine: RunJournal, principal: str, run: str, unknown: Unknown) -> tuple[Reuse, bytes]:
         found = self._find_whole(principal, run)

@@ -10,11 +10,14 @@ from enum import StrEnum
 from mcp_core.json_types import JsonObject
 from ot.effects import Effect
 from ot.journal.equality import Equality
+from ot.store.forms import UnknownFormError, check_form
 from ot.store.journal_store import Place
 from ot_kernel.values import Encoded
 
 START, RESUMED, ENDED = "start", "resume", "ended"
 """The events of lines that tell of the run itself."""
+
+FORM_OF_LINES = 1
 
 
 class Outcome(StrEnum):
@@ -89,9 +92,13 @@ def read_run(lines: Iterable[bytes], equality: Equality) -> RecordedRun:
         try:
             line: JsonObject = json.loads(raw)
             first = first or line
+            if count == 1:
+                check_form(line, FORM_OF_LINES, unnamed=1)
             if line["n"] != count and first.get("whole"):  # of one that is known not to be whole, all that there is
                 raise DamagedRunError("a line of its journal is missing")
             _take(line, reading, equality)
+        except UnknownFormError as error:
+            raise DamagedRunError(str(error)) from error
         except (LookupError, TypeError, ValueError, RecursionError) as error:
             raise DamagedRunError(f"a line of its journal makes no sense: {error}") from error
     if first.get("event") != START:

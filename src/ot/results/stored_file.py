@@ -17,10 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from mcp_core.json_types import JsonObject
+from ot.store.forms import FORM, check_form
 from ot_kernel.stored_form import TEXT
 
 HEADER = 512
+_FORM = 1  # of header, content and index together
 BLOCK = 256 * 1024  # bytes of content for which line breaks are counted together
 _COUNT = "Q"  # eight bytes
 _ODD = re.compile(r"[^ -~]")
@@ -83,7 +84,7 @@ class ContentWriter:
         partial = self._last != b"\n"
         facts = Facts(kind, name, self.size, self.breaks, created, expires, partial, read_before=len(tail))
         _write_all(self._descriptor, self._counts.tobytes() + tail)
-        header = json.dumps(asdict(facts)).encode("ascii").ljust(HEADER - 1) + b"\n"
+        header = json.dumps({FORM: _FORM, **asdict(facts)}).encode("ascii").ljust(HEADER - 1) + b"\n"
         os.pwrite(self._descriptor, header, 0)
         os.utime(self._descriptor, (created, expires))
         os.fsync(self._descriptor)
@@ -191,7 +192,8 @@ class StoredFile:
 def _read_header(data: bytes) -> Facts:
     """Read the facts; raises ValueError for a file that is no stored result."""
     try:
-        fields: JsonObject = json.loads(data)
+        fields = dict(check_form(json.loads(data), _FORM, unnamed=1))
+        fields.pop(FORM, None)
         return Facts(**fields)
     except (TypeError, RecursionError) as error:
         raise ValueError(f"not a stored result: {error}") from error

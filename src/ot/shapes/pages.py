@@ -16,6 +16,7 @@ from ot.logs import write_log
 from ot.registry.open_results import digest_of
 from ot.shapes.shape import NOTHING, Shape, merge, within_bounds
 from ot.shapes.stored import restore, store
+from ot.store.forms import FORM, check_form
 
 MOST_TOOLS = 300  # of one page; those that were not called for the longest time are forgotten
 _MOST_BYTES = 8 * 1024 * 1024
@@ -66,7 +67,7 @@ class Pages:
             return _read_page(json.loads(file.read_bytes()))
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             write_log(logging.WARNING, "shapes.read", ignored=file, reason=str(error))
             return {}
 
@@ -98,13 +99,12 @@ def _as_text(page: Page) -> str:
         name: {"version": learnt.version, "seen": learnt.seen, "shape": store(learnt.shape)}
         for name, learnt in page.items()
     }
-    return json.dumps({"form": _FORM, "tools": tools}, separators=(",", ":"))
+    return json.dumps({FORM: _FORM, "tools": tools}, separators=(",", ":"))
 
 
 def _read_page(found: object) -> Page:
-    if not isinstance(found, dict) or found.get("form") != _FORM or not isinstance(found["tools"], dict):
-        raise ValueError("it has an unknown format")
+    tools = check_form(found, _FORM)["tools"]
     return {
         name: Learnt(str(tool["version"]), max(int(tool["seen"]), 1), restore(tool["shape"]))
-        for name, tool in list(found["tools"].items())[:MOST_TOOLS]
+        for name, tool in list(tools.items())[:MOST_TOOLS]
     }

@@ -13,10 +13,12 @@ from typing import NamedTuple, Protocol
 
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import lock
+from ot.store.forms import FORM, check_form
 from ot.store.owner import Owner
 
 KEPT_FOLDER = "kept"
 MOST_NAMES = 1000  # of one owner
+_FORM = 1
 _ENDING = ".json"
 _LOCK = "lock"
 _PATIENCE = 10.0  # seconds for another process that writes here
@@ -59,7 +61,7 @@ class EmbeddedKeptNames:
                     del known[gone]
             if name not in known and len(known) >= MOST_NAMES:
                 raise OSError(errno.EDQUOT, f"there are {MOST_NAMES:,} kept values already")
-            write_private(_file_in(folder, name), json.dumps(entry._asdict()))
+            write_private(_file_in(folder, name), json.dumps({FORM: _FORM, **entry._asdict()}))
             return known.get(name)
 
     def get(self, owner: Owner, name: str) -> KeptEntry | None:
@@ -87,7 +89,7 @@ def _file_in(folder: Path, name: str) -> Path:
 def _read(file: Path) -> KeptEntry | None:
     """Read what a name stands for; a file that makes no sense stands for nothing."""
     try:
-        facts = json.loads(file.read_bytes())
+        facts = check_form(json.loads(file.read_bytes()), _FORM, unnamed=1)
         return KeptEntry(str(facts["handle"]), float(facts["expires"]))
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None

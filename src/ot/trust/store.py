@@ -15,6 +15,7 @@ from pathlib import Path
 from mcp_core.atomic_write import write_file, write_private
 from mcp_core.file_lock import lock
 from ot.logs import write_log
+from ot.store.forms import FORM, check_form
 from ot.trust.record import TrustRecord, digest
 from ot.trust.worktrees import main_folder
 
@@ -57,7 +58,7 @@ class TrustStore:
             for name, content in contents.items():
                 _write_copy(place / _COPIES, name, content)
             digests = {**kept, **{name: digest(content) for name, content in contents.items()}}
-            facts = {"form": _FORM, "project": str(main_folder(project)), "files": dict(sorted(digests.items()))}
+            facts = {FORM: _FORM, "project": str(main_folder(project)), "files": dict(sorted(digests.items()))}
             write_private(place / _RECORD, json.dumps(facts, indent=1))
 
     def revoke(self, project: Path) -> bool:
@@ -98,9 +99,7 @@ class TrustStore:
 
 def _read_facts(record: Path) -> tuple[str, dict[str, str]] | None:
     try:
-        found = json.loads(record.read_bytes())
-        if found["form"] != _FORM:
-            raise ValueError("it has an unknown format")
+        found = check_form(json.loads(record.read_bytes()), _FORM)
         return str(found["project"]), {str(name): str(known) for name, known in found["files"].items()}
     except FileNotFoundError:
         return None

@@ -9,8 +9,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mcp_core.atomic_write import write_private
+from ot.store.forms import FORM, check_form
 from ot.workers.locks import Lock
 from ot.workers.pep723 import ScriptHeader
+
+_FORM = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +30,11 @@ def read_stamp(state: Path, file: Path, header: ScriptHeader, lock: Lock) -> Pat
     if _depends_on_other_files(header):
         return None
     try:
-        stamp = Stamp(**json.loads(_place(state, file).read_bytes()))
+        facts = check_form(json.loads(_place(state, file).read_bytes()), _FORM)
+        stamp = Stamp(facts["asked"], facts["python"], facts["state"])
         python = Path(stamp.python)
         intact = python.exists() and stamp.state == _state(python) and stamp.asked == _asked(header, lock)
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, KeyError):
         return None
     return python if intact else None
 
@@ -39,7 +43,7 @@ def write_stamp(state: Path, file: Path, header: ScriptHeader, lock: Lock, pytho
     """Remember an environment; if that cannot be written, uv is asked the next time."""
     try:
         stamp = Stamp(_asked(header, lock), str(python), _state(python))
-        write_private(_place(state, file), json.dumps(asdict(stamp)))
+        write_private(_place(state, file), json.dumps({FORM: _FORM, **asdict(stamp)}))
     except OSError:
         pass
 

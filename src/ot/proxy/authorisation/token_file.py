@@ -22,7 +22,9 @@ from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
 from ot.config.models import OAuthSettings
 from ot.logs import write_log
+from ot.store.forms import FORM, UnknownFormError, check_form
 
+_FORM = 1
 _PATIENCE = 60.0  # seconds to wait for another process that renews the tokens
 _TURN = 0.05  # seconds
 
@@ -142,17 +144,19 @@ class TokenFile:
     def _read(self) -> JsonObject | None:
         """Return what the file holds, nothing if there is none; None if it cannot be read."""
         try:
-            found = json.loads(self._file.read_bytes())
+            return dict(check_form(json.loads(self._file.read_bytes()), _FORM, unnamed=1))
         except FileNotFoundError:
             return {}
+        except UnknownFormError as error:
+            write_log(logging.WARNING, "proxy.tokens", file=self._file, reason=str(error))
+            return None
         except (OSError, ValueError) as error:
             write_log(logging.WARNING, "proxy.tokens", file=self._file, reason=type(error).__name__)
             return None
-        return found if isinstance(found, dict) else None
 
     def _write(self) -> None:
         try:
-            write_private(self._file, json.dumps(self._content))
+            write_private(self._file, json.dumps({**self._content, FORM: _FORM}))
         except OSError as error:
             write_log(logging.ERROR, "proxy.tokens", not_written=self._file, reason=str(error))
         else:

@@ -12,6 +12,7 @@ from typing import Literal
 from mcp_core.atomic_write import write_private
 from mcp_core.json_types import JsonObject
 from ot.logs import write_log
+from ot.store.forms import FORM, check_form
 
 Era = Literal["handshake", "sessionless"]
 
@@ -63,7 +64,7 @@ class DefinitionCache:
         """Remember an offer; if that fails, the server is asked again at the next start."""
         file = self._place(server, digest)
         try:
-            write_private(file, json.dumps({"form": _FORM, **asdict(offer)}, separators=(",", ":")))
+            write_private(file, json.dumps({FORM: _FORM, **asdict(offer)}, separators=(",", ":")))
             for older in file.parent.glob(f"{_plain(server)}.*.json"):
                 if older != file and _is_stale(older, file):
                     older.unlink(missing_ok=True)
@@ -84,8 +85,7 @@ def _plain(server: str) -> str:
 
 
 def _read_offer(found: object) -> Offer:
-    if not isinstance(found, dict) or found.get("form") != _FORM:
-        raise ValueError("it has an unknown format")
+    found = check_form(found, _FORM)
     era: Era = "sessionless" if found["era"] == "sessionless" else "handshake"
     prompts = _read_items(found["prompts"], "prompts") if found.get("prompts") is not None else None
     tools, version = _read_items(found["tools"], "tools"), str(found.get("version", ""))

@@ -17,10 +17,12 @@ from mcp_core.atomic_write import write_private
 from mcp_core.json_types import Json, JsonObject
 from ot.logs import write_log
 from ot.proxy.definitions.cache import Offer
+from ot.store.forms import FORM, check_form
 
 Part = Literal["tools", "words", "prompts"]
 """A part of an offer that is accepted by itself; `words` are the server's title and instructions."""
 
+_FORM = 2
 _PINNED: dict[Part, tuple[str, ...]] = {
     "tools": ("name", "title", "description", "inputSchema", "outputSchema", "annotations"),
     "words": ("name", "text"),
@@ -80,12 +82,10 @@ class Pins:
         """
         file = self._place(digest, part)
         try:
-            found = json.loads(file.read_bytes())
-            if not isinstance(found, dict) or not all(isinstance(item, dict) for item in found.values()):
-                raise TypeError("it is not a mapping of definitions")
+            found = _read_definitions(json.loads(file.read_bytes()))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, RecursionError, TypeError) as error:
+        except (OSError, ValueError, RecursionError, TypeError, KeyError) as error:
             write_log(logging.ERROR, "proxy.pins", file=file, reason=str(error))
             return {}
         return found
@@ -146,4 +146,13 @@ def hide_unaccepted(items: Items, changes: Changes, accepted: Definitions) -> It
 
 
 def _as_text(definitions: Definitions) -> str:
-    return json.dumps(definitions, separators=(",", ":"))
+    return json.dumps({FORM: _FORM, "accepted": definitions}, separators=(",", ":"))
+
+
+def _read_definitions(found: Json) -> Definitions:
+    """Read either form: the older one was the definitions themselves, of which one may be called `form`."""
+    named = isinstance(found, dict) and not isinstance(found.get(FORM, {}), dict)
+    accepted = check_form(found, _FORM)["accepted"] if named else found
+    if not isinstance(accepted, dict) or not all(isinstance(item, dict) for item in accepted.values()):
+        raise TypeError("it is not a mapping of definitions")
+    return accepted
