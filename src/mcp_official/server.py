@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 from types import ModuleType
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
+from mcp.server.subscriptions import SubscriptionBus
 from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
@@ -41,6 +42,7 @@ class DeclaredToolsServer(MCPServer[State]):
         open_state: Callable[[], AbstractAsyncContextManager[State]],
         modules: Sequence[ModuleType],
         offers: Collection[str] = (),
+        subscriptions: SubscriptionBus | Literal[False] = False,
         middleware: Sequence[ServerMiddleware[State]] = (),
         prefix: str | None = None,
     ) -> None:
@@ -54,8 +56,8 @@ class DeclaredToolsServer(MCPServer[State]):
             version=version(DISTRIBUTION),
             instructions=instructions,
             lifespan=lifespan,
-            subscriptions=False,
-            middleware=[_hide(_OPTIONAL.difference(offers)), *middleware],
+            subscriptions=subscriptions,
+            middleware=[_correct(_OPTIONAL.difference(offers), changing=subscriptions is not False), *middleware],
         )
         tools = self._register(modules, prefix)
         self.argument_models = tools.models
@@ -104,16 +106,21 @@ async def wait_for_signal() -> int:
         return await anext(aiter(signals))
 
 
-def _hide(features: Collection[str]) -> ServerMiddleware[object]:
-    """Build the middleware that takes back what MCPServer offers and the server does not have."""
+def _correct(features: Collection[str], *, changing: bool) -> ServerMiddleware[object]:
+    """Build the middleware that takes back what MCPServer offers and the server does not have.
 
-    async def hide(ctx: ServerRequestContext[object], call_next: CallNext) -> HandlerResult:
+    It claims that the list of tools changes where it is `changing`: MCPServer has no way to say so in a handshake.
+    """
+
+    async def correct(ctx: ServerRequestContext[object], call_next: CallNext) -> HandlerResult:
         if ctx.method.partition("/")[0] in features:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
         result = await call_next(ctx)
         if ctx.method in ("initialize", "server/discover") and isinstance(result, dict):
             for feature in features:
                 result["capabilities"].pop(feature, None)
+            if changing and "tools" in result["capabilities"]:
+                result["capabilities"]["tools"]["listChanged"] = True
         return result
 
-    return hide
+    return correct

@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager
 
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, InputRequiredResult, SetLevelRequestParams
+from mcp_types import INVALID_PARAMS, CallToolResult, InputRequiredResult, SetLevelRequestParams, Tool
 
 from mcp_core import ToolArguments
 from mcp_core.json_types import JsonObject
 from mcp_official import DeclaredToolsServer
 from onetool.front import LogLevels, noting_clients
 from onetool.late_app import LateApp
+from onetool.offer import Offer, open_offer
 from onetool.suspended_runs import open_suspended_runs
 from onetool.tools import tool_run
 from onetool.tools.tool_run import Service
@@ -31,11 +32,11 @@ class OneToolServer(DeclaredToolsServer[Service]):
     """The tool `run`, and the log level that a client asks for; `app` must stay open as long as it serves."""
 
     def __init__(self, app: LateApp) -> None:
-        log_levels = LogLevels()
+        log_levels, offer = LogLevels(), Offer(app)
 
         @asynccontextmanager
         async def open_service() -> AsyncIterator[Service]:
-            async with open_suspended_runs() as suspended:
+            async with open_suspended_runs() as suspended, open_offer(offer):
                 yield Service(app, suspended, log_levels)  # the app is opened and closed by whoever serves it
 
         super().__init__(
@@ -43,9 +44,17 @@ class OneToolServer(DeclaredToolsServer[Service]):
             instructions=_instruct(app.mistakes),
             open_state=open_service,
             modules=[tool_run],
-            middleware=[noting_clients(app.clients)],
+            middleware=[noting_clients(app.clients), offer.note_client],
+            subscriptions=offer.bus,
         )
+        self._offer = offer
         self._lowlevel_server.add_request_handler("logging/setLevel", SetLevelRequestParams, log_levels.set_level)
+
+    async def list_tools(self) -> list[Tool]:
+        """List `run`, with what it offers at this moment."""
+        offer = await self._offer.describe()
+        tools = await super().list_tools()
+        return [tool.model_copy(update={"description": f"{tool.description}\n\n{offer}"}) for tool in tools]
 
     async def call_tool(
         self, name: str, arguments: JsonObject, context: Context[Service] | None = None

@@ -25,6 +25,10 @@ LoadPack = Callable[[], LoadedPack]
 """Gives a pack that was registered late, with the function of each tool."""
 
 
+_MOST_NAMED = 40  # packs that are named to every client
+_LONGEST_NAMED = 40  # characters of such a name
+
+
 class RegisteredTool(NamedTuple):
     """A definition and what calls it."""
 
@@ -56,6 +60,7 @@ class ToolRegistry:
         self._reads: Mapping[str, Sequence[str]] = {}
         self.problems: list[PackLoadError] = []
         self.collisions: tuple[NameCollision, ...] = ()
+        self.on_change: Callable[[], None] = lambda: None  # hears, on the event loop, that packs may have come or gone
         self.version = 0
         """Another number after every change: what was made of all definitions is good for as long as it stays."""
 
@@ -141,6 +146,7 @@ class ToolRegistry:
     def explain_absent(self, origin: str, packs: Mapping[str, AbsentPack]) -> None:
         """Replace what one origin has to say about packs that are not here."""
         self._absent[origin] = packs
+        self.on_change()
 
     def explain_unusable(self, tools: Mapping[str, Callable[[], CallError]]) -> None:
         """Replace what is said, to whoever looks for one of them, about tools that are there and cannot be used."""
@@ -205,6 +211,12 @@ class ToolRegistry:
         """The name of every pack, also of those that are absent; none is loaded for it."""
         unusable = (name.partition(".")[0] for name in self._unusable)
         return sorted({*self._packs, *self._late, *chain.from_iterable(self._absent.values()), *unusable})
+
+    def word_packs(self) -> str:
+        """Name the packs that are here, or should soon be, to somebody who has no more room; none is loaded for it."""
+        names = self._expected_names()
+        more = f" and {len(names) - _MOST_NAMED} more (ot.packs() lists all)" if len(names) > _MOST_NAMED else ""
+        return f"Packs: {', '.join(name[:_LONGEST_NAMED] for name in names[:_MOST_NAMED])}{more}."
 
     def absence(self, name: str) -> CallError | None:
         """Return why a pack, `pack.tool` or an alias is missing that should be here; None for any other name."""

@@ -64,7 +64,8 @@ class Statistics:
         from ot.stats.summary import summarize  # noqa: PLC0415
 
         self._recorder.flush()
-        own = self._own_definition() or self._find_run()
+        own = self._own_definition()
+        own = f"{own}\n{self._registry.word_packs()}" if own else self._find_run()
         with open_for_reading(self._recorder.file) as connection:
             return summarize(connection, period=period, tool=tool, registry=self._registry, own_definition=own)
 
