@@ -6,13 +6,13 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 _FIRST = re.compile(r"(?P<time>\d{4}-\d\d-\d\dT[\d:.]+Z) (?P<level>[A-Z]+) +(?P<text>(?P<name>\S+).*)", re.DOTALL)
 _INCIDENT = re.compile(r"\bincident=['\"]?(?P<incident>[0-9a-f]{8})\b")
+_PIECE = 1_000_000  # bytes
 _PAUSE = 0.2  # seconds between two looks at a file that is followed
 
 
@@ -49,42 +49,47 @@ def _entry_of(block: list[str]) -> LogEntry:
     return LogEntry(found["time"], found["level"], found["name"], found["text"], named, "\n".join(block[1:]))
 
 
-def read_lines(file: Path) -> Iterator[str]:
-    """Yield the lines of a log; none where there is no such file. Raises OSError where it cannot be read."""
-    with suppress(FileNotFoundError), file.open(encoding="utf-8", errors="replace") as stream:
-        for line in stream:
-            yield line.rstrip("\n")
+class LogFile:
+    """A log that may be written to, and replaced by another file, while it is read. Raises OSError if it cannot be."""
 
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._stream = self._open()
+        self._rest = b""
 
-def follow(file: Path) -> Iterator[list[str]]:
-    """Yield the lines that come to a log from now on, for ever; a file that takes its place is followed too."""
-    stream, rest = _open_at_end(file), b""
-    while True:
-        data = stream.read() if stream is not None else b""
-        *lines, rest = (rest + data).split(b"\n")
-        if lines:
-            yield [line.decode(errors="replace") for line in lines]
-        if stream is None or _is_another(file, stream):
-            stream, rest = _open(file), b""
-        time.sleep(_PAUSE)
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        if self._stream is not None:
+            self._stream.close()
 
-def _open_at_end(file: Path) -> BinaryIO | None:
-    stream = _open(file)
-    if stream is not None:
-        stream.seek(0, 2)
-    return stream
+    def new_lines(self) -> Iterator[str]:
+        """Yield the whole lines that are there and have not been read yet; none while there is no such file."""
+        while self._stream is not None and (data := self._stream.read(_PIECE)):
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            yield from (line.decode(errors="replace") for line in lines)
 
+    def follow(self) -> Iterator[list[str]]:
+        """Yield lines as they come, for ever, also those of a file that takes the place of this one."""
+        while True:
+            if lines := list(self.new_lines()):
+                yield lines
+            elif self._is_replaced():
+                self.__exit__()
+                self._stream, self._rest = self._open(), b""
+            else:
+                time.sleep(_PAUSE)
 
-def _open(file: Path) -> BinaryIO | None:
-    try:
-        return file.open("rb")
-    except FileNotFoundError:
-        return None
+    def _open(self) -> BinaryIO | None:
+        try:
+            return self._file.open("rb")
+        except FileNotFoundError:
+            return None
 
-
-def _is_another(file: Path, stream: BinaryIO) -> bool:
-    try:
-        return not os.path.samestat(file.stat(), os.fstat(stream.fileno()))
-    except FileNotFoundError:
-        return False
+    def _is_replaced(self) -> bool:
+        try:
+            found = self._file.stat()
+        except FileNotFoundError:
+            return False
+        return self._stream is None or not os.path.samestat(found, os.fstat(self._stream.fileno()))

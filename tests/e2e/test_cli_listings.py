@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ import pytest
 
 from onetool.cli import COMMANDS
 from tests.demo_pack import give_demo
-from tests.e2e.raw_server import environment_of
-from tests.preloaded import run_preloaded
+from tests.e2e.raw_server import WAIT, environment_of
+from tests.preloaded import preloaded_command, run_preloaded
 
 Finished = subprocess.CompletedProcess[str]
 
@@ -55,6 +56,18 @@ NO_LISTINGS = {
     "completion",
 }
 
+LIST_ALL = """\
+import contextlib, io, json, sys
+from onetool.cli import main
+printed = {}
+for command, words in json.loads(sys.argv[1]).items():
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        status = main([*words, "--json"])
+    printed[command] = status, out.getvalue()
+print(json.dumps(printed))
+sys.exit()
+"""
+
 
 class Person:
     """Somebody with the pack `demo`, in a folder of their own."""
@@ -85,9 +98,21 @@ def test_every_command_is_known_to_list_something_or_not() -> None:
     assert {*COMMANDS} - {*LISTINGS} - NO_LISTINGS == set()
 
 
-@pytest.mark.parametrize("command", LISTINGS)
-def test_a_listing_is_json_where_that_is_wanted(person: Person, command: str) -> None:
-    assert isinstance(person.json_of(*LISTINGS[command]), (list, dict))
+def test_every_listing_is_json_where_that_is_wanted(person: Person, tmp_path: Path) -> None:
+    """All in one process, since loading the commands is most of the time that each takes."""
+    program = tmp_path / "list_all.py"
+    program.write_text(LIST_ALL)
+
+    finished = run_preloaded(
+        json.dumps(LISTINGS), cwd=person.folder, env=environment_of(person.home), program=str(program)
+    )
+
+    assert finished.returncode == 0
+    printed = json.loads(finished.stdout)
+    assert {*printed} == {*LISTINGS}
+    assert {command: status for command, (status, _) in printed.items() if status} == {}
+    for _, text in printed.values():
+        assert isinstance(json.loads(text), (list, dict))
 
 
 def test_a_stored_result_is_listed_with_its_name_and_shown_by_its_handle(person: Person) -> None:
@@ -118,10 +143,25 @@ def test_a_server_that_nobody_has_seen_is_named_below_a_listing(tmp_path: Path) 
     with (someone.home / ".onetool" / "onetool.yaml").open("a") as config:
         config.write("\nservers: {paper: {command: no-such-program}}\n")
 
-    for command in (("packs", "demo"), ("tools", "demo.upper"), ("help", "demo.upper")):
+    for command in (("packs", "demo"), ("help", "demo.upper")):
         finished = someone.onetool(*command)
 
         assert finished.returncode == 0
         assert "demo" in finished.stdout
         assert "paper" in finished.stderr
         assert "onetool check" in finished.stderr
+
+
+def test_a_terminal_gets_colour_unless_somebody_wants_none(person: Person) -> None:
+    def shown(**variables: str) -> str:
+        controller, terminal = os.openpty()
+        env = environment_of(person.home) | {"TERM": "xterm"} | variables
+        command = preloaded_command("onetool", "packs", "demo")
+        subprocess.run(command, cwd=person.folder, env=env, stdout=terminal, timeout=WAIT, check=True)
+        os.close(terminal)
+        text = os.read(controller, 65536).decode()
+        os.close(controller)
+        return text
+
+    assert shown().startswith("\x1b[1mdemo\x1b[0m  ")
+    assert shown(NO_COLOR="1").startswith("demo  ")

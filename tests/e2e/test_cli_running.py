@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +14,11 @@ from typing import Any
 import pytest
 
 from tests.demo_pack import with_demo
-from tests.e2e.raw_server import RawServer, environment_of, start_raw_server
+from tests.e2e.raw_server import WAIT, RawServer, environment_of, start_raw_server
 from tests.engine import write_extension
 from tests.preloaded import run_preloaded
 
+NOBODY = 65534
 CONFIG = "servers: {paper: {command: no-such-program}, later: {command: cat, enabled: false}}\n"
 
 
@@ -50,6 +53,31 @@ def test_servers_and_workers_of_a_running_server_are_told(server: tuple[Path, Ra
     assert [(each["pack"], each["state"]) for each in working["workers"]] == [("own", "idle")]
     assert shown.startswith(f"server {told['pid']} of {folder} (stdio, since ")
     assert re.search(r"^  paper  disconnected .*status 127", shown, re.MULTILINE)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="MISSING: only root can act as another user")
+def test_a_running_server_answers_no_other_user(
+    server: tuple[Path, RawServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = server
+    [path] = (folder / ".onetool" / "state" / "running").iterdir()
+    path.parent.chmod(0o711)  # as if they had a way in
+    path.chmod(0o666)
+    monkeypatch.chdir(path.parent)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(WAIT)
+        os.seteuid(NOBODY)
+        try:
+            connection.connect(path.name)
+            connection.sendall(b"reload")
+            answer = connection.recv(1)
+        except ConnectionError:
+            answer = b""
+        finally:
+            os.seteuid(0)
+
+    assert answer == b""
+    assert len(json_of(folder, "servers")) == 1
 
 
 def test_a_reload_reaches_a_running_server_and_says_what_came_of_it(server: tuple[Path, RawServer]) -> None:
@@ -94,12 +122,12 @@ def test_a_killed_server_leaves_nothing_that_is_taken_for_one(tmp_path: Path) ->
     with start_raw_server(tmp_path) as running:
         assert running.run("1 + 1")["content"][0]["text"] == "2"
         assert len(json_of(tmp_path, "workers")) == 1
-        [socket] = (tmp_path / ".onetool" / "state" / "running").iterdir()
-        assert socket.stat().st_mode & 0o777 == 0o600
+        [left] = (tmp_path / ".onetool" / "state" / "running").iterdir()
+        assert left.stat().st_mode & 0o777 == 0o600
     # `end` killed it.
 
     assert json_of(tmp_path, "reload") == []
-    assert [*socket.parent.iterdir()] == []
+    assert [*left.parent.iterdir()] == []
 
 
 def test_an_incident_that_an_answer_names_is_found_in_the_log(server: tuple[Path, RawServer]) -> None:

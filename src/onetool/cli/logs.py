@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from itertools import chain
-from pathlib import Path
 
 from mcp_core.line_log import older_log
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import Style, add_json_argument, complain, paint, say, say_json, visible
 from onetool.cli.start import load
-from onetool.log_entries import LogEntry, follow, read_entries, read_lines
+from onetool.log_entries import LogEntry, LogFile, read_entries
 from ot.config.paths import kept_log
 from ot.errors import ConfigError
 
@@ -37,9 +36,11 @@ def main(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
     file = loaded.config.log.file or kept_log(loaded.home)
     try:
-        found = _find(file, options.incident) if options.incident else _last(file, options.lines)
-        if options.follow:
-            return _follow(file, found, as_json=options.json)
+        with LogFile(older_log(file)) as older, LogFile(file) as log:
+            entries = read_entries(chain(older.new_lines(), log.new_lines()))
+            found = _choose(entries, options.incident, options.lines)
+            if options.follow:
+                return _follow(log, found, as_json=options.json)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=file) from error
     if options.json:
@@ -53,8 +54,8 @@ def main(options: Namespace) -> int:
     return OK
 
 
-def _follow(file: Path, found: Iterable[LogEntry], *, as_json: bool) -> int:
-    batches = chain([found], (read_entries(iter(lines)) for lines in follow(file)))
+def _follow(log: LogFile, found: Iterable[LogEntry], *, as_json: bool) -> int:
+    batches = chain([found], (read_entries(iter(lines)) for lines in log.follow()))
     try:
         for entries in batches:
             if as_json:
@@ -76,10 +77,7 @@ def _show(entries: Iterable[LogEntry]) -> None:
             say(f"    {visible(line)}")
 
 
-def _last(file: Path, count: int) -> list[LogEntry]:
-    return list(deque(read_entries(chain(read_lines(older_log(file)), read_lines(file))), max(count, 0)))
-
-
-def _find(file: Path, incident: str) -> list[LogEntry]:
-    entries = read_entries(chain(read_lines(older_log(file)), read_lines(file)))
-    return [entry for entry in entries if entry.incident == incident]
+def _choose(entries: Iterable[LogEntry], incident: str | None, count: int) -> list[LogEntry]:
+    if incident:
+        return [entry for entry in entries if entry.incident == incident]
+    return list(deque(entries, max(count, 0)))
