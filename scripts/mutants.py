@@ -37,6 +37,11 @@ _ARGUMENTS = ["tests/unit/execution/test_validation.py", "tests/unit/execution/t
 _POLICY = ["tests/unit/execution/test_policy.py"]
 _AUDIT = ["tests/unit/audit/test_reading.py", "tests/unit/audit/test_log.py"]
 _AUDITED = ["tests/unit/execution/test_audited_calls.py"]
+_JOURNAL = [
+    "tests/unit/journal/test_resume.py",
+    "tests/unit/journal/test_reuse_and_policy.py",
+    "tests/unit/journal/test_withstanding.py",
+]
 _FENCES = ["tests/unit/run/test_fence_processor.py", "tests/unit/run/test_prefixes.py"]
 
 # Each file with the tests that must notice a change to it, the quickest first. A new central file is one line here.
@@ -62,6 +67,12 @@ TESTED_BY = {
     "src/ot/audit/log.py": _AUDIT,
     "src/ot/audit/reading.py": _AUDIT,
     "src/ot/audit/retention.py": _AUDIT,
+    "src/ot/execution/journalling.py": _JOURNAL,
+    "src/ot/journal/equality.py": _JOURNAL,
+    "src/ot/journal/recorded.py": _JOURNAL,
+    "src/ot/journal/reuse.py": _JOURNAL,
+    "src/ot/journal/run_journal.py": _JOURNAL,
+    "src/ot/run/made_calls.py": ["tests/unit/run/test_made_calls.py"],
     "src/ot/run/preflight.py": ["tests/unit/run/test_preflight.py", "tests/unit/run/test_proxied_names.py"],
     "src/ot/run/fence_processor.py": _FENCES,
     "src/ot/run/prefixes.py": _FENCES,

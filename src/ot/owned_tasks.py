@@ -1,8 +1,8 @@
 """Tasks that one owner starts as work comes, and ends: the calls of a run, of a worker's call, of a model's turn.
 
 A task group would do the same at three times the cost, on the path of every call, and could not stay open across the
-pauses of an async generator. A task that has done its work waits for more. Tasks are cancelled through scopes: work
-that swallows one cancellation meets the next one at its next await.
+pauses of an async generator. A task that has done its work waits for more, and begins it at once. Tasks are cancelled
+through scopes: work that swallows one cancellation meets the next one at its next await.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from contextvars import Context
 from functools import partial
 from typing import TypeVar
 
@@ -18,6 +19,26 @@ from anyio.abc import TaskGroup
 
 Argument = TypeVar("Argument")
 Work = Callable[[], Awaitable[None]]
+
+
+class _Idle(asyncio.Future[Work]):
+    """What a task waits for that has nothing to do."""
+
+    _go_on: Callable[[_Idle], object]
+    _context: Context | None
+
+    def add_done_callback(self, fn: Callable[[_Idle], object], /, *, context: Context | None = None) -> None:
+        self._go_on, self._context = fn, context
+        super().add_done_callback(fn, context=context)
+
+    def give(self, work: Work) -> None:
+        """Have the task begin something now, and not in the loop's next turn, if no other task is running."""
+        if self._context is None or asyncio.current_task(self.get_loop()) is not None:
+            self.set_result(work)
+        else:
+            self.remove_done_callback(self._go_on)
+            self.set_result(work)
+            self._context.run(self._go_on, self)
 
 
 class OwnedTasks:
@@ -31,7 +52,7 @@ class OwnedTasks:
         self._on_error = on_error
         self._tasks: set[asyncio.Task[None]] = set()
         self._scopes: set[anyio.CancelScope] = set()
-        self._idle: list[asyncio.Future[Work]] = []
+        self._idle: list[_Idle] = []
         self._ended = False
 
     def start(self, function: Callable[[Argument], Awaitable[None]], argument: Argument) -> bool:
@@ -42,7 +63,7 @@ class OwnedTasks:
         while self._idle:
             waiting = self._idle.pop()
             if not waiting.done():  # a tool may have cancelled its own task
-                waiting.set_result(work)
+                waiting.give(work)
                 return True
         self._own(self._carry_out(work))
         return True
@@ -65,9 +86,8 @@ class OwnedTasks:
             self._scopes.add(scope)
             while not self._ended:
                 await work()
-                next_work: asyncio.Future[Work] = self._loop.create_future()
-                self._idle.append(next_work)
-                work = await next_work
+                self._idle.append(idle := _Idle(loop=self._loop))
+                work = await idle
 
     async def _carry_out_in(self, scope: anyio.CancelScope, work: Work) -> None:
         try:

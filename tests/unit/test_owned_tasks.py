@@ -41,6 +41,50 @@ async def test_calls_one_after_the_other_share_a_task_and_calls_at_once_do_not()
     assert by_number[3] is not by_number[2]
 
 
+async def test_a_task_that_waits_begins_at_once_where_no_other_task_is_running() -> None:
+    tasks = OwnedTasks()
+    seen: list[object] = []
+    loop = asyncio.get_running_loop()
+
+    async def note(number: int) -> None:
+        seen.append(number)
+        await asyncio.sleep(0)
+        seen.append(-number)
+
+    def start(number: int) -> None:
+        tasks.start(note, number)
+        seen.append(f"{number} was given")
+
+    start(1)
+    await settle()
+    loop.call_soon(start, 2)
+    await settle()
+    start(3)  # from within a task: it may go on first
+    await settle()
+    await tasks.end()
+
+    assert seen == ["1 was given", 1, -1, 2, "2 was given", -2, "3 was given", 3, -3]
+
+
+async def test_what_was_begun_at_once_is_cancelled_like_everything_else() -> None:
+    tasks, seen = OwnedTasks(), []
+
+    async def work(number: int) -> None:
+        try:
+            await asyncio.sleep(3600 if number == 2 else 0)
+        except asyncio.CancelledError:
+            seen.append(number)
+            raise
+
+    tasks.start(work, 1)
+    await settle()
+    asyncio.get_running_loop().call_soon(tasks.start, work, 2)
+    await settle()
+    await tasks.end()
+
+    assert seen == [2]
+
+
 async def test_a_call_that_cancels_its_own_task_leaves_the_next_one_a_new_one() -> None:
     tasks, done = OwnedTasks(), []
 

@@ -112,24 +112,30 @@ class CallJournal(OpenCall):
             self._run.give(found, dropped=True)
         return None
 
-    async def begin(self, bound: dict[str, ToolValue]) -> None:
-        """Note that a call with these arguments begins, and write it if it may have an effect."""
-        if self._run is None:
-            return
-        if len(self._call.sent) > LARGE_MESSAGE:
+    async def word(self, bound: dict[str, ToolValue]) -> None:
+        """Word large arguments, on a thread, before the call begins."""
+        if self._run is not None:
             self.given = await aside(self._given, bound)
-        elif self.effect is not Effect.READS:
-            self.given = self._given(bound)
-        else:
-            self._bound = dict(bound)  # worded once it has ended, and the code has its value
-        self._run.prepare(self)
+
+    def begin(self, bound: dict[str, ToolValue]) -> None:
+        """Note that a call with these arguments begins, and write it if it may have an effect."""
+        run = self._run
+        if run is None:
+            return
+        reads = self.effect is Effect.READS
+        if not self.given:
+            if reads:
+                self._bound = dict(bound)  # worded once it has ended, and the code has its value
+            else:
+                self.given = self._given(bound)
+        run.prepare(self)
         self.begun = True
-        if self.effect is not Effect.READS:
-            self._run.begin(self)
+        if not reads:
+            run.begin(self)
 
     async def keep(self, packed: bytes) -> None:
         """Write a large value beside the lines, before the code gets it: the run may end with that."""
-        if self._run is not None and self.begun and len(packed) > INLINE:
+        if self._run is not None and self.begun:
             keep = self._run.keep_value
             self._kept = keep(packed) if len(packed) <= ASIDE else await anyio.to_thread.run_sync(keep, packed)
 

@@ -23,7 +23,7 @@ from ot.errors import (
 )
 from ot.execution.call import Call
 from ot.execution.wording import word_error
-from ot.large_values import LARGE_MESSAGE, aside, is_large
+from ot.large_values import LARGE_MESSAGE, MOST, aside, is_large
 from ot.logs import LogSpan, write_log
 from ot.stats.recorder import UNKNOWN_TOOL, Recorder
 from ot.values import Arguments, ToolValue
@@ -62,7 +62,8 @@ class CallRecord(LogSpan):
         """Write into the audit log that the call begins."""
         if self._audit is not None:
             call = self._call
-            given = await _describe(self._audit, arguments, call.sent)
+            small = 0 < len(call.sent) <= MOST  # bytes, and so no more items
+            given = self._audit.describe(arguments) if small else await _describe(self._audit, arguments, call.sent)
             self.entry = self._audit.begin(
                 call.name, call.tool.effect, call.caller, depth=call.depth, allowed_by=allowed_by, given=given
             )

@@ -37,7 +37,8 @@ from ot.execution.prepared import Preparation
 from ot.execution.records import CallRecord, all_arguments, audit_early_refusal, audit_refusal, record_unknown
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal
-from ot.large_values import aside_if_large
+from ot.journal.run_journal import INLINE
+from ot.large_values import LARGE_MESSAGE, aside_if_large
 from ot.output import Attached, render
 from ot.redaction import Redactor
 from ot.registry.registry import ToolRegistry
@@ -200,7 +201,7 @@ class ToolExecutor:
             try:
                 value = await self._carry_out(call, record, journal)
                 value, packed = await aside_if_large(value, self._outgoing.make_ready, value, delivery)
-                if journal is not None:
+                if journal is not None and len(packed) > INLINE:
                     await journal.keep(packed)
             except BaseException as error:
                 if isinstance(error, CallError):
@@ -231,7 +232,9 @@ class ToolExecutor:
         if call.tool.audited:
             await record.begin(bound, allowed_by)
         if journal is not None:
-            await journal.begin(bound)
+            if len(call.sent) > LARGE_MESSAGE:
+                await journal.word(bound)
+            journal.begin(bound)
         return await invoke(call, bound, self._door, record)
 
     async def _bind(self, call: Call) -> dict[str, ToolValue]:

@@ -51,7 +51,7 @@ class OpenCall:
     )
 
     number: int  # no other call has it
-    given: bytes  # its tool and arguments as fields of a line
+    given: bytes  # its tool and arguments as fields of a line, once they are worded
     time: float  # seconds since the epoch
     began: float  # by the clock that measures
     seconds: float  # that it took
@@ -62,6 +62,7 @@ class OpenCall:
     def __init__(self, tool: str, effect: Effect) -> None:
         self.tool = tool
         self.effect = effect
+        self.given = b""
         self.marked = False  # its beginning is written
 
 
@@ -80,7 +81,7 @@ class RunJournal:
         self._beginning = beginning + b'"n":'  # of each line
         self._room = most_bytes
         self._later = later
-        self._flushing = False  # in a moment
+        self._due = False  # to be flushed in a moment
         self._waiting: list[bytes] = []  # lines that are still to be written
         self._mark: Mark | None = None
         self._lines = 0
@@ -140,8 +141,12 @@ class RunJournal:
         """Write that a call begins which may have an effect."""
         self._lines += 1
         begun = (self._beginning, self._lines, call.number, call.time * 1000, call.given)
-        self._waiting.append(b'%b%d,"event":"begin","call":%d,"ms":%d,%b}\n' % begun)
-        self.flush()
+        line = b'%b%d,"event":"begin","call":%d,"ms":%d,%b}\n' % begun
+        if self._waiting:
+            self._waiting.append(line)
+            self.flush()
+        else:
+            self._append(line)
         call.marked = True
         self._effects += 1
         self._world ^= call.number
@@ -199,7 +204,6 @@ class RunJournal:
 
     def flush(self) -> None:
         """Write the lines that wait."""
-        self._flushing = False
         if self._waiting:
             lines = b"".join(self._waiting)
             self._waiting.clear()
@@ -248,9 +252,13 @@ class RunJournal:
         self._waiting.append(line)
         if self._later is None:
             self.flush()
-        elif not self._flushing:
-            self._flushing = True
-            self._later(self.flush)
+        elif not self._due:
+            self._due = True
+            self._later(self._flush_due)
+
+    def _flush_due(self) -> None:
+        self._due = False
+        self.flush()
 
     def _word_end(self, call: OpenCall) -> bytes:
         self._lines += 1

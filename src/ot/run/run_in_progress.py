@@ -114,6 +114,7 @@ class RunInProgress:
         self._reading = anyio.Lock(fast_acquire=True)
         self._made = made
         self._begun = 0  # calls
+        self._effects: dict[str, Effect] = {}  # of the tools that were called
         self._in_flight: dict[int, tuple[str, float]] = {}  # by the identity of the call: numbers are the kernel's word
         self._ended = anyio.Event()
         self._ending: Callable[[], Outcome | None] | None = None  # gives None where the kernel was lost
@@ -420,13 +421,15 @@ class RunInProgress:
     def _note_success(self, call: _Call, value: object) -> None:
         self._lookalikes.add(value)
         if type(value) not in _NOT_MADE and call.tool not in UNJOURNALLED:
-            self._made.add(call.tool, self._effect_of(call.tool), call.positional, call.keywords, call.weight)
+            effect = self._effects.get(call.tool) or self._find_effect(call.tool)
+            self._made.add(call.tool, effect, call.positional, call.keywords, call.weight)
 
-    def _effect_of(self, tool: str) -> Effect:
+    def _find_effect(self, tool: str) -> Effect:
         try:
-            return self._namespace.registry.get(tool).effect
+            effect = self._effects[tool] = self._namespace.registry.get(tool).effect
         except CallError:  # it has gone since
             return Effect.UNKNOWN
+        return effect
 
     def _send_error(self, number: int, error: CallError) -> None:
         self._kernel.send({"id": number, "error": {"kind": builtin_kind(error), "message": word_error(error)}})
