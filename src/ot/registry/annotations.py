@@ -7,6 +7,7 @@ constants of the same file. Everything else has the schema `{}`, which accepts a
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
 from functools import partial
 
@@ -42,11 +43,16 @@ _BUILTIN_NAMES = {
 }
 
 
+_DEEPEST = 8  # classes inside classes; nothing deeper is checked or shown either
+_MOST_FOLLOWED = 60  # names in one annotation: hundreds of classes that mention each other would never end
+
+
 class AnnotationReader:
     """Reads the annotations of one module."""
 
     def __init__(self, module: ast.Module) -> None:
         self.unknown: list[str] = []
+        self._left = 0
         self._classes = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
         self._constants = dict(_module_constants(module))
         self._open: list[str] = []  # names being followed, so that a type may mention itself
@@ -67,6 +73,12 @@ class AnnotationReader:
             case ast.Name() | ast.Attribute():
                 return self._named(_last_name(node), node)
         return self._not_understood(node)
+
+    def another(self) -> AnnotationReader:
+        """Return a reader of the same module that has met nothing unknown yet."""
+        reader = copy.copy(self)
+        reader.unknown, reader._open = [], []  # noqa: SLF001 - of the same class
+        return reader
 
     def names_own(self, node: ast.expr) -> bool:
         """True if an annotation names a class or a constant of the file."""
@@ -91,7 +103,12 @@ class AnnotationReader:
     def _named(self, name: str, node: ast.expr) -> JsonObject:
         if isinstance(node, ast.Name) and name in self._open:
             return {}
+        if not self._open:
+            self._left = _MOST_FOLLOWED
+        self._left -= 1
         if isinstance(node, ast.Name) and name in self._classes:
+            if len(self._open) >= _DEEPEST or self._left < 0:
+                return {}
             return self._followed(name, partial(self._class, self._classes[name]))
         if isinstance(node, ast.Name) and name in self._constants:
             return self._followed(name, partial(self.schema, self._constants[name]))

@@ -188,14 +188,14 @@ class _PackReader:
         """The declared result of a worker's tool, where it leaves open what comes back."""
         if self._cancellation is not Cancellation.WORKER:
             return None
-        result = AnnotationReader(self._module).schema(returns)
+        result = self.annotations.another().schema(returns)
         return (self._annotate(returns) if returns else "") if leaves_open(result, result) else None
 
     def _annotate(self, annotation: ast.expr) -> str:
         """An annotation as it is shown: what the file gives a name to is written out."""
         if not self.annotations.names_own(annotation):
             return ast.unparse(annotation)
-        schema = AnnotationReader(self._module).schema(annotation)
+        schema = self.annotations.another().schema(annotation)
         text = detailed_annotation(schema, schema)
         return text if text not in (ANY, "dict", "list", "list[dict]") else ast.unparse(annotation)
 

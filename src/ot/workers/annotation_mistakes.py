@@ -31,12 +31,12 @@ class UnknownAnnotation:
 
 def find_unknown_annotations(tree: ast.Module) -> Iterator[UnknownAnnotation]:
     """Yield the annotations of public functions that nothing can be checked by, and those with a name nobody knows."""
-    known = {*_names_of(tree), *dir(builtins)}
+    known, whole = {*_names_of(tree), *dir(builtins)}, AnnotationReader(tree)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
             for parameter, annotation in _annotations(node):
                 undefined = _first_undefined(annotation, known)
-                unknown = _unknown_in(tree, annotation) if parameter else ""
+                unknown = _unknown_in(whole, annotation) if parameter else ""
                 if undefined or unknown:
                     text = unknown or ast.unparse(annotation)
                     yield UnknownAnnotation(node.name, parameter, text, annotation.lineno, undefined)
@@ -50,9 +50,9 @@ def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple
         yield "", node.returns
 
 
-def _unknown_in(tree: ast.Module, annotation: ast.expr) -> str:
+def _unknown_in(whole: AnnotationReader, annotation: ast.expr) -> str:
     """Return the part of an annotation that any value passes, empty if there is none."""
-    reader = AnnotationReader(tree)
+    reader = whole.another()
     reader.schema(annotation)
     return next((text for text in reader.unknown if text.rpartition(".")[2] not in _VALUES), "")
 

@@ -92,6 +92,17 @@ class Point:
     }
 
 
+def test_types_that_all_mention_each_other_are_followed_only_so_far(tmp_path: Path) -> None:
+    names = [f"T{n}" for n in range(40)]
+    fields = "".join(f"    {name.lower()}: {name}\n" for name in names)
+    before = "".join(f"class {name}(TypedDict):\n{fields}" for name in names)
+
+    schema = schema_of(tmp_path, "T0", before)
+
+    assert schema["properties"]["t0"] == {}
+    assert set(schema["properties"]["t1"]["properties"]) == {name.lower() for name in names}
+
+
 @pytest.mark.parametrize("annotation", ["Path", "datetime.date", "Callable[[int], str]", "Missing['x']", "1 + 1"])
 def test_an_annotation_outside_the_closed_set_accepts_anything_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, annotation: str
