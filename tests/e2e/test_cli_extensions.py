@@ -111,6 +111,7 @@ def test_sdk_path_holds_the_kit_and_nothing_else(onetool: OneTool) -> None:
     assert {path.name for path in Path(finished.stdout.strip()).iterdir()} == {
         "ot_confinement",
         "ot_guardian",
+        "ot_kernel",
         "ot_sdk",
     }
 
