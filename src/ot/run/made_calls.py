@@ -87,15 +87,14 @@ class MadeCalls:
         """List them, one in each line, without secrets; nothing where there are none."""
         if not self._counts:
             return ""
-        groups = (self._changing, self._reading)
-        first = sorted((made for group in groups for made in group.first), key=_place)
-        last = sorted((made for group in groups for made in group.last), key=_place)
-        shown = Counter[str]()
-        for made in (*first, *last):
-            shown[made.tool] += made.times
-        left_out = Counter(self._counts) - shown
-        lines = [*_lines(first, redactor), *_word_rest(left_out), *_lines(last, redactor)]
-        return "\n".join((HEADING, *lines))
+        last = [*self._changing.last, *self._reading.last]
+        shown = sorted([*self._changing.first, *self._reading.first, *last], key=_place)
+        left_out = Counter(self._counts)
+        for made in shown:
+            left_out[made.tool] -= made.times
+        gap = shown.index(min(last, key=_place)) if last else len(shown)
+        rest = _word_rest(+left_out)
+        return "\n".join((HEADING, *_lines(shown[:gap], redactor), *rest, *_lines(shown[gap:], redactor)))
 
 
 def _place(made: _Made) -> int:

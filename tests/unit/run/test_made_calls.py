@@ -65,6 +65,13 @@ def test_reading_does_not_push_out_what_had_an_effect() -> None:
     assert "  ... 996 more: db.query 996 times" in found
 
 
+def test_what_comes_late_is_listed_late_whatever_it_does() -> None:
+    found = lines_of(make(*(send(number) for number in range(20)), ("db.query", Effect.READS, {"n": 1})))
+
+    assert found[4] == "  ... 12 more: mail.send 12 times"
+    assert found[-1] == "  db.query(n=1)"
+
+
 def test_tools_that_are_left_out_are_named_up_to_a_number() -> None:
     calls: list[Call] = [(f"pack.tool_{number}", Effect.READS, {}) for number in range(30)]
 
