@@ -186,7 +186,7 @@ def _write_function(operation: Operation) -> str:
 def _write_parameter(each: Parameter | Body) -> str:
     if each.required:
         return f"{each.name}: {each.annotation}"
-    optional = each.annotation == "Any" or each.annotation.endswith("None")
+    optional = each.annotation in ("Any", "None") or each.annotation.endswith(" | None")
     return f"{each.name}: {each.annotation if optional else f'{each.annotation} | None'} = None"
 
 

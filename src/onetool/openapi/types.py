@@ -34,6 +34,7 @@ class Types:
         self._description = description
         self._names = Names(OF_THE_FILE)
         self._by_reference: dict[str, str] = {}
+        self._unions: dict[str, list[str]] = {}  # the arms of each, by its text
         self.shapes: list[Shape] = []
 
     def annotate(self, schema: object, name: str, level: int = 0) -> str:
@@ -45,8 +46,8 @@ class Types:
         if level > _DEEPEST or not found:
             return ANY
         text = self._describe(found, name, level)
-        if found.get("nullable") is True and text != ANY and "None" not in text.split(" | "):
-            text = f"{text} | None"
+        if found.get("nullable") is True:
+            text = self._union([text, "None"])
         return text if len(text) <= _LONGEST else ANY
 
     def _follow(self, reference: str, level: int) -> str:
@@ -64,12 +65,15 @@ class Types:
     def _describe(self, schema: JsonObject, name: str, level: int) -> str:
         for keyword in ("oneOf", "anyOf"):
             if branches := list_of(schema.get(keyword)):
-                return _union([self.annotate(branch, f"{name}{n}", level + 1) for n, branch in enumerate(branches, 1)])
+                return self._union(
+                    [self.annotate(branch, f"{name}{n}", level + 1) for n, branch in enumerate(branches, 1)]
+                )
         if "const" in schema or "enum" in schema:
-            return _literal([schema["const"]] if "const" in schema else list_of(schema["enum"]))
+            values = [schema["const"]] if "const" in schema else list_of(schema["enum"])
+            return self._union([_literal([value for value in values if value is not None]), *_null_of(values)])
         if isinstance(schema.get("type"), list):
             kinds = [self.annotate({**schema, "type": kind}, name, level + 1) for kind in schema["type"]]
-            return _union(kinds)
+            return self._union(kinds)
         if self._is_record(schema):
             return self._record(schema, name, level)
         kind = schema.get("type")
@@ -100,33 +104,42 @@ class Types:
             shape.fields[key] = text if given else f"NotRequired[{text}]"
         return shape.name
 
-    def _properties(self, schema: JsonObject, level: int = 0) -> tuple[JsonObject, set[str]]:
-        """Return the properties of an object and the names of those required, those of `allOf` included."""
+    def _properties(self, schema: JsonObject, seen: set[int] | None = None) -> tuple[JsonObject, set[str]]:
+        """Return the properties of an object and the names of those required, those of `allOf` included, each once."""
+        seen = set() if seen is None else seen
         properties: JsonObject = {}
         required: set[str] = set()
-        if level > _DEEPEST:
+        if id(schema) in seen:
             return properties, required
+        seen.add(id(schema))
         for part in list_of(schema.get("allOf")):
-            more, needed = self._properties(self._description.resolve(part), level + 1)
+            more, needed = self._properties(self._description.resolve(part), seen)
             properties |= more
             required |= needed
         own = {str(name): inner for name, inner in mapping_of(schema.get("properties")).items()}
         return properties | own, required | {name for name in list_of(schema.get("required")) if isinstance(name, str)}
 
+    def _union(self, texts: list[str]) -> str:
+        """Return annotations as one, each arm once and None last; anything at all where one of them is that."""
+        arms = list(dict.fromkeys(arm for text in filter(None, texts) for arm in self._unions.get(text, [text])))
+        if ANY in arms or not arms:
+            return ANY
+        arms.sort(key="None".__eq__)
+        text = " | ".join(arms)
+        self._unions[text] = arms
+        return text
 
-def _union(texts: list[str]) -> str:
-    arms = list(dict.fromkeys(arm for text in texts for arm in text.split(" | ")))
-    if ANY in arms or not arms:
-        return ANY
-    return " | ".join([*(arm for arm in arms if arm != "None"), *(["None"] if "None" in arms else [])])
+
+def _null_of(values: list[object]) -> list[str]:
+    return ["None"] if None in values else []
 
 
 def _literal(values: list[object]) -> str:
-    plain = [value for value in values if value is None or type(value) in (str, int, bool)]
-    if not plain or len(plain) != len(values) or len(plain) > _MOST_CHOICES:
-        kinds: Mapping[type, str] = {str: "str", int: "int", float: "float", bool: "bool"}
-        found = {kinds.get(type(value), ANY) for value in values}
-        return found.pop() if len(found) == 1 else ANY
-    chosen = [value for value in plain if value is not None]
-    text = f"Literal[{', '.join(map(literal, chosen))}]" if chosen else ""
-    return " | ".join(filter(None, [text, "None" if None in plain else ""]))
+    """Return what accepts nothing but these values, or their type where that cannot be written; empty for none."""
+    if not values:
+        return ""
+    if len(values) <= _MOST_CHOICES and all(type(value) in (str, int, bool) for value in values):
+        return f"Literal[{', '.join(map(literal, values))}]"
+    kinds: Mapping[type, str] = {str: "str", int: "int", float: "float", bool: "bool"}
+    found = {kinds.get(type(value), ANY) for value in values}
+    return found.pop() if len(found) == 1 else ANY

@@ -234,6 +234,20 @@ def test_references_that_lead_nowhere_or_in_circles_mean_anything(tmp_path: Path
     assert [f"p{n}: Any = None" in text for n in range(len(refs))] == [True] * len(refs)
 
 
+def test_unions_keep_what_stands_in_their_brackets() -> None:
+    maybe = {"type": ["integer", "null"]}
+    arms = [
+        {"type": "array", "items": maybe},
+        {"type": "object", "additionalProperties": maybe},
+        {"enum": ["a | b", None]},
+    ]
+    parameters = [{"name": "x", "in": "query", "schema": {"anyOf": arms}}]
+
+    text = build_pack(Description({**PLAIN, "paths": {"/a": {"get": {"parameters": parameters}}}}), "x", []).text
+
+    assert 'x: list[int | None] | dict[str, int | None] | Literal["a | b"] | None = None' in text
+
+
 def test_the_pack_is_named_after_its_service() -> None:
     assert name_pack(Description({"info": {"title": "Ünïted Pets (v2)"}})) == "united_pets_v2"
 
