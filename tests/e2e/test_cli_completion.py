@@ -118,6 +118,7 @@ def test_what_is_offered_where(tmp_path: Path) -> None:
     assert typist.candidates("--ver") == ["--version"]
     assert {"demo.", "ot."} <= {*typist.candidates("call", "")}
     assert "demo.upper" in typist.candidates("call", "demo.")
+    assert "--json" in typist.candidates("tools", "--")
     assert "demo" in typist.candidates("packs", "d")
     assert "demo.upper" in typist.candidates("tools", "demo.u")
     assert typist.candidates("accept", "") == ["paper"]

@@ -26,11 +26,13 @@ _MEMORY = "completion.json"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=list(SCRIPTS), metavar="SHELL", help=", ".join(SCRIPTS))
-    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)  # another -- may be among them
 
 
 def main(options: argparse.Namespace) -> int:
-    if not options.words:
+    # Whether argparse keeps the -- in front depends on its version; the next word is the program.
+    words = options.words[1:] if options.words[:1] == ["--"] else options.words
+    if not words:
         sys.stdout.write(SCRIPTS[options.shell])
         return OK
     home = Path.home()
@@ -40,7 +42,7 @@ def main(options: argparse.Namespace) -> int:
         return recall_names(memory, partial(_read_names, config), config, cwd=Path.cwd(), home=home)
 
     try:
-        found = Completion(COMMANDS, partial(_arguments_of, memory), names).complete(options.words)
+        found = Completion(COMMANDS, partial(_arguments_of, memory), names).complete(words)
     except ConfigError:  # who presses TAB wants no lecture; the command itself will say it
         return OK
     for each in found:

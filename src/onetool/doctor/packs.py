@@ -77,7 +77,7 @@ def _word_trial(trial: Trial, loaded: LoadedConfig) -> Finding:
 def _way_out(trial: Trial, loaded: LoadedConfig) -> str:
     """Return the command that shows most of what is wrong."""
     if trial.start.kind == "extension":
-        return "onetool logs"
+        return "onetool check --import"
     server = loaded.config.servers[trial.start.name]
     if server.command is not None:
         return shlex.join([server.command, *server.args])
