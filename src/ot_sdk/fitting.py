@@ -28,7 +28,7 @@ _WRAPPERS = frozenset({"Annotated", "Required", "NotRequired", "ReadOnly", "Fina
 def fit_arguments(function: Callable[..., object], variadic: str | None, arguments: JsonObject) -> JsonObject:
     """Return the arguments of a call with its dataclasses built; raises ToolError where one cannot be."""
     inner = _innermost(function)
-    scope, hints = _scope_of(inner), getattr(inner, "__annotations__", {})
+    scope, hints = _scope_of(inner), _annotations_of(inner)
     fitted = dict(arguments)
     for name in arguments.keys() & hints.keys():
         if name == variadic:
@@ -43,6 +43,16 @@ def _innermost(function: Json) -> Json:
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     return function
+
+
+def _annotations_of(owner: Json) -> dict[str, Hint]:
+    """Return the annotations of a function, or those that stand in the body of a class."""
+    if sys.version_info >= (3, 14):  # they are not evaluated before they are asked for, and may not be evaluable
+        import annotationlib  # noqa: PLC0415 - there is none before
+
+        return annotationlib.get_annotations(owner, format=annotationlib.Format.FORWARDREF)
+    found: dict[str, Hint] = vars(owner).get("__annotations__", {}) if isinstance(owner, type) else {}
+    return found or getattr(owner, "__annotations__", {})
 
 
 def _scope_of(owner: Json) -> Scope:
@@ -118,7 +128,7 @@ def _hints_of(owner: type) -> dict[str, tuple[Hint, Scope]]:
     found: dict[str, tuple[Hint, Scope]] = {}
     for base in reversed(owner.__mro__):
         scope = _scope_of(base)
-        found.update({name: (hint, scope) for name, hint in vars(base).get("__annotations__", {}).items()})
+        found.update({name: (hint, scope) for name, hint in _annotations_of(base).items()})
     return found
 
 
