@@ -33,20 +33,13 @@ def _row(kind: type[errors.OneToolError], words: str) -> tuple[str, str, str, st
 
 def _sentences() -> Iterator[tuple[str, str]]:
     """Yield the sentences that are a single text, with the names of the facts in it; others depend on the case."""
-    tree = ast.parse(inspect.getsource(wording))
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.AnnAssign)
-            and ast.unparse(node.target) == "_SENTENCES"
-            and isinstance(node.value, ast.Dict)
-        ):
-            for key, value in zip(node.value.keys, node.value.values, strict=True):
-                if (
-                    isinstance(key, ast.Attribute)
-                    and isinstance(value, ast.Lambda)
-                    and not isinstance(value.body, ast.Call)
-                ):
-                    yield key.attr, _text(value.body)
+    for node in ast.walk(ast.parse(inspect.getsource(wording))):
+        match node:
+            case ast.AnnAssign(target=ast.Name(id="_SENTENCES"), value=ast.Dict(keys=keys, values=values)):
+                for pair in zip(keys, values, strict=True):
+                    match pair:
+                        case ast.Attribute(attr=kind), ast.Lambda(body=ast.Constant() | ast.JoinedStr() as body):
+                            yield kind, _text(body)
 
 
 def _text(node: ast.expr) -> str:

@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     "index",
     "troubleshooting",
-    "packs/index",
     "packs/db",
     "reference/keys",
     "reference/commands",
