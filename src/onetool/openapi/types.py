@@ -35,10 +35,17 @@ class Types:
         self._names = Names(OF_THE_FILE)
         self._by_reference: dict[str, str] = {}
         self._unions: dict[str, list[str]] = {}  # the arms of each, by its text
+        self._unfilled: list[tuple[Shape, JsonObject]] = []  # named, and their fields not read yet
         self.shapes: list[Shape] = []
 
-    def annotate(self, schema: object, name: str, level: int = 0) -> str:
+    def annotate(self, schema: object, name: str) -> str:
         """Return the annotation of a schema; `name` is what an object without a name of its own is called."""
+        text = self._annotate(schema, name, 0)
+        while self._unfilled:  # one after the other: a chain of references may be longer than Python's stack
+            self._fill(*self._unfilled.pop(0), 1)
+        return text
+
+    def _annotate(self, schema: object, name: str, level: int) -> str:
         found = mapping_of(schema)
         reference = found.get("$ref")
         if isinstance(reference, str):
@@ -57,8 +64,11 @@ class Types:
         self._by_reference[reference] = ANY  # a name that stands for nothing but itself
         own = class_name(reference.rpartition("/")[2])
         if self._is_record(target):
-            return self._record(target, own, level, reference)
-        text = self.annotate(target, own, level + 1)
+            shape = self._name(target, own)
+            self._unfilled.append((shape, target))
+            self._by_reference[reference] = shape.name
+            return shape.name
+        text = self._annotate(target, own, level + 1)
         self._by_reference[reference] = text
         return text
 
@@ -66,21 +76,23 @@ class Types:
         for keyword in ("oneOf", "anyOf"):
             if branches := list_of(schema.get(keyword)):
                 return self._union(
-                    [self.annotate(branch, f"{name}{n}", level + 1) for n, branch in enumerate(branches, 1)]
+                    [self._annotate(branch, f"{name}{n}", level + 1) for n, branch in enumerate(branches, 1)]
                 )
         if "const" in schema or "enum" in schema:
             values = [schema["const"]] if "const" in schema else list_of(schema["enum"])
             return self._union([_literal([value for value in values if value is not None]), *_null_of(values)])
         if isinstance(schema.get("type"), list):
-            kinds = [self.annotate({**schema, "type": kind}, name, level + 1) for kind in schema["type"]]
+            kinds = [self._annotate({**schema, "type": kind}, name, level + 1) for kind in schema["type"]]
             return self._union(kinds)
         if self._is_record(schema):
-            return self._record(schema, name, level)
+            shape = self._name(schema, name)
+            self._fill(shape, schema, level + 1)
+            return shape.name
         kind = schema.get("type")
         if kind == "array":
-            return f"list[{self.annotate(schema.get('items'), f'{name}Item', level + 1)}]"
+            return f"list[{self._annotate(schema.get('items'), f'{name}Item', level + 1)}]"
         if kind == "object":
-            return f"dict[str, {self.annotate(schema.get('additionalProperties'), f'{name}Value', level + 1)}]"
+            return f"dict[str, {self._annotate(schema.get('additionalProperties'), f'{name}Value', level + 1)}]"
         if kind == "string" and schema.get("format") == "binary":
             return "bytes"
         return _SIMPLE.get(kind, ANY) if isinstance(kind, str) else ANY
@@ -88,21 +100,22 @@ class Types:
     def _is_record(self, schema: JsonObject) -> bool:
         """True for an object whose keys are known, and can be written in a class."""
         properties, _ = self._properties(schema)
-        return bool(properties) and all(map(is_field, properties)) and not schema.get("additionalProperties")
+        closed = schema.get("type") in (None, "object") and not schema.get("additionalProperties")
+        return closed and bool(properties) and all(map(is_field, properties))
 
-    def _record(self, schema: JsonObject, name: str, level: int, reference: str = "") -> str:
+    def _name(self, schema: JsonObject, name: str) -> Shape:
         shape = Shape(self._names.take(name), text_of(schema.get("description"))[:200])
-        if reference:
-            self._by_reference[reference] = shape.name  # before its fields, which may mention it
         self.shapes.append(shape)
+        return shape
+
+    def _fill(self, shape: Shape, schema: JsonObject, level: int) -> None:
         properties, required = self._properties(schema)
         for key, inner in properties.items():
-            text = self.annotate(inner, f"{shape.name}{class_name(key)}", level + 1)
-            given = key in required and mapping_of(inner).get("readOnly") is not True
+            text = self._annotate(inner, f"{shape.name}{class_name(key)}", level)
             hidden = not set(_NAME.findall(text)).isdisjoint(properties)  # by a field called like its class
             text = ANY if hidden else text
+            given = key in required and mapping_of(inner).get("readOnly") is not True
             shape.fields[key] = text if given else f"NotRequired[{text}]"
-        return shape.name
 
     def _properties(self, schema: JsonObject, seen: set[int] | None = None) -> tuple[JsonObject, set[str]]:
         """Return the properties of an object and the names of those required, those of `allOf` included, each once."""

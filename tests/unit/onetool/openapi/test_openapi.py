@@ -248,6 +248,28 @@ def test_unions_keep_what_stands_in_their_brackets() -> None:
     assert 'x: list[int | None] | dict[str, int | None] | Literal["a | b"] | None = None' in text
 
 
+def test_a_long_chain_of_references_is_typed_to_its_end() -> None:
+    schemas: dict[str, Any] = {
+        f"S{n}": {
+            "type": "object",
+            "properties": {"next": {"$ref": f"#/components/schemas/S{n + 1}"}, "n": {"type": "integer"}},
+        }
+        for n in range(2000)
+    }
+    maybe = {"type": ["object", "null"], "properties": {"first": {"$ref": "#/components/schemas/S0"}}}
+    responses = {"200": {"description": "x", "content": {"application/json": {"schema": maybe}}}}
+    root = {
+        **PLAIN,
+        "components": {"schemas": schemas},
+        "paths": {"/a": {"get": {"operationId": "a", "responses": responses}}},
+    }
+
+    text = build_pack(Description(root), "x", []).text
+
+    assert "def a() -> AResult | None:" in text
+    assert "class S1999(TypedDict):\n    next: NotRequired[Any]\n    n: NotRequired[int]\n" in text
+
+
 def test_the_pack_is_named_after_its_service() -> None:
     assert name_pack(Description({"info": {"title": "Ünïted Pets (v2)"}})) == "united_pets_v2"
 
