@@ -72,9 +72,12 @@ def test_everything_that_is_wrong_is_told_with_a_command(tmp_path: Path) -> None
     (project / ".onetool" / "onetool.yaml").write_text("aliases: {a: ot.version}\n")
     write_extension(tmp_path, "own", "import no_such_module\ndef add(a: int) -> int:\n    'Add.'\n    return a + 1\n")
     (tmp_path / ".onetool" / "onetool.yaml").write_text(
-        "servers: {paper: {comand: x}, gone: {command: no-such-program}, dies: {command: 'false'}}\n"
+        "servers: {paper: {comand: x}, gone: {command: no-such-program}, dies: {command: 'false', args: ['${KEY}']}}\n"
         "packs: {brave: {}}\n"
     )
+    secrets = tmp_path / ".onetool" / "secrets.yaml"
+    secrets.touch(mode=0o600)
+    secrets.write_text("KEY: hunter2hunter2\n")
     (tmp_path / ".cursor").mkdir()
     (tmp_path / ".cursor" / "mcp.json").write_text('{"mcpServers": {"onetool": {"command": "/gone/onetool"}}}')
 
@@ -84,7 +87,8 @@ def test_everything_that_is_wrong_is_told_with_a_command(tmp_path: Path) -> None
     assert "comand" in texts(found, "red", "configuration")
     assert "servers.gone: its command 'no-such-program' was not found" in texts(found, "red", "configuration")
     assert "dies: " in texts(found, "red", "servers")
-    assert texts(found, "red", "servers").endswith(" -> false")
+    assert " -> false " in texts(found, "red", "servers")
+    assert "hunter2" not in json.dumps(found)
     assert "no_such_module" in texts(found, "red", "extensions")
     assert "onetool.yaml is not trusted" in texts(found, "yellow", "trust")
     assert texts(found, "yellow", "trust").endswith(f" -> onetool trust {project}")

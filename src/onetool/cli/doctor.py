@@ -6,7 +6,7 @@ import os
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from onetool.cli import FAILED, OK
@@ -63,11 +63,13 @@ def _look(options: Namespace) -> Iterator[Finding]:
     try:
         loaded = load(options, tolerant=True, every=mistakes)
     except ConfigError as mistake:  # of what guards the person: without it nothing is started
-        for each in mistakes or [mistake]:
-            yield word_mistake(each)
+        for known in mistakes or [mistake]:
+            yield word_mistake(known)
         yield from look_at_confinement(ExecutionSettings(), None)
     else:
-        yield from _look_at_loaded(loaded, mistakes, offline=options.offline)
+        redact = loaded.redactor.text  # a command line to type may hold what a variable stood for
+        for each in _look_at_loaded(loaded, mistakes, offline=options.offline):
+            yield replace(each, text=redact(each.text), fix=redact(each.fix))
     yield from look_at_clients(own_system())
     yield from look_at_running(Path.home())
     yield from look_at_caches(Path.home())
