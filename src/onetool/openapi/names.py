@@ -11,8 +11,25 @@ from collections.abc import Iterable
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z][a-z0-9]*|[A-Z][A-Z0-9]*|[0-9]+")
 _LONGEST = 60
 OF_THE_FILE = frozenset(
-    {"Any", "Literal", "NotRequired", "TypedDict", "annotations", "httpx", "ot_sdk", "pack", "quote", "secrets"}
+    {
+        *(
+            "Any",
+            "Literal",
+            "NotRequired",
+            "TypedDict",
+            "annotations",
+            "base64",
+            "cache",
+            "httpx",
+            "json",
+            "ot_sdk",
+            "quote",
+        ),
+        *("BASE_URL", "pack", "secrets"),
+    }
 )
+"""Names that the file of every pack uses itself."""
+
 _PYTHON = frozenset({*keyword.kwlist, *keyword.softkwlist})
 _TYPES = frozenset({"str", "int", "float", "bool", "bytes", "list", "dict"})
 _BUILTINS = frozenset(dir(builtins))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import importlib.util
 import json
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 import ot_sdk
 from onetool.openapi.description import Description, DescriptionError, read_description
+from onetool.openapi.names import OF_THE_FILE
 from onetool.openapi.pack import build_pack, name_pack
 from ot.registry.from_source import parse_pack
 from tests.properties import unhurried
@@ -268,6 +270,25 @@ def test_a_long_chain_of_references_is_typed_to_its_end() -> None:
 
     assert "def a() -> AResult | None:" in text
     assert "class S1999(TypedDict):\n    next: NotRequired[Any]\n    n: NotRequired[int]\n" in text
+
+
+def test_no_operation_takes_a_name_that_the_file_uses_itself(source: str) -> None:
+    tree = ast.parse(source)
+    bound = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    bound |= {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+    assert bound == OF_THE_FILE
 
 
 def test_the_pack_is_named_after_its_service() -> None:
