@@ -118,6 +118,17 @@ def test_without_a_running_server_that_is_said(tmp_path: Path) -> None:
     assert (seen["pid"], [each["state"] for each in seen["servers"]]) == (None, ["disabled", "not connected"])
 
 
+def test_a_folder_that_others_can_write_to_is_not_believed(tmp_path: Path) -> None:
+    folder = tmp_path / ".onetool" / "state" / "running"
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+
+    refused = onetool(tmp_path, "reload")
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert f"{folder}: belongs to others, or others can write to it; remove it" in refused.stderr
+
+
 def test_a_killed_server_leaves_nothing_that_is_taken_for_one(tmp_path: Path) -> None:
     with start_raw_server(tmp_path) as running:
         assert running.run("1 + 1")["content"][0]["text"] == "2"

@@ -20,7 +20,7 @@ import anyio
 
 from mcp_core.atomic_write import open_folder
 from mcp_core.json_types import Json, JsonObject
-from onetool.control.places import ENDING, LONGEST_REQUEST, running_folder
+from onetool.control.places import DESCRIPTORS, ENDING, LONGEST_REQUEST, running_folder
 from onetool.unix_socket import listen_privately, user_of_peer
 from ot.app import App
 from ot.config.loader import LoadedConfig
@@ -58,8 +58,7 @@ def _listen(folder: Path, stack: ExitStack) -> socket.socket:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     opened = stack.enter_context(open_folder(folder))
     name = f"{os.getpid()}-{os.urandom(3).hex()}{ENDING}"  # a home may be shared by machines that count alike
-    # By the descriptor: the address of a socket has room for 107 bytes, and the path of a home may be longer.
-    listener = stack.enter_context(listen_privately(Path(f"/proc/self/fd/{opened}") / name))
+    listener = stack.enter_context(listen_privately(DESCRIPTORS / str(opened) / name))
     listener.setblocking(False)
     return listener
 

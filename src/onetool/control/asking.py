@@ -14,8 +14,9 @@ from pathlib import Path
 
 from mcp_core.atomic_write import open_folder
 from mcp_core.json_types import Json
-from onetool.control.places import ENDING, running_folder
+from onetool.control.places import DESCRIPTORS, ENDING, running_folder
 from onetool.unix_socket import find_served
+from ot.errors import ConfigError
 
 _PATIENCE = 30.0  # seconds for an answer: a busy server's turn, and a configuration that is read again
 _MOST_AT_ONCE = 16
@@ -39,12 +40,18 @@ class Told:
 
 
 def ask_running(home: Path, word: str) -> list[Told]:
-    """Ask all running servers of a person at once; one that has ended meanwhile is left out."""
+    """Ask all running servers of a person at once; one that has ended meanwhile is left out.
+
+    Raises ConfigError where the folder in which they are found is not the person's alone.
+    """
     folder = running_folder(home)
-    if not folder.is_dir():
+    if not folder.is_dir() or not DESCRIPTORS.is_dir():
         return []
     with open_folder(folder) as opened:
-        served = find_served(Path(f"/proc/self/fd/{opened}"), ENDING)
+        try:
+            served = find_served(DESCRIPTORS / str(opened), ENDING)
+        except ValueError as error:
+            raise ConfigError("belongs to others, or others can write to it", file=folder, fix="remove it") from error
         if not served:
             return []
         with ThreadPoolExecutor(_MOST_AT_ONCE) as threads:

@@ -12,6 +12,8 @@ from onetool.control.asking import ask_running
 from onetool.doctor.finding import Finding, edit, green, red, yellow
 from onetool.foreign.clients import CLIENTS, System
 from onetool.foreign.connecting import ClientState, survey_connections
+from ot.errors import ConfigError
+from ot.execution.wording import word_error
 
 
 def look_at_clients(system: System) -> Iterator[Finding]:
@@ -38,7 +40,12 @@ def _look_at(state: ClientState) -> Finding:
 
 def look_at_running(home: Path) -> Iterator[Finding]:
     """Tell of the servers that run now."""
-    for told in ask_running(home, "servers"):
+    try:
+        running = ask_running(home, "servers")
+    except ConfigError as error:
+        yield red("running", word_error(error), f"rm -r {shlex.quote(str(error.file))}")
+        return
+    for told in running:
         if told.error:
             yield red("running", f"{told}: {told.error}", f"kill {told.pid}")
         else:
