@@ -75,10 +75,8 @@ async def show_session(config: Path | None) -> bool:
 
 def _next_step(installed: str | None) -> str:
     if installed is None:
-        install = "[bold]uv tool install .[/] in this folder, or [bold]pipx install .[/]"
-        return f"To have [bold]onetool[/] on your PATH: {install}"
-    more = "[bold]onetool --help[/] lists the rest"
-    return f"Next: [bold]onetool import[/] brings the servers that your MCP clients have; {more}"
+        return "Put onetool on your PATH: [bold]uv tool install .[/] or [bold]pipx install .[/]"
+    return "Next: [bold]onetool import[/] brings the servers of your MCP clients"
 
 
 @asynccontextmanager
