@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.availability import report_missing
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import WAIT, environment_of
 from tests.preloaded import preloaded_command, run_preloaded
@@ -80,8 +81,10 @@ class Shell:
         os.waitpid(self._pid, 0)
 
 
-@pytest.fixture(params=[name for name in SHELLS if shutil.which(name)])
+@pytest.fixture(params=SHELLS)
 def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shell]:
+    if shutil.which(request.param) is None:
+        report_missing(request.param, remedy="scripts/install-system-packages installs it.")
     opened = Shell(request.param, tmp_path)
     yield opened
     opened.close()
