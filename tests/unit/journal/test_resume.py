@@ -45,6 +45,7 @@ async def test_a_failing_run_says_how_to_go_on(app: App, world: World) -> None:
     *_, listed, last = failed.text.splitlines()
     assert listed == "  world.do(what='a')"
     assert last.startswith('To keep what was done (1 call), begin the corrected code with ot.resume(run="r')
+    assert "Nobody knows" not in last
 
 
 async def test_a_failing_run_lists_the_calls_that_it_has_made_itself(app: App, world: World) -> None:
