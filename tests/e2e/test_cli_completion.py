@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.availability import report_missing
+from tests.availability import require_program
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import WAIT, environment_of
 from tests.preloaded import preloaded_command, run_preloaded
@@ -83,8 +82,7 @@ class Shell:
 
 @pytest.fixture(params=SHELLS)
 def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shell]:
-    if shutil.which(request.param) is None:
-        report_missing(request.param, remedy="scripts/install-system-packages installs it.")
+    require_program(request.param)
     opened = Shell(request.param, tmp_path)
     yield opened
     opened.close()
