@@ -139,6 +139,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20, help="begin no mutant after this time (default: 20)")
     options = parser.parse_args()
     ends = time.monotonic() + 60 * options.minutes
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # the file is put back on the way out
     return 1 if sum([try_file(file, options.sample, options.seed, ends) for file in options.files]) else 0
 
 

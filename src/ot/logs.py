@@ -105,3 +105,8 @@ def configure_logging(
     """
     send_log(file, redact=redact, together=together, keep=keep)
     _LOGGER.setLevel(LEVELS[level])
+
+
+def word_incident(incident: str) -> str:
+    """Say how the person finds the traceback of a failure."""
+    return f"incident {incident}; `onetool logs {incident}` shows where"

@@ -16,6 +16,7 @@ import pytest
 from ot.errors import ServiceUnavailableError, ToolError, ToolFailedError
 from ot.execution.wording import word_error
 from ot.isolate import IsolateHost
+from ot.logs import word_incident
 from ot_kernel.values import UnsupportedValueError
 from tests.e2e.processes import find_descendants
 from tests.opened_executor import wait_until, write_pack
@@ -257,7 +258,7 @@ async def test_a_process_that_ends_in_a_call_is_told_with_its_last_words(pack: s
 
     assert word_error(raised.value) == (
         "pack.crash_with_words failed: ChildProcessError: its helper process ended in the middle of the call: "
-        f"it exited with status 7 (incident {raised.value.incident} in the log)\n"
+        f"it exited with status 7 ({word_incident(raised.value.incident)})\n"
         "Its stderr ended with:\n  to stdout\n  the disk is on fire"
     )
 

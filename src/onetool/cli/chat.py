@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from argparse import ArgumentParser, Namespace
@@ -18,7 +17,7 @@ from onetool.chat.desk import Question
 from onetool.chat.display import Display, PlainDisplay
 from onetool.chat.kept_conversations import ConversationShelf, Earlier, KeptConversation
 from onetool.cli import FAILED, INTERRUPTED, OK, USAGE
-from onetool.cli.printing import complain, say, word_table
+from onetool.cli.printing import complain, say, say_json, word_table
 from onetool.cli.start import load
 from ot.ai import ToolLoop
 from ot.app import launch
@@ -78,7 +77,7 @@ def main(options: Namespace) -> int:
 def _list(found: Iterable[Earlier], *, as_json: bool) -> int:
     described = [one.describe() for one in found]
     if as_json:
-        say(json.dumps(described, indent=2))
+        say_json(described)
     elif not described:
         complain("There is no conversation in this folder yet; onetool chat begins one.")
     else:

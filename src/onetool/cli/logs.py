@@ -20,7 +20,7 @@ from ot.errors import ConfigError
 
 EPILOG = (
     "Reads the file of log.file; where none is configured, ~/.onetool/state/log/onetool.log, which has the warnings "
-    "and errors of all your servers and commands. An answer says `incident 1a2b3c4d in the log`: onetool logs 1a2b3c4d."
+    "and errors of all your servers and commands. Answers name an incident: onetool logs 1a2b3c4d."
 )
 _STYLES: dict[str, Style] = {"ERROR": "red", "CRITICAL": "red", "WARNING": "yellow"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from argparse import ArgumentParser, Namespace
 from functools import partial
@@ -12,7 +11,7 @@ import anyio
 
 from onetool.cli import OK
 from onetool.cli.definitions import open_definitions
-from onetool.cli.printing import complain, say, visible
+from onetool.cli.printing import complain, say, say_json, visible
 from onetool.cli.start import load
 from onetool.stubs.known_results import KnownResults
 from onetool.stubs.stub_files import PACKAGE, StubWriter
@@ -50,7 +49,7 @@ def main(options: Namespace) -> int:
     if options.json:
         unseen = {server.name: server.error for server in missing}
         told = {"folder": str(folder), "written": changes.written, "removed": changes.removed, "missing": unseen}
-        say(json.dumps(told, indent=2))
+        say_json(told)
         return OK
     packs = sum(path.startswith(f"{PACKAGE}/") and not Path(path).stem.startswith("__") for path in files)
     say(f"{folder}: {packs} packs; {len(changes.written)} files written, {len(changes.removed)} removed.")

@@ -13,6 +13,7 @@ from mcp_core.distribution import with_extra
 from mcp_core.nearest_names import nearest
 from ot import errors
 from ot.config.entries import Entry, Mistake
+from ot.logs import word_incident
 from ot.trust.untrusted import trust_command
 from ot_sdk.failures import builtin_name
 
@@ -146,8 +147,8 @@ def _last_words(tail: str) -> str:
 def _word_failed(error: errors.ToolFailedError) -> str:
     end = f": {_word_status(error.status)}" if error.status is not None else ""
     place = f"{error.place}; " if error.place else ""
-    incident = f" ({place}incident {error.incident} in the log)"
-    return f"{error.tool} failed: {error.kind}: {error.message}{end}{incident}{_last_words(error.tail)}"
+    incident = word_incident(error.incident)
+    return f"{error.tool} failed: {error.kind}: {error.message}{end} ({place}{incident}){_last_words(error.tail)}"
 
 
 def _word_preflight(error: errors.PreflightError) -> str:

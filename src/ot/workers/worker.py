@@ -13,7 +13,7 @@ import anyio
 from mcp_core.json_types import Json, JsonObject
 from ot.context import CallContext
 from ot.errors import ToolError, WorkerCrashedError
-from ot.logs import write_log
+from ot.logs import word_incident, write_log
 from ot.processes.guarded_process import GuardedProcess, ignore
 from ot.values import ToolValue
 from ot.workers.answers import error_from
@@ -344,7 +344,7 @@ def _not_loaded(extension: Extension, error: object, tail: str) -> StartFailedEr
     missing = data.get("kind") == "ModuleNotFoundError" and extension.header is None
     advice = "; without a script header it has the standard library only" if missing else ""
     return StartFailedError(
-        f"{extension.file.name}{line}: {facts.get('message')} (incident {incident} in the log){advice}", tail
+        f"{extension.file.name}{line}: {facts.get('message')} ({word_incident(incident)}){advice}", tail
     )
 
 

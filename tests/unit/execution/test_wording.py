@@ -359,7 +359,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
     (errors.ResultNotKeptError("No space left on device"), "It could not be stored: No space left on device."),
     (
         errors.ToolFailedError("a.b", "KeyError", "'x'", "0a1b2c3d"),
-        "a.b failed: KeyError: 'x' (incident 0a1b2c3d in the log)",
+        "a.b failed: KeyError: 'x' (incident 0a1b2c3d; `onetool logs 0a1b2c3d` shows where)",
     ),
     (errors.ToolError("no such file: a.txt"), "no such file: a.txt"),
     (
