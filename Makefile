@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system run test test-as-user coverage mutants check bench format docs lock clean
+.PHONY: help setup compiled system run test test-as-user coverage mutants check bench bench-voice format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -83,6 +83,9 @@ check: setup  ## check formatting, lint, types and layers
 
 bench: setup $(REFERENCE)  ## run the benchmarks, each figure next to its target
 	@$(BIN)/python -m bench
+
+bench-voice: setup  ## measure spoken commands: voices, rates, rooms (an hour); SLICE=1/10 for a part
+	@$(BIN)/python -m bench.voice_rooms $(SLICE)
 
 format: setup  ## reformat the files as `make check` wants them
 	$(BIN)/ruff check --fix-only --quiet

@@ -8,10 +8,14 @@ from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from ot_voice.background_transcriber import Answers, BackgroundTranscriber
+    from ot_voice.consent import SpokenConsent
     from ot_voice.ear import WakeWordHeard
     from ot_voice.events import (
+        Answered,
         AnswerEnded,
         Answering,
+        Asked,
+        Asking,
         Dropped,
         Failed,
         Heard,

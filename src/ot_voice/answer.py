@@ -15,6 +15,7 @@ from ot_voice.speech import Speaker
 from ot_voice.spoken_text import Sentences
 
 _CLOSING = 5.0  # seconds that a reply may take to end
+_Sentence = tuple[str, anyio.Event | None]  # and what is set when it has been said
 _SENTENCES_WAITING = 256  # to be spoken; a model that is ahead by more waits
 
 
@@ -25,6 +26,7 @@ class Answer:
         self._speaker = speaker
         self._watch = watch
         self._scope = anyio.CancelScope()
+        self._say: Callable[[_Sentence], Awaitable[None]] | None = None
 
     @property
     def stopped(self) -> bool:
@@ -34,13 +36,23 @@ class Answer:
         """End the reply and the speech, now."""
         self._scope.cancel()
 
+    async def say(self, sentence: str) -> bool:
+        """Say something after what has been written so far; True if it was heard to its end."""
+        if self._say is None or self._speaker is None:
+            return False
+        said = anyio.Event()
+        await self._say((sentence, said))
+        await said.wait()
+        return self._speaker is not None
+
     async def give(self, reply: AsyncIterator[Event]) -> None:
         """Return when all of it has been said, or it was stopped; raises what the reply raises."""
         failure: Exception | None = None
-        send, receive = anyio.create_memory_object_stream[str](_SENTENCES_WAITING)
+        send, receive = anyio.create_memory_object_stream[_Sentence](_SENTENCES_WAITING)
         with self._scope:
             async with anyio.create_task_group() as tasks, send:
                 tasks.start_soon(self._speak, receive)
+                self._say = send.send
                 try:
                     await self._follow(reply, send.send)
                 except Exception as error:  # noqa: BLE001 - raised below: out of a task group it would come as a group
@@ -48,7 +60,7 @@ class Answer:
         if failure is not None:
             raise failure
 
-    async def _follow(self, reply: AsyncIterator[Event], say: Callable[[str], Awaitable[None]]) -> None:
+    async def _follow(self, reply: AsyncIterator[Event], say: Callable[[_Sentence], Awaitable[None]]) -> None:
         sentences = Sentences()
         try:
             async for event in reply:
@@ -69,22 +81,25 @@ class Answer:
                 with anyio.move_on_after(_CLOSING, shield=True):
                     await close()
 
-    async def _speak(self, sentences: MemoryObjectReceiveStream[str]) -> None:
+    async def _speak(self, sentences: MemoryObjectReceiveStream[_Sentence]) -> None:
         """Say what comes; a speaker that fails is told of once, and the answer goes on without it."""
-        speaker = self._speaker
         with sentences:
-            async for sentence in sentences:
-                if speaker is None:
-                    continue
-                try:
-                    await speaker.say(sentence)
-                except VoiceError as error:
-                    self._watch(Failed("speech", word_error(error)))
-                    speaker = None
-                else:
-                    self._watch(Spoken(sentence))
+            async for sentence, said in sentences:
+                if self._speaker is not None:
+                    await self._speak_one(sentence, self._speaker)
+                if said is not None:
+                    said.set()
+
+    async def _speak_one(self, sentence: str, speaker: Speaker) -> None:
+        try:
+            await speaker.say(sentence)
+        except VoiceError as error:
+            self._watch(Failed("speech", word_error(error)))
+            self._speaker = None
+        else:
+            self._watch(Spoken(sentence))
 
 
-async def _say_all(sentences: Iterable[str], say: Callable[[str], Awaitable[None]]) -> None:
+async def _say_all(sentences: Iterable[str], say: Callable[[_Sentence], Awaitable[None]]) -> None:
     for sentence in sentences:
-        await say(sentence)
+        await say((sentence, None))

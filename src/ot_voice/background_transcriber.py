@@ -16,21 +16,37 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from ot.ai import Event
+from ot.ai import Event, Finished, TextDelta
 from ot.config.models import VoiceSettings
 from ot.errors import OneToolError
 from ot.execution.wording import word_error
 from ot.logs import LogSpan, write_log
 from ot_voice.answer import Answer
 from ot_voice.audio import Utterance
+from ot_voice.consent import OpenQuestion, read_aloud
 from ot_voice.ear import Ear, Sound, WakeWordHeard
-from ot_voice.events import AnswerEnded, Dropped, Failed, Heard, Interrupted, NotUnderstood, VoiceEvent
+from ot_voice.events import (
+    Answered,
+    AnswerEnded,
+    Asked,
+    Asking,
+    Dropped,
+    Failed,
+    Heard,
+    Interrupted,
+    NotUnderstood,
+    VoiceEvent,
+)
+from ot_voice.grammar import find_missing
 from ot_voice.recognisers import Recogniser, Transcript
 from ot_voice.sources import AudioSource, read_blocks
 from ot_voice.speech import Speaker
 from ot_voice.vad import SpeechBegan
 
 _LONGEST_PREPARATION = 180.0  # seconds
+_ECHO = 0.4  # seconds in which a room still returns what the loudspeaker said
+_LATE = 5.0  # seconds that a busy machine may take longer
+_FRESH = 0.02  # seconds of waiting after which a block is what is heard now, and not what has piled up
 
 
 class Answers(Protocol):
@@ -67,6 +83,9 @@ class BackgroundTranscriber:
         self._watch = watch
         self._beside = beside
         self._answer: Answer | None = None
+        self._answered = Utterance(b"", 0.0, 0.0)  # the last one
+        self._kept: Utterance | None = None  # comes before those that wait
+        self._question: OpenQuestion | None = None
         self._prepared = anyio.Event()
         self._ended = anyio.Event()
         self._failure: OneToolError | None = None
@@ -108,6 +127,62 @@ class BackgroundTranscriber:
         if self._answer is not None:
             self._answer.stop()
 
+    async def ask(self, question: str) -> bool:
+        """Read a question aloud in the middle of an answer; True if what is said next is a yes, and nothing else is."""
+        if self._answer is None:
+            return False
+        with LogSpan("voice.consent") as span:
+            self._watch(Asking(question))
+            agreed = await self._settle(question, self._answer)
+            span.add(agreed=agreed)
+        self._watch(Answered(agreed))
+        return agreed
+
+    async def _settle(self, question: str, answer: Answer) -> bool:
+        self._question = OpenQuestion() if self._source.live else None
+        try:
+            for sentence in read_aloud(question):
+                if not await answer.say(sentence):
+                    return False
+            utterance = await (self._next_recorded() if self._question is None else self._next_live(self._question))
+        finally:
+            self._question = None
+        if utterance is None:
+            return False
+        agreed = await self._understand(utterance)
+        if agreed is None and self._settings.wake_word is None:
+            self._kept = utterance  # no answer, but perhaps the next request
+        return agreed is True
+
+    async def _next_live(self, question: OpenQuestion) -> Utterance | None:
+        """Return what is said after the question: neither what was said before, nor our own voice."""
+        await anyio.sleep(_ECHO)
+        question.said = True
+        vad = self._settings.vad
+        return await question.answer(
+            patience=self._settings.answer_window, longest=vad.max_length + vad.min_silence + _LATE
+        )
+
+    async def _next_recorded(self) -> Utterance | None:
+        """Return what is said next in a recording, unless that is long after what is being answered."""
+        asked_at = self._answered.end
+        self._watch(Asked())
+        utterance = await self._next()
+        if utterance is not None and utterance.start > asked_at + self._settings.answer_window:
+            self._kept = utterance
+            return None
+        return utterance
+
+    async def _understand(self, utterance: Utterance) -> bool | None:
+        try:
+            with anyio.fail_after(self._settings.recognition_timeout):
+                return await self._recogniser.hear_answer(utterance.audio)
+        except TimeoutError:
+            self._fail("recognition", f"it took longer than {self._settings.recognition_timeout:g} s and was stopped")
+        except OneToolError as error:
+            self._fail("recognition", _word(error))
+        return False
+
     async def _prepare(self) -> None:
         """Load models before they are needed; a failure is reported when they are."""
         try:
@@ -123,10 +198,14 @@ class BackgroundTranscriber:
     async def _listen(self) -> None:
         try:
             async with aclosing(read_blocks(self._source)) as blocks:
+                waited_since = anyio.current_time()
                 async for block in blocks:
+                    if anyio.current_time() - waited_since >= _FRESH:
+                        self._open_question()
                     # Off the event loop: the models take a few milliseconds for each block.
                     for sound in await to_thread.run_sync(self._ear.hear, block):
                         await self._take(sound)
+                    waited_since = anyio.current_time()
             for sound in await to_thread.run_sync(self._ear.finish):
                 await self._take(sound)
         except OneToolError as error:
@@ -135,9 +214,23 @@ class BackgroundTranscriber:
         finally:
             self._heard.close()
             self._ear.close()
+            if self._question is not None:
+                self._question.end()
+
+    def _open_question(self) -> None:
+        """Let the answer to a question come, once the question has been said."""
+        question = self._question
+        if question is not None and question.said and not question.is_open:
+            self._ear.attend(self._settings.answer_window)
+            question.open()
+            self._watch(Asked())
 
     async def _take(self, sound: Sound) -> None:
         match sound:
+            case SpeechBegan() if self._question is not None:
+                self._question.begin()
+            case Utterance() if self._question is not None:
+                self._question.take(sound)
             case SpeechBegan() | WakeWordHeard():
                 self._watch(sound)
                 # A file does not interrupt: its next sentence was not said while the answer could be heard.
@@ -160,16 +253,27 @@ class BackgroundTranscriber:
 
     async def _serve(self) -> None:
         try:
-            async for utterance in self._waiting:
+            while (utterance := await self._next()) is not None:
+                self._answered = utterance
                 transcript = await self._recognise(utterance)
                 if transcript is None:
                     continue
                 if not transcript.text.strip():
                     self._watch(NotUnderstood())
                 elif self._answers is not None:
-                    await self._reply(transcript.text, self._answers)
+                    await self._respond(transcript, self._answers)
         finally:
             self._ended.set()
+
+    async def _next(self) -> Utterance | None:
+        """Return the utterance that is next; None if there will be no more."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            return kept
+        try:
+            return await self._waiting.receive()
+        except anyio.EndOfStream:
+            return None
 
     async def _recognise(self, utterance: Utterance) -> Transcript | None:
         """Return the words of an utterance; None if the recogniser failed, which is reported."""
@@ -188,15 +292,42 @@ class BackgroundTranscriber:
                 self._fail("recognition", _word(error))
                 return None
             span.add(engine=transcript.engine, characters=len(transcript.text))
+        if transcript.doubted and (self._answers is None or self._speaker is None):
+            transcript = Transcript(transcript.doubted, transcript.engine)  # nobody can be asked
         if transcript.text.strip():
             self._watch(Heard(transcript.text, transcript.engine, transcript.confidence, span.duration))
         return transcript
 
-    async def _reply(self, text: str, answers: Answers) -> None:
+    async def _respond(self, transcript: Transcript, answers: Answers) -> None:
+        """Answer what was heard; what is doubtful or lacks its device is asked about first."""
+        text = await self._confirm(transcript) if transcript.doubted else transcript.text
+        if text:
+            missing = find_missing(text)
+            await self._reply(text, _say(missing) if missing else answers.reply(text))
+
+    async def _confirm(self, transcript: Transcript) -> str:
+        """Return what was said, after asking; nothing if something else was said instead of an answer."""
+        agreed = False
+
+        async def put() -> AsyncIterator[Event]:
+            nonlocal agreed
+            agreed = await self.ask(f"Did you say: {transcript.text}?")
+            yield Finished()
+
+        self._answer = Answer(self._speaker, self._watch)
+        try:
+            await self._answer.give(put())
+        finally:
+            stopped, self._answer = self._answer.stopped, None
+        if agreed:
+            return transcript.text
+        return "" if stopped or self._kept is not None else transcript.doubted
+
+    async def _reply(self, text: str, reply: AsyncIterator[Event]) -> None:
         self._answer = Answer(self._speaker, self._watch)
         with LogSpan("voice.answer") as span:
             try:
-                await self._answer.give(answers.reply(text))
+                await self._answer.give(reply)
             except Exception as error:  # noqa: BLE001 - what answers is pluggable; whatever it raises, listening goes on
                 span.status = "failed"
                 self._fail("answer", _word(error))
@@ -209,6 +340,11 @@ class BackgroundTranscriber:
     def _fail(self, part: str, reason: str) -> None:
         write_log(logging.WARNING, f"voice.{part}", reason=reason)
         self._watch(Failed(part, reason))
+
+
+async def _say(text: str) -> AsyncIterator[Event]:
+    yield TextDelta(text)
+    yield Finished()
 
 
 def _word(error: Exception) -> str:

@@ -52,7 +52,13 @@ class Ear:
 
     def finish(self) -> list[Sound]:
         """End the stream; return what was still being said."""
-        return list(self._attend(self._segmenter.finish()))
+        return list(self._select(self._segmenter.finish()))
+
+    def attend(self, seconds: float) -> None:
+        """Forget what is being said; what begins within so many seconds from now counts without the wake word."""
+        self._segmenter.forget()
+        if self._waker is not None:
+            self._awake_until = self._time + seconds
 
     def close(self) -> None:
         if self._waker is not None:
@@ -66,9 +72,9 @@ class Ear:
             self._segmenter.restart(keep=_KEPT)
             yield WakeWordHeard(self._waker.name, self._time)
             return  # what was found in this block belongs to the word
-        yield from self._attend(iter(sounds))
+        yield from self._select(iter(sounds))
 
-    def _attend(self, sounds: Iterator[SpeechBegan | Utterance]) -> Iterator[Sound]:
+    def _select(self, sounds: Iterator[SpeechBegan | Utterance]) -> Iterator[Sound]:
         for sound in sounds:
             begun = sound.start if isinstance(sound, Utterance) else sound.at
             if begun > self._awake_until:

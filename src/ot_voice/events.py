@@ -66,6 +66,25 @@ class Failed:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A call needs consent: its question, whole; a part of it is being read aloud."""
+
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question has been read, and what is said now is the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The question is settled; silence and unclear words are a no."""
+
+    agreed: bool
+
+
 VoiceEvent = (
     SpeechBegan
     | WakeWordHeard
@@ -77,4 +96,7 @@ VoiceEvent = (
     | Interrupted
     | AnswerEnded
     | Failed
+    | Asking
+    | Asked
+    | Answered
 )

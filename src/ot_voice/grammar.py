@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ot_voice.words import spoken_form
 
 MOST_NAMES = 500  # of each kind; a grammar of thousands would accept anything
 MOST_WORDS = 6  # of one name
+YES = ("yes", "yes please", "yes do it", "yes go ahead", "go ahead", "do it")
+NO = ("no", "nope", "no thanks", "no thank you", "stop", "cancel", "don't", "do not", "don't do it", "never mind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,43 +36,107 @@ def spoken_names(names: Iterable[str]) -> dict[str, str]:
 
 def render_grammar(devices: Sequence[str], tools: Sequence[str]) -> str:
     """Write the JSGF of every command; devices and tools are spoken forms, so nothing in them is syntax."""
-    commands = ["<answer>"]
+    commands = ["/2/ <answer>"]
     rules = [_rule("answer", ["yes", "no", "stop", "cancel", "help", "thank you", "never mind", "repeat that"])]
     if devices:
         rules += [_rule("device", devices), "<which> = /0.8/ the <device> | /0.2/ <device>;", *_DEVICE_RULES]
-        commands += ["<switch>", "<set>", "<move>", "<ask>"]
+        rules += _move_rules([device for device in devices if not _CLOSABLE.isdisjoint(device.split())])
+        commands += ["/40/ <switch>", "/20/ <set>", "/20/ <move>", "/15/ <ask>"]
     if tools:
         rules += [_rule("tool", tools), "<use> = (run | use | call | start) [the] <tool> [tool];"]
-        commands.append("<use>")
-    command = f"public <command> = [please] ({' | '.join(commands)}) [please];"
+        commands.append("/3/ <use>")
+    rules.append(_rule("sentence", commands))
+    command = "public <command> = (/50/ <NULL> | /1/ please) <sentence> (/50/ <NULL> | /1/ please);"
     return "\n".join(["#JSGF V1.0;", "grammar commands;", *rules, command, ""])
+
+
+def read_answer(text: str) -> bool | None:
+    """Return the answer that a text is, word for word: yes, no, or None for everything else."""
+    words = spoken_form(text)
+    return True if words in YES else False if words in NO else None
+
+
+def find_missing(text: str) -> str:
+    """Return the question that a command without its device calls for, such as "Turn on what?"; nothing for others."""
+    found = _INCOMPLETE.fullmatch(spoken_form(text))
+    return f"{found[1].capitalize()} what? Please say it again with the device." if found else ""
+
+
+_INCOMPLETE = re.compile(
+    r"(?:please )?((?:turn|switch)(?: on| off)?|dim|brighten|toggle|lock|unlock|open|close|set)(?: the| a)?(?: please)?"
+)
+
+
+def render_answers() -> str:
+    """Write the JSGF of the answers to a question that is put for a yes or a no."""
+    return "\n".join(["#JSGF V1.0;", "grammar answers;", f"public {_rule('answer', [*YES, *NO])}", ""])
+
+
+def compile_grammar(jsgf: str) -> re.Pattern[str]:
+    """Return the pattern of a grammar's whole sentences: a decoder that lost the end of one returns its beginning."""
+    rules = dict(_RULE.findall(jsgf))
+    *_, public = _PUBLIC.findall(jsgf)
+
+    def expand(rule: str) -> str:
+        return "".join(_translate(sign, expand) for sign in _SIGN.findall(rules[rule]))
+
+    return re.compile(expand(public))
+
+
+def words_of(jsgf: str) -> set[str]:
+    """Return every word that a grammar knows."""
+    return {sign for _, rule in _RULE.findall(jsgf) for sign in _SIGN.findall(rule) if sign[0].isalpha()}
+
+
+def _translate(sign: str, expand: Callable[[str], str]) -> str:
+    if sign == "<NULL>":
+        return ""
+    if sign.startswith("<"):
+        return f"(?:{expand(sign[1:-1])})"
+    return {"(": "(?:", ")": ")", "[": "(?:", "]": ")?", "|": "|"}.get(sign) or f"{re.escape(sign)} "
+
+
+_RULE = re.compile(r"<(\w+)> = (.*);")
+_PUBLIC = re.compile(r"public <(\w+)>")
+_SIGN = re.compile(r"<\w+>|[()\[\]|]|[a-z']+")  # weights, such as /0.8/, are none
 
 
 def _rule(name: str, choices: Sequence[str]) -> str:
     return f"<{name}> = {' | '.join(choices)};"
 
 
+def _move_rules(closable: Sequence[str]) -> list[str]:
+    """Return the rule of what can be locked, opened and the like: anything, but sooner what is called a door."""
+    verbs = "(lock | unlock | open | close)"
+    if not closable:
+        return [f"<move> = {verbs} <which>;"]
+    return [_rule("closable", closable), f"<move> = /9/ {verbs} [the] <closable> | /1/ {verbs} <which>;"]
+
+
+_CLOSABLE = {"door", "doors", "gate", "garage", "lock", "window", "windows", "blinds", "curtains", "shutters", "valve"}
+# Weights: what people say often, and what would otherwise be found in any sound, such as "four point seven".
 _NUMBER = (
-    "zero | <unit> | ten | eleven | twelve | thirteen | fourteen | fifteen | sixteen | seventeen | eighteen | nineteen"
-    " | (twenty | thirty | forty | fifty | sixty | seventy | eighty | ninety) [<unit>] | (a | one) hundred"
+    "/8/ (ten | <tens> | a hundred | one hundred) | /2/ <tens> <unit> | /2/ (zero | <unit> | eleven | twelve | <teen>)"
 )
 _SET = (
-    "(set | dim | turn | change) <which> to <number> [point <unit>] [percent | degrees]",
-    "(dim | brighten) <which>",
-    "turn <which> (up | down) [by <number> [percent | degrees]]",
-    "set <which> to (heat | cool | auto | off)",
+    "/6/ (/3/ set | /3/ dim | turn | change) <which> to <value>",
+    "/2/ (dim | brighten) <which>",
+    "/2/ turn <which> (up | down) (/3/ <NULL> | /1/ by <number> [percent | degrees])",
 )
 _ASK = (
     "(what is | what's) the <quantity> (of | in) <which>",
-    "how (warm | cold | bright | humid) is (it in <which> | <which>)",
-    "(is | are) <which> (on | off | open | closed | locked | unlocked)",
+    "how (warm | cold | bright | humid) is (/4/ <NULL> | /1/ it in) <which>",
+    "is <which> (on | off | open | closed | /3/ locked | unlocked)",
 )
 _DEVICE_RULES = (
     "<unit> = one | two | three | four | five | six | seven | eight | nine;",
+    "<tens> = twenty | thirty | forty | fifty | sixty | seventy | eighty | ninety;",
+    "<teen> = thirteen | fourteen | fifteen | sixteen | seventeen | eighteen | nineteen;",
     f"<number> = {_NUMBER};",
     "<quantity> = temperature | humidity | brightness | battery | state | status | level;",
     "<switch> = (turn | switch) (on | off) <which> | (turn | switch) <which> (on | off) | toggle <which>;",
+    "<mode> = heat | cool | auto | off;",
+    "<value> = /20/ <number> [percent | degrees] | /1/ <number> point <unit> [degrees] | /3/ <mode>;",
     _rule("set", _SET),
-    "<move> = (lock | unlock | open | close) <which>;",
     _rule("ask", _ASK),
 )

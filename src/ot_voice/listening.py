@@ -9,6 +9,7 @@ from ot.config.models import VoiceSettings
 from ot.execution.tool_executor import ToolExecutor
 from ot.isolate import IsolateHost
 from ot_voice.background_transcriber import Answers, BackgroundTranscriber
+from ot_voice.consent import SpokenConsent
 from ot_voice.ear import Ear
 from ot_voice.events import VoiceEvent
 from ot_voice.live_names import LiveNames
@@ -39,10 +40,11 @@ async def open_listening(
     player: Player | None,
     watch: Callable[[VoiceEvent], None],
     catch_up: Callable[[str], Awaitable[None]],
+    consent: SpokenConsent | None = None,
 ) -> AsyncIterator[BackgroundTranscriber]:
     """Listen to a source until the block ends; answers are spoken where there is a player. Raises VoiceError.
 
-    `catch_up` waits for servers that a text names, as `ot.proxy.Servers` does.
+    `catch_up` waits for servers that a text names, as `ot.proxy.Servers` does; questions to `consent` are put aloud.
     """
     ear = build_ear(settings)
     names = LiveNames(executor, settings, catch_up=catch_up)
@@ -52,6 +54,8 @@ async def open_listening(
         async with BackgroundTranscriber(
             source, ear, recogniser, answers, settings=settings, speaker=speaker, watch=watch, beside=names.keep_fresh
         ) as transcriber:
+            if consent is not None:
+                consent.put = transcriber.ask
             yield transcriber
 
 

@@ -44,6 +44,20 @@ def pronounce(words: Sequence[str], *, program: str = "espeak-ng") -> dict[str, 
     return {word: text for word, text in phones.items() if text}
 
 
+def without_r(phones: str) -> str:
+    """Return how a word is pronounced where "r" is said before a vowel only, as in England."""
+    said = phones.split()
+    after = [*said[1:], ""]
+    return " ".join(
+        "AH" if phone == "ER" and following not in _VOWELS else phone
+        for phone, following in zip(said, after, strict=True)
+        if phone != "R" or following in _VOWELS
+    )
+
+
+_VOWELS = frozenset(("AA", "AE", "AH", "AO", "AW", "AY", "EH", "ER", "EY", "IH", "IY", "OW", "OY", "UH", "UW"))
+
+
 def to_arpabet(ipa: str) -> str:
     """Translate IPA phonemes to ARPAbet, without marks of stress and length."""
     return " ".join(_PHONES[sign] for sign in _SIGN.findall(ipa))

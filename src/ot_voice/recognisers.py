@@ -19,9 +19,10 @@ from ot.errors import MissingVoiceError, ServiceUnavailableError, ToolError, Too
 from ot.isolate import IsolateHost
 from ot.logs import write_log
 from ot_voice.audio import bytes_of
-from ot_voice.grammar import Names, spoken_names
+from ot_voice.grammar import Names, read_answer, spoken_names
 
 _SHORTEST = bytes_of(0.1)  # no word is shorter, and engines fail on nothing
+_LONGEST_ANSWER = bytes_of(4.0)  # to a yes-or-no question
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Transcript:
     text: str
     engine: str
     confidence: float | None = None
+    doubted: str = ""  # what was said if it was not this, so that the person is asked
 
 
 class Recogniser(Protocol):
@@ -42,6 +44,10 @@ class Recogniser(Protocol):
 
     async def transcribe(self, audio: bytes) -> Transcript:
         """Return the words of one utterance, 16-bit samples at 16 kHz; an empty text if there are none."""
+        ...
+
+    async def hear_answer(self, audio: bytes) -> bool | None:
+        """Return the answer to a yes-or-no question; None for everything that is neither."""
         ...
 
 
@@ -71,6 +77,9 @@ class IsolatedRecogniser:
             return Transcript("", self.name)
         answer = await self.call("transcribe", audio=audio, **self._arguments)
         return Transcript(answer["text"], self.name, answer.get("confidence"))
+
+    async def hear_answer(self, audio: bytes) -> bool | None:
+        return read_answer((await self.transcribe(audio)).text)
 
     async def call(self, function: str, **arguments: object) -> Any:
         """Call one function of the module; raises VoiceError."""
@@ -126,6 +135,12 @@ class GrammarRecogniser(IsolatedRecogniser):
         text = restore_names(answer["text"], devices, article="the")
         return Transcript(text, self.name, confidence_of(answer["margin"]))
 
+    async def hear_answer(self, audio: bytes) -> bool | None:
+        if not _SHORTEST <= len(audio) <= _LONGEST_ANSWER:
+            return None
+        found = await self.call("answer", audio=audio)
+        return read_answer(found["text"]) if found["margin"] >= _CERTAIN else None
+
     async def _spoken(self) -> tuple[dict[str, str], dict[str, str]]:
         names = await self._names()
         tools = spoken_names(tool.replace(".", " ").replace("_", " ") for tool in names.tools)
@@ -145,6 +160,7 @@ def probability_of(logit: float) -> float:
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
 
 
+_CERTAIN = -0.55  # nearly every yes of nine voices in two rooms was above this, every "less" below
 _EVEN = 0.1  # nats for a hundredth of a second
 _SPREAD = 0.1
 

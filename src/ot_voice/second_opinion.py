@@ -8,7 +8,8 @@ sentence about the weather. Neither can be trusted alone, and two facts tell the
   and more of the letters in what we measured), other sentences do not (less than half).
 
 Both are added as evidence, in logits. So a very confident command needs no agreement, a doubtful one much of it, and
-without the grammar, or for a long utterance, the free text stands as it is.
+without the grammar, or for a long utterance, the free text stands as it is. Where the evidence is weak either way, the
+command is handed over with the free text, and the person is asked which it was.
 """
 
 from __future__ import annotations
@@ -26,10 +27,18 @@ from ot.errors import VoiceError
 from ot.logs import write_log
 from ot_voice.audio import seconds_of
 from ot_voice.recognisers import Recogniser, Transcript, probability_of
-from ot_voice.words import spoken_form
+from ot_voice.words import say_number, spoken_form
 
 LONGEST_COMMAND = 8.0  # seconds; what is longer is no short command
 _EVEN_AGREEMENT = 0.58
+_DOUBT = -8.0  # evidence below which nobody is asked
+_SAME_BUT_ONE = 0.8  # agreement from which two texts differ in little more than a word
+_DECIDING = (
+    frozenset(("on", "off")),
+    frozenset(("up", "down")),
+    frozenset(("lock", "unlock", "locked", "unlocked", "open", "close", "closed")),
+    frozenset(say_number(number).split()[0] for number in range(100)),
+)
 _WEIGHT = 20.0  # of agreement: one tenth more of it counts as much as two logits
 
 
@@ -74,6 +83,13 @@ class SecondOpinion:
             raise failure
         return chosen
 
+    async def hear_answer(self, audio: bytes) -> bool | None:
+        """Return a yes if both hear it: a grammar finds one in everything, free speech writes "yes" for "less"."""
+        heard = {await self._free.hear_answer(audio), await self._commands.hear_answer(audio)}
+        if False in heard:
+            return False
+        return True if heard == {True} else None
+
     async def _prepare_commands(self) -> None:
         with _failure_logged():
             await self._commands.prepare()
@@ -88,13 +104,30 @@ def _failure_logged() -> Iterator[None]:
 
 
 def choose(free: Transcript, command: Transcript) -> Transcript:
-    """Return the command if the evidence is for it, else the free text; confidence is what the evidence says."""
+    """Return the command if the evidence is for it, else the free text; confidence is what the evidence says.
+
+    In between, the command is doubted: the person has to be asked.
+    """
     if not command.text:
         return free
     evidence = _logit(command.confidence or 0.0)
     if free.text:
-        evidence += _WEIGHT * (agreement(free.text, command.text) - _EVEN_AGREEMENT)
-    return replace(command, confidence=probability_of(evidence)) if evidence > 0 else free
+        alike = agreement(free.text, command.text)
+        evidence += _WEIGHT * (alike - _EVEN_AGREEMENT)
+        if contradicts(free.text, command.text):
+            if alike >= _SAME_BUT_ONE:
+                return free
+            evidence = min(evidence, 0.0)
+    if evidence < _DOUBT or (evidence <= 0 and not free.text):
+        return free
+    doubted = "" if evidence > 0 else free.text
+    return replace(command, confidence=probability_of(evidence), doubted=doubted)
+
+
+def contradicts(free: str, command: str) -> bool:
+    """True if both have a word that decides what happens, such as on and off or a number, and not the same."""
+    said, meant = ({*spoken_form(text).split()} for text in (free, command))
+    return any(said & words and meant & words and said & words != meant & words for words in _DECIDING)
 
 
 def agreement(one: str, other: str) -> float:

@@ -91,6 +91,11 @@ class Segmenter:
         if self._state is _State.SPEAKING:
             self._state = _State.PERHAPS
 
+    def forget(self) -> None:
+        """Forget what is being said, all of it."""
+        self._blocks = []
+        self._rest()
+
     @property
     def _worth_hearing(self) -> bool:
         """True if there is speech: the rest of an utterance that was cut may be only its last breath."""

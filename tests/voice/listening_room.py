@@ -71,6 +71,9 @@ class Words:
             await self._step(number)
         return Transcript(f"command {number}", "words", 1.0)
 
+    async def hear_answer(self, audio: bytes) -> bool | None:
+        return None
+
 
 class Replies:
     """Answers with an echo in two sentences; `step` is awaited between them. It knows how replies ended."""

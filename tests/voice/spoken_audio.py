@@ -19,17 +19,18 @@ from tests.availability import require_program
 
 RATE = 16_000
 VOICES = ("espeak-us", "espeak-gb", "flite-slt", "flite-rms")
-_ESPEAK = {"espeak-us": "en-us", "espeak-gb": "en-gb+f3"}
+_ESPEAK = {"espeak-us": "en-us", "espeak-gb": "en-gb", "espeak-us-f": "en-us+f3"}
 _NOISE = 0.003  # of full scale
 
 
-def speak(text: str, voice: str = "flite-slt") -> bytes:
+def speak(text: str, voice: str = "flite-slt", *, pace: float = 1.0) -> bytes:
     """One sentence by itself: 16-bit samples at 16 kHz, the loudest at half of full scale, no noise."""
     command: list[str | Path]
     if voice in _ESPEAK:
-        command = [require_program("espeak-ng"), "-v", _ESPEAK[voice], "-s", "150", "--stdout", text]
+        command = [require_program("espeak-ng"), "-v", _ESPEAK[voice], "-s", str(round(150 * pace)), "--stdout", text]
     else:
-        command = [require_program("flite"), "-voice", voice.removeprefix("flite-"), "-t", text, "-o", "/dev/stdout"]
+        said = ["-voice", voice.removeprefix("flite-"), "--setf", f"duration_stretch={1 / pace:.3f}", "-t", text]
+        command = [require_program("flite"), *said, "-o", "/dev/stdout"]
     wav = subprocess.run(command, capture_output=True, check=True).stdout
     pieces = list(read_samples(io.BytesIO(wav), voice))
     resampler = Resampler(pieces[0][0].rate)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ot_voice.grammar import MOST_NAMES, render_grammar, spoken_names
+from ot_voice.grammar import MOST_NAMES, compile_grammar, find_missing, read_answer, render_grammar, spoken_names
 from ot_voice.live_names import find_names
-from ot_voice.pronunciation import pronounce, to_arpabet
+from ot_voice.pronunciation import pronounce, to_arpabet, without_r
 from ot_voice.recognisers import restore_names
 from ot_voice.words import say_number, spoken_form
 
@@ -61,6 +61,48 @@ def test_names_that_sound_alike_are_one_and_odd_ones_are_left_out() -> None:
 def test_a_grammar_without_names_still_knows_yes_and_no() -> None:
     assert "<device>" not in render_grammar([], [])
     assert "yes | no" in render_grammar([], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("turn on the front door", True),
+        ("please set garage door to twenty one point five degrees", True),
+        ("turn on", False),
+        ("turn on the front", False),
+        ("set the garage door to", False),
+        ("run the web search tool please", True),
+    ],
+)
+def test_the_beginning_of_a_command_is_not_a_command(text: str, *, whole: bool) -> None:
+    pattern = compile_grammar(render_grammar(["front door", "garage door"], ["web search"]))
+
+    assert bool(pattern.fullmatch(f"{text} ")) is whole
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Turn on.", "Turn on what? Please say it again with the device."),
+        ("please unlock the", "Unlock what? Please say it again with the device."),
+        ("Turn on the radio", ""),
+        ("open a file", ""),
+    ],
+)
+def test_a_command_without_its_device_is_asked_about(text: str, question: str) -> None:
+    assert find_missing(text) == question
+
+
+def test_only_a_whole_yes_is_one() -> None:
+    heard = ["Yes.", "yes, please", "Go ahead!", "No", "no thank you", "yes or no", "yesterday", ""]
+
+    assert [read_answer(text) for text in heard] == [True, True, True, False, False, None, None, None]
+
+
+def test_words_are_known_as_they_are_said_in_england_too() -> None:
+    assert without_r("G AA R D AH N") == "G AA D AH N"
+    assert without_r("T ER N") == "T AH N"
+    assert without_r("F R AH N T") == "F R AH N T"
 
 
 def test_names_come_back_as_their_owners_write_them() -> None:

@@ -25,8 +25,10 @@ from ot.errors import ModelError, VoiceError
 from ot.execution.wording import word_error
 from ot.kernel.zygote_process import ZygoteProcess
 from ot_voice import (
+    Answered,
     AnswerEnded,
     Answering,
+    Asking,
     AudioSource,
     Dropped,
     Failed,
@@ -37,6 +39,7 @@ from ot_voice import (
     NotUnderstood,
     PcmSource,
     Player,
+    SpokenConsent,
     VoiceEvent,
     WakeWordHeard,
     WavSource,
@@ -105,13 +108,14 @@ async def _listen(
 
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(loaded, launched=launched, offer_run=True))
-        answers = None
+        answers, consent = None, SpokenConsent()
+        player = _choose_player(options, settings)
         if not options.no_answer:
             ai = choose(loaded.config.ai, options.provider, options.model)
-            # Nobody can be asked yes or no by voice: what needs consent is refused.
-            assistant = open_assistant(app, loaded, settings=ai, caller=Caller(client="onetool listen"))
+            # What cannot be read aloud cannot be agreed to by voice: without a loudspeaker it is refused.
+            caller = Caller(ask=consent.ask if player is not None else None, client="onetool listen")
+            assistant = open_assistant(app, loaded, settings=ai, caller=caller)
             answers = await stack.enter_async_context(assistant)
-        player = _choose_player(options, settings)
         opening = open_listening(
             source,
             answers,
@@ -120,6 +124,7 @@ async def _listen(
             player=player,
             watch=watch,
             catch_up=app.servers.catch_up,
+            consent=consent,
         )
         listening = await stack.enter_async_context(opening)
         if source.live:
@@ -152,6 +157,8 @@ class _Display:
                 self._answers.show(event.event)
             case Dropped():
                 complain(f"(too much at once: {show_seconds(event.seconds)} of speech was not answered)")
+            case Asking() | Answered():
+                self._show_question(event)
             case Failed():
                 self.failed = True
                 self._answers.end(f"! {event.part}: {event.reason}")
@@ -161,3 +168,10 @@ class _Display:
                 self._answers.end()
             case _:
                 pass
+
+    def _show_question(self, event: Asking | Answered) -> None:
+        if isinstance(event, Answered):
+            complain("(yes)" if event.agreed else "(no)")
+        else:
+            self._answers.pause()
+            complain(f"? {clean(event.question)}")

@@ -418,6 +418,7 @@ class VoiceSettings(Section):
     )
     voice: Name = setting("en-us", "the espeak-ng voice (`espeak-ng --voices` lists them)")
     speed: Annotated[Count, Interval(ge=80, le=450)] = setting(165, "words per minute")
+    answer_window: Seconds = setting(8, "seconds after a question within which a yes must begin; silence is a no")
     barge_in: bool = setting(True, "whether speech stops an answer")
     queue: Annotated[Count, Interval(ge=1, le=100)] = setting(3, "utterances that may wait; the oldest is dropped")
     recognition_timeout: Seconds = setting(20, "seconds that recognising an utterance may take")

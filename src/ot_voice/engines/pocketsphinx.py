@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from functools import cache
 from pathlib import Path
+from typing import TypedDict
 
-from ot_voice.grammar import render_grammar
+from ot_voice.dereverberation import dereverberate
+from ot_voice.grammar import compile_grammar, render_answers, render_grammar, words_of
 from ot_voice.library import load_library
-from ot_voice.pronunciation import pronounce
+from ot_voice.pronunciation import pronounce, without_r
 
-_COMMANDS, _PHONES = "commands", "phones"
+_ANSWERS, _COMMANDS, _PHONES = "answers", "commands", "phones"
+_VARIANT = 9  # numbers a pronunciation; the dictionary's own have lower ones
 _TAIL = 5  # frames of a hundredth of a second that may be missing at the end
+_PAUSES, _SLOWEST = 120, 20  # frames around the speech, and for a letter of it: "no" is not said in three seconds
+_CLEAR = 0.2  # a margin that no other sentence came near to
 _SCALE = 1024  # scores are natural logarithms, scaled down by this
+
+
+class Found(TypedDict):
+    """The sentence of a grammar that explains a sound best."""
+
+    text: str
+    margin: float
 
 
 def prepare(devices: tuple[str, ...], tools: tuple[str, ...]) -> list[str]:
@@ -21,7 +34,7 @@ def prepare(devices: tuple[str, ...], tools: tuple[str, ...]) -> list[str]:
     return sorted(_decoder().load(devices, tools))
 
 
-def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -> dict[str, str | float]:
+def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -> Found:
     """Return the most likely command, and its margin.
 
     The margin is how much more likely it makes each hundredth of a second than free phones do, in nats: about 0.1 to
@@ -29,11 +42,15 @@ def transcribe(audio: bytes, devices: tuple[str, ...], tools: tuple[str, ...]) -
     """
     decoder = _decoder()
     decoder.load(devices, tools)
-    text, score, frames = decoder.decode(_COMMANDS, audio)
-    if not text:
-        return {"text": "", "margin": -math.inf}
-    _, free, _ = decoder.decode(_PHONES, audio)
-    return {"text": text, "margin": (score - free) * _SCALE / frames}
+    heard = decoder.compare(_COMMANDS, audio)
+    if heard["margin"] >= _CLEAR:
+        return heard
+    return max(heard, decoder.compare(_COMMANDS, _without_echo(audio)), key=lambda found: found["margin"])
+
+
+def answer(audio: bytes) -> Found:
+    """Return the most likely answer to a yes-or-no question, and its margin."""
+    return _decoder().compare(_ANSWERS, audio)
 
 
 class _Decoder:
@@ -48,6 +65,8 @@ class _Decoder:
         )
         phones = Path(library.get_model_path()) / "en-us" / "en-us-phone.lm.bin"
         self._decoder.add_allphone_file(_PHONES, str(phones))
+        self._with_variant: set[str] = set()
+        self._sentences = {_ANSWERS: self._add(_ANSWERS, render_answers())}
         self._names: tuple[tuple[str, ...], tuple[str, ...]] | None = None
         self._left_out: set[str] = set()
 
@@ -60,9 +79,24 @@ class _Decoder:
                 self._decoder.activate_search(_PHONES)  # the active one cannot be removed
                 self._decoder.remove_search(_COMMANDS)
             kept = ([name for name in names if name not in self._left_out] for names in (devices, tools))
-            self._decoder.add_jsgf_string(_COMMANDS, render_grammar(*kept))
+            self._sentences[_COMMANDS] = self._add(_COMMANDS, render_grammar(*kept))
             self._names = (devices, tools)
         return self._left_out
+
+    def compare(self, search: str, audio: bytes) -> Found:
+        """Return the sentence of a grammar that was said, and how much better it explains the sound than phones do."""
+        text, score, frames = self.decode(search, audio)
+        whole = self._sentences[search].fullmatch(f"{text} ")  # or the end was lost, and with it perhaps the device
+        if not whole or frames > _PAUSES + _SLOWEST * len(text):
+            return {"text": "", "margin": -math.inf}
+        _, free, _ = self.decode(_PHONES, audio)
+        return {"text": text, "margin": (score - free) * _SCALE / frames}
+
+    def _add(self, search: str, jsgf: str) -> re.Pattern[str]:
+        for word in sorted(words_of(jsgf) - self._with_variant):
+            self._add_variant(word)
+        self._decoder.add_jsgf_string(search, jsgf)
+        return compile_grammar(jsgf)
 
     def decode(self, search: str, audio: bytes) -> tuple[str, float, int]:
         """Return the text, score and number of frames that a search finds; no text if it finds nothing."""
@@ -79,6 +113,14 @@ class _Decoder:
             return "", -math.inf, 1  # the search gave up in the middle: its score is that of a part
         return found.hypstr, math.log(found.score), max(1, frames)
 
+    def _add_variant(self, word: str) -> None:
+        """Learn how the word is said in England too; the acoustic model has learnt from Americans."""
+        self._with_variant.add(word)
+        phones = self._decoder.lookup_word(word)
+        said = phones and without_r(phones)
+        if said and said != phones and " " in said:  # a single vowel would be found everywhere
+            self._decoder.add_word(f"{word}({_VARIANT})", said, update=True)
+
     def _learn(self, words: set[str]) -> set[str]:
         """Learn the words that the dictionary lacks; return those that cannot be learnt."""
         new = sorted(word for word in words if self._decoder.lookup_word(word) is None)
@@ -86,6 +128,14 @@ class _Decoder:
         for word, phones in said.items():
             self._decoder.add_word(word, phones, update=True)
         return set(new) - set(said)
+
+
+def _without_echo(audio: bytes) -> bytes:
+    numpy = load_library("numpy")
+    samples = dereverberate(numpy.frombuffer(audio, "<i2") / 32768)
+    loudest = abs(samples).max() or 1.0
+    cleaned: bytes = (samples / loudest * 16384).astype("<i2").tobytes()
+    return cleaned
 
 
 @cache
