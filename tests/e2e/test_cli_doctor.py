@@ -108,3 +108,19 @@ def test_a_mistake_in_a_guard_is_told_with_the_rest(tmp_path: Path) -> None:
     assert "polcy" in finished.stdout
     assert "(stdio, since " in finished.stdout
     assert "disk" in finished.stdout.splitlines()
+
+
+def test_names_that_strangers_chose_do_nothing_in_a_command(tmp_path: Path) -> None:
+    project = tmp_path / "a; touch made #"
+    (project / ".onetool").mkdir(parents=True)
+    (project / ".onetool" / "onetool.yaml").symlink_to("/etc/hostname")
+    write_extension(tmp_path, "own", "secrets = (\"K'$(touch made)\",)\ndef add() -> int:\n    'Add.'\n    return 1\n")
+    (tmp_path / ".onetool" / "onetool.yaml").write_text("packs: {own: {}}\n")
+
+    found = findings_of(tmp_path, "--offline", cwd=project)
+    commands = [each["fix"] for each in found if each["area"] in ("trust", "secrets") and each["fix"]]
+    done = [subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True) for command in commands]
+
+    assert len(done) == 2
+    assert not list(tmp_path.glob("made*"))
+    assert (tmp_path / ".onetool" / "secrets.yaml").read_text() == "K'$(touch made): VALUE\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -47,23 +48,23 @@ def look_at_trust(loaded: LoadedConfig) -> Iterator[Finding]:
         state = "has changed since you trusted it" if name in found.changed else "is not trusted"
         yield yellow("trust", f"{FOLDER}/{name} {state}, so it does not count", trust_command(loaded.project))
     for line in found.refused:
-        yield red("trust", f"{FOLDER}/{line}", f"ls -la {trust.folder}")
+        yield red("trust", f"{FOLDER}/{line}", f"ls -la {shlex.quote(str(trust.folder))}")
     if not found.untrusted and not found.refused:
         yield green("trust", f"everything in {trust.folder} is trusted")
 
 
 def look_at_secrets(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[Finding]:
     """Tell which packs lack a secret; one that the configuration names is meant to be used."""
-    lacking: dict[str, str] = {}
+    lacking: dict[str, list[str]] = {}
     for tool in registry.definitions():
         missing = [name for name in tool.secrets if not loaded.secrets.get(name)]
         if missing and len(missing) == len(tool.secrets):  # any one of several is enough
-            lacking[tool.pack] = " or ".join(missing)
+            lacking[tool.pack] = missing
     file = loaded.home / FOLDER / SECRETS_FILE
     for pack in sorted(lacking.keys() & loaded.config.packs.keys()):
-        fix = add_secret(file, lacking[pack].partition(" ")[0])
-        yield yellow("secrets", f"pack {pack} lacks {lacking[pack]}", fix)
-    others = ", ".join(f"{pack} ({lacking[pack]})" for pack in sorted(lacking.keys() - loaded.config.packs.keys()))
+        yield yellow("secrets", f"pack {pack} lacks {' or '.join(lacking[pack])}", add_secret(file, lacking[pack][0]))
+    unnamed = sorted(lacking.keys() - loaded.config.packs.keys())
+    others = ", ".join(f"{pack} ({' or '.join(lacking[pack])})" for pack in unnamed)
     count = len(loaded.secrets.known_values())
     unused = f"; packs that would need one: {others}" if others else ""
     yield green("secrets", f"{count} {'is' if count == 1 else 'are'} known and masked{unused}")
@@ -71,4 +72,4 @@ def look_at_secrets(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[Fi
 
 def add_secret(file: Path, name: str) -> str:
     """Return the command that adds a secret to a file that only its owner can read."""
-    return f"(umask 077; echo '{name}: VALUE' >> {file})"
+    return f"(umask 077; echo {shlex.quote(f'{name}: VALUE')} >> {shlex.quote(str(file))})"

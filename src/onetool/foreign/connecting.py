@@ -15,15 +15,16 @@ from pathlib import Path
 from mcp_core.json_types import Json, JsonObject
 from onetool.foreign.client_documents import follow, put_entry, read_client_document, remove_entry
 from onetool.foreign.clients import CLIENTS, ClientFile, System, connection_entry, connection_file
-from onetool.foreign.entries import is_onetool
+from onetool.foreign.entries import command_line, is_onetool
 from onetool.foreign.secret_values import masked
 from onetool.foreign.text_files import TextFile, backups_of, read_text_file, remove_text_file, replace_text_file
 from ot.config.paths import CONFIG_FILE, Places
 from ot.errors import ConfigError
 
 NAME = "onetool"
-_PAIR = re.compile(r'"?(?P<name>(?:[^"\\\s=:]|\\.)*)"?\s*[:=]\s*"(?P<value>(?:[^"\\]|\\.)*)"')  # of JSON or TOML
-_TEXT = re.compile(r'"(?P<value>(?:[^"\\]|\\.)*)"')
+_STRING = r"""(?:"(?P<value>(?:[^"\\]|\\.)*)"|'(?P<literal>[^']*)')"""  # of JSON or TOML
+_PAIR = re.compile(rf'"?(?P<name>(?:[^"\\\s=:]|\\.)*)"?\s*[:=]\s*{_STRING}')
+_TEXT = re.compile(_STRING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def plan_connection(client: str, system: System, *, project: Path | None, argume
     place = _find_place(client, system, project)
     original = read_text_file(place.file)
     for entry in _own_entries(place, original).values():
-        if not _is_gone(entry.get("command")):
+        if not _is_gone(command_line(entry)[0]):
             return Connection(original, original.text, entry)
     return Connection(original, *_added(place, original, own_entry(client, arguments, shared=project is not None)))
 
@@ -159,7 +160,8 @@ def _own_entries(place: ClientFile, original: TextFile) -> dict[str, JsonObject]
 
 
 def _command_of(entry: Mapping[str, Json]) -> str:
-    return shlex.join([str(entry.get("command")), *map(str, entry.get("args") or ())])
+    command, arguments = command_line(entry)
+    return shlex.join(map(str, [command, *arguments])) if command else ""
 
 
 def _text_before(original: TextFile, text: str, path: tuple[str, ...], entry: JsonObject) -> str | None:
@@ -200,8 +202,9 @@ def show_difference(connection: Connection) -> Iterator[str]:
 
 def _masked(line: str) -> str:
     def mask(match: re.Match[str]) -> str:
-        shown = masked(match.groupdict().get("name") or "", match["value"])
-        return f'{match[0][: match.start("value") - match.start()]}{shown}"'
+        group = "value" if match["value"] is not None else "literal"
+        shown = masked(match.groupdict().get("name") or "", match[group])
+        return f"{match[0][: match.start(group) - match.start()]}{shown}{match[0][-1]}"
 
     return _TEXT.sub(mask, _PAIR.sub(mask, line))
 

@@ -38,7 +38,7 @@ def is_onetool(entry: object) -> bool:
     """True if an entry starts OneTool itself, which would call itself in a circle."""
     if not isinstance(entry, Mapping):
         return False
-    command, arguments = _command_line(entry)
+    command, arguments = command_line(entry)
     if not isinstance(command, str):
         return False
     program = ntpath.basename(command.strip()).lower()
@@ -57,7 +57,7 @@ def read_entry(entry: object, translator: Translator, *, folder: Path | None) ->
     kind = entry.get("type", entry.get("transport"))
     if isinstance(kind, str) and kind.lower() not in _TRANSPORTS:
         raise UnusableEntryError(f"its transport {kind!r} is not one that OneTool speaks")
-    command, arguments = _command_line(entry)
+    command, arguments = command_line(entry)
     url = next((entry[key] for key in ("url", "serverUrl", "httpUrl") if isinstance(entry.get(key), str)), None)
     if isinstance(command, str) and command.strip():
         settings = _started(command, arguments, entry, translator, folder)
@@ -88,7 +88,8 @@ def _filters(entry: Mapping[str, Json]) -> JsonObject:
     return filters
 
 
-def _command_line(entry: Mapping[str, Json]) -> tuple[object, list[Json]]:
+def command_line(entry: Mapping[str, Json]) -> tuple[object, list[Json]]:
+    """Return the program that an entry starts and its arguments, in whatever way they are written down."""
     command: Json = entry.get("command")
     arguments: Json = entry.get("args")
     if isinstance(command, Mapping):  # as Zed used to write it
