@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +13,8 @@ from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Literal, TextIO
+
+from mcp_core.file_lock import try_lock
 
 TRACE = 5
 """Finer than DEBUG: every call of every tool."""
@@ -28,8 +31,10 @@ LEVELS: Mapping[str, int] = {
 }
 TOGETHER = 0.02  # seconds in which lines gather that are written together
 MOST_TOGETHER = 1000
-MOST_KEPT = 4_000_000  # bytes of a kept log, after which the next process begins another
+MOST_KEPT = 4_000_000  # bytes of a kept log, after which another is begun
 _STDERR = 2
+_ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # on a terminal: control characters, without tab and newline
+_BEGINNING = re.compile(r"\n(?=\d{4}-\d\d-\d\dT)")
 
 Redact = Callable[[str], str]
 
@@ -105,7 +110,7 @@ class _LineFormatter(logging.Formatter):
         text = self._message(record)
         if record.exc_info:
             text = f"{text}\n{self.formatException(record.exc_info)}"
-        return f"{self._time(record.created)} {record.levelname:<7} {self._redact(text)}"
+        return f"{self._time(record.created)} {record.levelname:<7} {_as_one_entry(self._redact(text))}"
 
     def _message(self, record: logging.LogRecord) -> str:
         if isinstance(record.msg, LineMessage):
@@ -121,6 +126,14 @@ class _LineFormatter(logging.Formatter):
         if self._second[0] != second:
             self._second = (second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)))
         return f"{self._second[1]}.{int((created - second) * 1000):03d}Z"
+
+
+def _as_one_entry(text: str) -> str:
+    """Return a text that may quote strangers: nothing in it acts on a terminal or looks like another entry."""
+    if text.isprintable():
+        return text
+    shown = _ACTING.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _BEGINNING.sub("\n ", shown)
 
 
 class _LineHandler(logging.StreamHandler[TextIO]):
@@ -194,16 +207,34 @@ class _KeptWarnings(logging.FileHandler):
 
     def emit(self, record: logging.LogRecord) -> None:
         with suppress(OSError):  # where it cannot be kept, it is still on stderr
+            if self.stream is not None and (_is_full(self.stream) or not _is_at(self._file, self.stream)):
+                self.stream.close()
+                self.stream = None  # opened again below
             super().emit(record)
 
     def _open(self) -> TextIOWrapper:
-        with suppress(FileNotFoundError):
-            if self._file.stat().st_size > MOST_KEPT:
+        log = _open_log(self._file)
+        if not _is_full(log):
+            return log
+        with log:
+            if try_lock(log.fileno()) and _is_at(self._file, log):  # else another process does so, or has
                 self._file.replace(older_log(self._file))
         return _open_log(self._file)
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Stay silent: a log that cannot be written must not disturb the program."""
+
+
+def _is_full(log: TextIO) -> bool:
+    return os.fstat(log.fileno()).st_size > MOST_KEPT
+
+
+def _is_at(file: Path, log: TextIO) -> bool:
+    """True if an open log is the one that has this path, and not one that was set aside or removed."""
+    try:
+        return os.path.samestat(file.stat(), os.fstat(log.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def older_log(file: Path) -> Path:

@@ -396,3 +396,19 @@ def test_a_program_that_reads_stderr_is_not(tmp_path: Path, onetool: OneTool) ->
     (tmp_path / "notes.txt").write_text("tea\n")
 
     assert "indexed" not in onetool("run", "code.search(query='tea')['total']").stderr
+
+
+def test_an_answer_acts_on_no_terminal_and_reaches_a_program_as_it_is(onetool: OneTool, tmp_path: Path) -> None:
+    command = ["run", r"print('\x1b[2J\x9b2J\u202e'); {'a': 'x\ty'}['a']"]
+    controller, terminal = os.openpty()
+    env = environment_of(give_demo(tmp_path / "home"))
+
+    subprocess.run(
+        preloaded_command("onetool", *command), cwd=tmp_path, env=env, stdout=terminal, timeout=WAIT, check=True
+    )
+
+    os.close(terminal)
+    shown = os.read(controller, 65536).decode()
+    os.close(controller)
+    assert shown == "\ufffd[2J\ufffd2J\ufffd\r\nx\ty\r\n"
+    assert onetool(*command).stdout == "\x1b[2J\x9b2J\u202e\nx\ty\n"

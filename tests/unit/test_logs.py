@@ -14,7 +14,9 @@ from textwrap import dedent
 import anyio
 import pytest
 
-from mcp_core.line_log import MOST_TOGETHER
+from mcp_core import line_log
+from mcp_core.line_log import MOST_TOGETHER, older_log
+from onetool.log_entries import read_entries
 from ot.log_text import brief
 from ot.logs import TRACE, LogSpan, configure_logging, write_log
 
@@ -103,6 +105,38 @@ def test_a_value_with_line_breaks_stays_on_its_line(log: Path) -> None:
     write_log(logging.INFO, "part.action", text="a\nINFO forged.line status=ok", odd="\ud800")
 
     assert log.read_text().count("\n") == 1
+
+
+def test_what_a_stranger_said_is_no_entry_of_its_own_and_moves_no_cursor(log: Path) -> None:
+    said = "ValueError: x\n2026-01-01T00:00:00.000Z ERROR   forged incident=deadbeef\n\x1b]0;title\x07\x9b2J\r\té"
+    write_log(logging.INFO, "part.action", incident="0badf00d", detail=said)
+
+    lines = log.read_text().split("\n")
+
+    [entry] = read_entries(iter(lines))
+    assert entry.incident == "0badf00d"
+    assert "forged" in entry.detail
+    assert lines[3] == "\\x1b]0;title\\x07\\x9b2J\\x0d\té"
+
+
+def test_a_kept_log_of_several_processes_stays_bounded_and_loses_no_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line_log, "MOST_KEPT", 2000)
+    file = tmp_path / "log" / "onetool.log"
+    quiet, noisy = (line_log._KeptWarnings(file) for _ in range(2))
+    try:
+        quiet.handle(logging.makeLogRecord({"msg": "first", "levelno": logging.WARNING}))
+        for number in range(200):
+            noisy.handle(logging.makeLogRecord({"msg": f"{number} {'x' * 90}", "levelno": logging.WARNING}))
+        quiet.handle(logging.makeLogRecord({"msg": "last", "levelno": logging.WARNING}))
+    finally:
+        quiet.close()
+        noisy.close()
+
+    assert file.read_text().endswith("last\n")
+    assert 0 < file.stat().st_size < 2200
+    assert 2000 < older_log(file).stat().st_size < 2200
 
 
 def test_only_the_owner_may_read_the_file(log: Path) -> None:

@@ -18,6 +18,11 @@ def clean(text: str) -> str:
     return _HARMFUL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
+def escape(text: str) -> str:
+    """Return JSON that says the same, with each character that acts on the terminal as an escape."""
+    return _HARMFUL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def write_encodable(text: str, stream: TextIO) -> None:
     """Write text now, whatever characters it has and the stream can take: the others become escapes."""
     encoding = stream.encoding or "utf-8"

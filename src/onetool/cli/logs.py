@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import chain
 
 from mcp_core.line_log import older_log
+from onetool.chat.clean_text import escape
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import Style, add_json_argument, complain, paint, say, say_json, visible
 from onetool.cli.start import load
@@ -60,7 +61,7 @@ def _follow(log: LogFile, found: Iterable[LogEntry], *, as_json: bool) -> int:
         for entries in batches:
             if as_json:
                 for entry in entries:
-                    say(json.dumps(asdict(entry), ensure_ascii=False))
+                    say(escape(json.dumps(asdict(entry), ensure_ascii=False)))
             else:
                 _show(entries)
     except KeyboardInterrupt:

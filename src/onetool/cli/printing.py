@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from mcp_core.json_types import Json
-from onetool.chat.clean_text import one_line, write_encodable
+from onetool.chat.clean_text import clean, escape, one_line, write_encodable
 from ot.caller import Progress
 from ot.errors import ConfigError
 from ot.run.answer import Answer
@@ -31,7 +31,7 @@ def add_json_argument(parser: ArgumentParser) -> None:
 
 def say_json(value: Json) -> None:
     """Write a value to stdout as JSON: for a person indented, for a program on one line."""
-    say(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+    say(escape(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None)))
 
 
 def paint(text: str, style: Style) -> str:
@@ -41,8 +41,8 @@ def paint(text: str, style: Style) -> str:
 
 
 def complain(text: str) -> None:
-    """Write a line to stderr."""
-    write_encodable(f"{text}\n", sys.stderr)
+    """Write a line to stderr; what it quotes of others acts on no terminal."""
+    write_encodable(f"{clean(text)}\n", sys.stderr)
 
 
 def visible(text: str) -> str:
@@ -84,7 +84,8 @@ def progress_for_person() -> Progress | None:
 
 
 def print_answer(answer: Answer) -> None:
-    """Write an answer to stdout; attachments that are not text are only named, on stderr."""
-    say(answer.text.removesuffix("\n"))
+    """Write an answer to stdout, for a terminal without what acts on it; attachments are only named, on stderr."""
+    text = answer.text.removesuffix("\n")
+    say(clean(text) if sys.stdout.isatty() else text)
     for item in answer.attachments:
         complain(f"(not shown: {item!r})")

@@ -43,8 +43,8 @@ def main(options: Namespace) -> int:
         effect = f" [{definition.effect}]" if definition.effect is not Effect.UNKNOWN else ""
         signature = shapes.signature(definition)
         name = definition.name if signature.startswith(definition.name) else ""
-        say(f"{paint(name, 'bold')}{signature.removeprefix(name)}")
-        say(f"    {definition.docs.summary or definition.description}{paint(effect, 'dim')}")
+        say(f"{paint(name, 'bold')}{visible(signature.removeprefix(name))}")
+        say(f"    {visible(definition.docs.summary or definition.description)}{paint(effect, 'dim')}")
     for line in name_unseen_servers(loaded):
         complain(visible(line))
     return OK

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onetool.chat.clean_text import clean, one_line, show_call, show_seconds
+from onetool.chat.clean_text import clean, escape, one_line, show_call, show_seconds
 from onetool.chat.commands import word_totals
 from onetool.chat.display import PlainDisplay
 from onetool.chat.markdown_blocks import MarkdownBlocks
@@ -29,6 +30,15 @@ def test_nothing_that_acts_on_the_terminal_is_left(text: str) -> None:
     assert "\x1b" not in cleaned
     assert not any(0x7F <= ord(char) < 0xA0 for char in cleaned)
     cleaned.encode()
+
+
+@unhurried
+@given(st.text())
+def test_escaped_json_says_the_same_and_is_clean(text: str) -> None:
+    escaped = escape(json.dumps({"a": text}, ensure_ascii=False, indent=2))
+
+    assert json.loads(escaped) == {"a": text}
+    assert clean(escaped) == escaped
 
 
 def test_lines_have_the_width_that_there_is() -> None:
