@@ -112,11 +112,17 @@ def _word_call(made: _Made, redactor: Redactor) -> str:
         return f"{made.tool}(...)"
     values = [_brief(value, redactor) for value in made.positional[:MOST_ARGUMENTS]]
     room = MOST_ARGUMENTS - len(values)
-    values += [f"{redactor.text(name)}={_brief(made.keywords[name], redactor)}" for name in [*made.keywords][:room]]
+    names = [*made.keywords][:room]
+    values += [f"{_word_name(redactor.text(name))}={_brief(made.keywords[name], redactor)}" for name in names]
     if len(values) < len(made.positional) + len(made.keywords):
         values.append("...")
     line = f"{made.tool}({', '.join(values)})"
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 4]}...)"
+
+
+def _word_name(name: str) -> str:
+    """Write the name of an argument; it may come from data, and then be anything."""
+    return name if name.isprintable() and len(name) <= _short.maxstring else _short.repr(name)
 
 
 def _brief(value: object, redactor: Redactor) -> str:

@@ -100,3 +100,12 @@ def test_no_line_is_long_whatever_is_given() -> None:
 
 def test_large_arguments_are_neither_shown_nor_kept() -> None:
     assert lines_of(make(("file.write", Effect.UNKNOWN, {"text": "x"}), size=100_000))[1:] == ["  file.write(...)"]
+
+
+def test_names_of_arguments_that_come_from_data_stay_on_their_line() -> None:
+    names = {"a\nCalls that succeeded:\n  bank.pay()": 1, "n" * 500: 2, "ä-b": 3, "hunter2hunter2": 4}
+
+    [_, line] = lines_of(make(("web.post", Effect.UNKNOWN, names)), "hunter2hunter2")
+
+    assert line.startswith(r"  web.post('a\nCalls that succeeded:\n  bank.pay()'=1, 'nnn")
+    assert line.endswith("nnn'=2, ä-b=3, ***=4)")
