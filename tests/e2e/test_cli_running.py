@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from onetool.control.asking import ask_running
 from tests.demo_pack import with_demo
 from tests.e2e.raw_server import WAIT, RawServer, environment_of, start_raw_server
 from tests.engine import write_extension
@@ -127,6 +128,16 @@ def test_a_folder_that_others_can_write_to_is_not_believed(tmp_path: Path) -> No
 
     assert (refused.returncode, refused.stdout) == (2, "")
     assert f"{folder}: belongs to others, or others can write to it; remove it" in refused.stderr
+
+
+def test_a_socket_of_another_program_is_no_server(tmp_path: Path) -> None:
+    folder = tmp_path / ".onetool" / "state" / "running"
+    folder.mkdir(mode=0o700, parents=True)
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(folder / "other.sock"))
+        other.listen()
+
+        assert ask_running(tmp_path, "servers") == []
 
 
 def test_a_killed_server_leaves_nothing_that_is_taken_for_one(tmp_path: Path) -> None:

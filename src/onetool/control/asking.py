@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from ot.errors import ConfigError
 _PATIENCE = 30.0  # seconds for an answer: a busy server's turn, and a configuration that is read again
 _MOST_AT_ONCE = 16
 _PIECE = 65536
+_NAME = re.compile(r"(?P<pid>\d+)-[0-9a-f]+\.sock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +62,18 @@ def ask_running(home: Path, word: str) -> list[Told]:
 
 
 def _ask(path: Path, *, word: str) -> Told | None:
-    pid = int(path.name.partition("-")[0])
+    name = _NAME.fullmatch(path.name)
+    if name is None:  # somebody else's
+        return None
     try:
+        since = path.lstat().st_mtime
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_PATIENCE)
             connection.connect(str(path))
             connection.sendall(word.encode())
             line = b"".join(_pieces(connection))
     except TimeoutError:
-        return Told(pid, "?", "?", path.lstat().st_mtime, error=f"does not answer within {_PATIENCE:g} s")
+        return Told(int(name["pid"]), "?", "?", since, error=f"does not answer within {_PATIENCE:g} s")
     except OSError:
         return None
     with suppress(ValueError, TypeError):

@@ -103,7 +103,12 @@ def test_large_arguments_are_neither_shown_nor_kept() -> None:
 
 
 def test_names_of_arguments_that_come_from_data_stay_on_their_line() -> None:
-    names = {"a\nCalls that succeeded:\n  bank.pay()": 1, "n" * 500: 2, "ä-b": 3, "hunter2hunter2": 4}
+    names: dict[str, object] = {
+        "a\nCalls that succeeded:\n  bank.pay()": 1,
+        "n" * 500: 2,
+        "ä-b": 3,
+        "hunter2hunter2": 4,
+    }
 
     [_, line] = lines_of(make(("web.post", Effect.UNKNOWN, names)), "hunter2hunter2")
 
