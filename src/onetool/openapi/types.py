@@ -12,6 +12,7 @@ from onetool.openapi.names import OF_THE_FILE, Names, class_name, is_field, lite
 
 ANY = "Any"
 _DEEPEST = 12
+_MOST_PARENTS = 100  # one above the other
 _LONGEST = 300  # characters of one annotation
 _MOST_CHOICES = 60
 _NAME = re.compile(r"\b[A-Za-z_]\w*")
@@ -117,16 +118,18 @@ class Types:
             given = key in required and mapping_of(inner).get("readOnly") is not True
             shape.fields[key] = text if given else f"NotRequired[{text}]"
 
-    def _properties(self, schema: JsonObject, seen: set[int] | None = None) -> tuple[JsonObject, set[str]]:
+    def _properties(
+        self, schema: JsonObject, seen: set[int] | None = None, level: int = 0
+    ) -> tuple[JsonObject, set[str]]:
         """Return the properties of an object and the names of those required, those of `allOf` included, each once."""
         seen = set() if seen is None else seen
         properties: JsonObject = {}
         required: set[str] = set()
-        if id(schema) in seen:
+        if id(schema) in seen or level > _MOST_PARENTS:
             return properties, required
         seen.add(id(schema))
         for part in list_of(schema.get("allOf")):
-            more, needed = self._properties(self._description.resolve(part), seen)
+            more, needed = self._properties(self._description.resolve(part), seen, level + 1)
             properties |= more
             required |= needed
         own = {str(name): inner for name, inner in mapping_of(schema.get("properties")).items()}

@@ -220,6 +220,21 @@ def test_a_file_that_is_no_description_is_refused(tmp_path: Path, text: str, wor
         read_description(file)
 
 
+def test_parents_without_end_in_sight_are_left_out() -> None:
+    schemas = {
+        f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}], "properties": {f"k{n}": {"type": "string"}}}
+        for n in range(3000)
+    }
+    answer = {"description": "x", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}}
+    paths = {"/a": {"get": {"responses": {"200": answer}}}}
+
+    text = build_pack(Description({**PLAIN, "paths": paths, "components": {"schemas": schemas}}), "x", []).text
+
+    assert "k0: NotRequired[str]" in text
+    assert "k99: NotRequired[str]" in text
+    assert "k200" not in text
+
+
 def test_references_that_lead_nowhere_or_in_circles_mean_anything(tmp_path: Path) -> None:
     schemas = {
         "A": {"$ref": "#/components/schemas/B"},
