@@ -91,7 +91,7 @@ ROUTES = {
     "becoming another user": "os.setuid(65534)",
     "a terminal": "os.open('/dev/tty', os.O_RDWR)",
     "making a device": "os.mknod('null', 0o666 | 0o020000, os.makedev(1, 3))",
-    "calling a tool past its policy": "demo.bar()",
+    "calling a tool past its policy": "[demo][0].bar()",
     "calling a tool past its policy, by name": "getattr(demo, 'bar')()",
 }
 

@@ -39,7 +39,8 @@ async def test_tools_are_listed_with_their_descriptions_and_found_by_part_of_the
 async def test_packs_are_listed_with_their_source_and_size(engine: Proxied) -> None:
     packs = await engine.executor.call("ot.packs", {"pattern": "proj"})
 
-    assert packs == [{"name": "proj", "source": "local", "tool_count": 2}]
+    description = 'The configured projects, as paths: `proj.onetool / "src"`.'
+    assert packs == [{"name": "proj", "source": "local", "tool_count": 2, "description": description}]
 
 
 async def test_parallel_belongs_to_a_run() -> None:

@@ -163,7 +163,7 @@ async def test_all_of_them_at_once(all_of_them: Proxied) -> None:
 
 @shared
 async def test_one_call_tells_what_a_tool_returns(folder: Path, all_of_them: Proxied, tmp_path: Path) -> None:
-    """Of 113 tools 25 declare what they return; 31 of the others need neither a network nor an account."""
+    """Of 109 tools 25 declare what they return; 31 of the others need neither a network nor an account."""
     registry = all_of_them.registry
     (folder / "git" / "repository" / "new.txt").write_text("new")
     calls = calls_without_schema(folder)
@@ -177,7 +177,7 @@ async def test_one_call_tells_what_a_tool_returns(folder: Path, all_of_them: Pro
                 await executor.call(tool, arguments)
             after = told_results(registry, shapes)
 
-    assert (len(registry.definitions()), len(before), len(after)) == (113, 25, 56)
+    assert (len(registry.definitions()), len(before), len(after)) == (109, 25, 56)
     for tool, _, expected in calls:
         shown = after[tool].replace("str  # seen 1 time, always JSON: json.loads() makes it ", "JSON: ")
         assert shown.startswith(expected), tool

@@ -2,9 +2,9 @@
 
 A call with effect is one line before it begins and one after it has ended, so that one which was in flight when its
 process died is seen to have begun. The second is written a moment later, with those of other calls, so that the code
-which goes on with the answer does not wait for it. Nothing is made or opened before the first line. A call is never
-kept from being made because it cannot be logged: that is reported in the log of the server once, and in `problem`; the
-next line that can be written says how many are missing before it.
+which goes on with the answer does not wait for it, and at the latest with the next line. Nothing is made or opened
+before the first line. A call is never kept from being made because it cannot be logged: that is reported in the log of
+the server once, and in `problem`; the next line that can be written says how many are missing before it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class AuditLog:
         """Say that a call begins; return the number of the line, 0 if it could not be written."""
         what = self._word(self._redactor.known, tool, effect, caller.client, caller.memory.connection, allowed_by)
         fields = f'"event":"{chain.BEGIN}",{what},"run":{caller.run},"depth":{depth},{given}'
-        return self._append([_stamp(time.time(), fields)], hasty=True)
+        return self._append([*self._take_ended(), _stamp(time.time(), fields)], hasty=True)
 
     def end(self, begun: int, outcome: str, seconds: float) -> None:
         """Say how the call ended that began in this line."""
@@ -103,9 +103,12 @@ class AuditLog:
     def flush(self) -> None:
         """Write what is still to be written."""
         self._flushing = False
-        if self._ended:
-            self._append([_word_end(*ended) for ended in self._ended])
-            self._ended.clear()
+        if lines := self._take_ended():
+            self._append(lines)
+
+    def _take_ended(self) -> list[str]:
+        ended, self._ended = self._ended, []
+        return [_word_end(*each) for each in ended]
 
     def asked(self, begun: int, answer: str) -> None:
         """Say what was answered to the tool's own question, in the call that began in this line."""

@@ -74,7 +74,7 @@ async def test_a_crawl_is_followed_with_progress_and_read_page_by_page(
     )
     assert [page["url"] for page in crawl["pages"]] == [f"https://pages.example/{n}" for n in range(5)]
     assert {page["text"] for page in crawl["pages"]} == {"# https:/"}
-    assert told == [(2, 5), (4, 5), (5, 5)]
+    assert list(dict.fromkeys(told)) == [(2, 5), (4, 5), (5, 5)]  # the last one twice, lest a listener left it out
 
 
 async def test_a_crawl_ends_at_the_service_with_the_call(caller: Caller, firecrawl: PlayedFirecrawl) -> None:

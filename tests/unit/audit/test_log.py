@@ -51,25 +51,26 @@ def test_ends_are_written_together_in_a_moment_and_before_any_other_line(tmp_pat
     put_off: list[Callable[[], None]] = []
     log = build_log(tmp_path, later=put_off.append)
 
-    for tool in ("mail.send", "mail.wipe"):
-        log.end(begin(log, tool), "ok", 0.001)
+    for number in [begin(log, tool) for tool in ("mail.send", "mail.wipe")]:
+        log.end(number, "ok", 0.001)
     assert [entry["event"] for entry in entries_of(tmp_path)] == ["start", "begin", "begin"]
     [write] = put_off
     write()
     assert [entry.get("call") for entry in entries_of(tmp_path)] == [None, None, None, 2, 3]
     log.end(begin(log), "ok", 0.001)
+    log.end(begin(log), "ok", 0.001)
     log.close()
     put_off[1]()
 
-    assert [entry["event"] for entry in entries_of(tmp_path)][5:] == ["begin", "end", "close"]
+    assert [entry["event"] for entry in entries_of(tmp_path)][5:] == ["begin", "end", "begin", "end", "close"]
     assert problems_of(tmp_path) == []
 
 
 def test_ends_that_cannot_be_written_are_counted(tmp_path: Path) -> None:
     put_off: list[Callable[[], None]] = []
     log = build_log(tmp_path, later=put_off.append)
-    for tool in ("mail.send", "mail.wipe"):
-        log.end(begin(log, tool), "ok", 0.001)
+    for number in [begin(log, tool) for tool in ("mail.send", "mail.wipe")]:
+        log.end(number, "ok", 0.001)
     [file] = files_of(tmp_path)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + 200, before[1]))
