@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from mcp_core.atomic_write import open_folder, write_private
 from mcp_core.file_lock import lock
@@ -32,7 +32,7 @@ class TakenEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    path: tuple[str, ...]
+    path: tuple[str, ...] = Field(min_length=1)
     value: JsonObject
 
 
@@ -44,7 +44,7 @@ class TakenOut(BaseModel):
     client: str
     file: Path
     backup: Path | None
-    entries: tuple[TakenEntry, ...]
+    entries: tuple[TakenEntry, ...] = Field(min_length=1)
 
     @property
     def names(self) -> list[str]:
@@ -130,7 +130,9 @@ def _restore(taken: TakenOut, *, dry_run: bool) -> Restored:
     document = read_client_document(current)
     there = {entry.path for entry in taken.entries if follow(document, entry.path) is not None}
     kept = tuple(entry.path[-1] for entry in taken.entries if _differs(follow(document, entry.path), entry))
-    exact = _text_before(current, document, taken)
+    exact = None
+    with suppress(ConfigError):  # a copy that cannot be used: the entries are on the record as well
+        exact = _text_before(current, document, taken)
     text = exact if exact is not None else current.text
     for entry in taken.entries if exact is None else ():
         if entry.path not in there:

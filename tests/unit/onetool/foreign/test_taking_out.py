@@ -159,3 +159,26 @@ def test_an_entry_that_is_not_as_it_was_imported_stays(home: Home) -> None:
 
     assert isinstance(error, ConfigError)
     assert "was changed by another program meanwhile" in error.reason
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"{", b"[]", b'{"mcpServers": {"a": 1}}'])
+def test_a_copy_that_somebody_spoilt_is_not_needed(home: Home, content: bytes) -> None:
+    backup = home.take_out("a")
+    assert backup is not None
+    backup.write_bytes(content)
+
+    [restored] = home.put_back()
+
+    assert isinstance(restored, Restored)
+    assert not restored.exact
+    assert home.servers["a"] == {"command": "a", "env": {"TOKEN": "ghp_abcdefghijklmnop1234"}}
+
+
+@pytest.mark.parametrize("entries", [[], [{"path": [], "value": {}}]])
+def test_a_record_that_names_no_entry_is_a_mistake(home: Home, entries: list[object]) -> None:
+    home.state.mkdir()
+    taken = {"client": "cursor", "file": str(home.file), "backup": None, "entries": entries}
+    (home.state / RECORD_FILE).write_text(json.dumps([taken]))
+
+    with pytest.raises(ConfigError, match="cannot be understood"):
+        home.put_back()
