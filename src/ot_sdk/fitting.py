@@ -22,6 +22,7 @@ if typing.TYPE_CHECKING:
 
 _ITEMS: dict[str, type] = {"list": list, "Sequence": list, "Iterable": list, "Collection": list}
 _MEMBERS: dict[str, type] = {"set": set, "frozenset": frozenset}
+_MOST_QUOTES = 3  # one inside the other: quoted by hand, and by `from __future__ import annotations`
 _WRAPPERS = frozenset({"Annotated", "Required", "NotRequired", "ReadOnly", "Final"})
 
 
@@ -61,13 +62,15 @@ def _scope_of(owner: Json) -> Scope:
 
 def _resolve(hint: Hint, scope: Scope) -> Hint:
     """Return an annotation that may be text as what it stands for; None if nobody here knows its names."""
-    text = hint.__forward_arg__ if isinstance(hint, typing.ForwardRef) else hint
-    if not isinstance(text, str):
-        return hint
-    try:
-        return eval(text, dict(scope))
-    except Exception:  # noqa: BLE001 - a name that only a type checker knows, or a form that is too new
-        return None
+    for _ in range(_MOST_QUOTES):
+        text = hint.__forward_arg__ if isinstance(hint, typing.ForwardRef) else hint
+        if not isinstance(text, str):
+            return hint
+        try:
+            hint = eval(text, dict(scope))
+        except Exception:  # noqa: BLE001 - a name that only a type checker knows, or a form that is too new
+            return None
+    return None
 
 
 def _fit(value: Json, hint: Hint, scope: Scope, where: str) -> Json:

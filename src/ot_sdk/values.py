@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 TAG = b'"$"'
 _TAG = TAG.decode("ascii")
+_INTEGER = '{"$":"int","v":"'
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _TEXT = frozenset({str})
 # Circles are found by `_is_plain`, which has no end in one.
@@ -55,12 +56,16 @@ def is_plain(value: object) -> bool:
 
 
 def _encode_tagged(value: object, name: str) -> str:
-    from ot_kernel.values import UnsupportedValueError, dumps  # noqa: PLC0415 - most workers never need the vocabulary
+    from ot_kernel.values import MAX_NUMBER, UnsupportedValueError, dumps  # noqa: PLC0415 - most workers never need the vocabulary
 
     try:
-        return dumps(value, where=name)
+        text: str = dumps(value, where=name)
     except UnsupportedValueError as error:
         raise NoValueError(error.where, error.reason) from None
+    # A kernel may write a longer number, of which only the beginning is shown; here nobody would read it.
+    if len(text) > MAX_NUMBER and any(rest.find('"') > MAX_NUMBER for rest in text.split(_INTEGER)[1:]):
+        raise NoValueError(name, f"a number of more than {MAX_NUMBER:,} digits")
+    return text
 
 
 def _is_plain(value: object) -> bool:

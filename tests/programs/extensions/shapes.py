@@ -29,6 +29,12 @@ class Route:
         self.length = len(self.points)
 
 
+@dataclass
+class Node:
+    name: str
+    below: "Node | None" = None  # noqa: UP037 - as people write it out of habit
+
+
 class Stop(TypedDict):
     at: Point
     label: str
@@ -50,6 +56,10 @@ def stop(*, stop: Stop) -> str:
 
 def either(*, shape: Route | Point | str) -> str:
     return type(shape).__name__
+
+
+def tree(*, node: Node) -> str:
+    return repr(node)
 
 
 def several(*points: Point) -> int:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot_kernel.values import MAX_DEPTH, Image, Record, Resource
+from ot_kernel.values import MAX_DEPTH, MAX_NUMBER, Image, Record, Resource
 from ot_sdk.values import NoValueError, decode, encode, is_plain
 
 PLAIN = st.recursive(
@@ -95,6 +95,14 @@ def test_anything_else_is_refused_with_its_place(value: Any, sentence: str) -> N
         encode(value)
 
     assert str(caught.value).startswith(sentence)
+
+
+def test_a_number_is_written_only_if_it_can_be_read() -> None:
+    longest = 16 ** (MAX_NUMBER - 3)
+
+    assert decode(json.loads(encode([longest, "0x" + "0" * MAX_NUMBER]))) == [longest, "0x" + "0" * MAX_NUMBER]
+    with pytest.raises(NoValueError, match="the result: a number of more than 32,768 digits"):
+        encode({"a": [longest * 256]})
 
 
 def test_a_value_that_contains_itself_is_refused() -> None:

@@ -32,13 +32,18 @@ async def shapes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engi
         ),
         ("describe", {"route": {"name": "a", "points": [{"x": 1}]}}, ["Route", "Point", "[]", "None", "1"]),
         ("stop", {"stop": {"at": {"x": 3}, "label": "here"}}, "dict Point(x=3, y=0)"),
+        (
+            "tree",
+            {"node": {"name": "a", "below": {"name": "b"}}},
+            "Node(name='a', below=Node(name='b', below=None))",
+        ),
         ("either", {"shape": {"x": 1}}, "Point"),
         ("either", {"shape": {"name": "a", "points": [{"x": 1}]}}, "Route"),
         ("either", {"shape": "x"}, "str"),
         ("by_name", {"points": {"a": [{"x": 1}]}}, "{'a': (Point(x=1, y=0),)}"),
         ("move", {"point": Record("Point", {"x": 1, "y": 5}), "by": 2}, Record("Point", {"x": 3, "y": 5})),
     ],
-    ids=["nested", "left out", "typed dict", "union", "other side", "text", "mapping", "result"],
+    ids=["nested", "left out", "typed dict", "quoted twice", "union", "other side", "text", "mapping", "result"],
 )
 async def test_arguments_arrive_as_the_dataclasses_of_the_file(
     shapes: Engine, tool: str, arguments: dict[str, Any], value: object
