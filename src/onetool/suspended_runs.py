@@ -22,6 +22,7 @@ from ot.run.answer import Answer
 
 PATIENCE = 600.0  # seconds that a run waits for a word
 _LONGEST_KEY = 200  # characters
+_OURS = "question-"  # keys of our own begin with it, and no others
 MOST = 32  # runs that wait at once, each with its kernel
 
 
@@ -112,11 +113,13 @@ class _Run:
         return question.word
 
     def _own_key(self, key: str) -> str:
-        """Return the key itself unless another question has it, or one of ours where it is none or too long."""
+        """Return the asker's key, or one of ours where it is none, too long, taken, or could pass for one of ours.
+
+        Whoever could take our next key would have the client's answer to them count as the word on our question.
+        """
         self._count += 1
-        if not 0 < len(key) <= _LONGEST_KEY:
-            return f"question-{self._count}"
-        return f"{key}-{self._count}" if key in self.questions else key
+        usable = 0 < len(key) <= _LONGEST_KEY and key not in self.questions and not key.startswith(_OURS)
+        return key if usable else f"{_OURS}{self._count}"
 
     async def _report(self, done: float, total: float | None, message: str) -> None:
         if self.listener is not None:

@@ -90,6 +90,30 @@ async def test_questions_that_come_at_once_are_asked_together_or_in_turn(runs: S
     assert outcome.text == "a True b False c True"
 
 
+async def test_nobody_gets_the_word_on_another_question_by_its_key(runs: SuspendedRuns) -> None:
+    heard: dict[str, object] = {}
+
+    async def work(client: RunClient) -> Answer:
+        async def ask(question: str, key: str = "") -> None:
+            heard[question] = await client.ask(question, key)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask, "Which colour?", "question-2")
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(ask, "Delete everything?")
+        return Answer("", is_error=False)
+
+    waiting = await runs.start(work)
+    asked: dict[str, object] = {}
+    while isinstance(waiting, Waiting):
+        asked |= {str(content): key for key, content in waiting.questions.items()}
+        words = {key: content == "Which colour?" for key, content in waiting.questions.items()}
+        waiting = await runs.resume(waiting.state, words)
+
+    assert heard == {"Which colour?": True, "Delete everything?": False}
+    assert len(set(asked.values())) == 2
+
+
 async def test_a_question_keeps_the_key_that_it_has_with_whoever_asks(runs: SuspendedRuns) -> None:
     async def work(client: RunClient) -> Answer:
         async def ask(key: str) -> None:
@@ -105,7 +129,7 @@ async def test_a_question_keeps_the_key_that_it_has_with_whoever_asks(runs: Susp
         asked |= set(outcome.questions)
         outcome = await runs.resume(outcome.state, dict.fromkeys(outcome.questions, True))
 
-    assert asked == {"login", "login-2", "question-3", "question-4"}
+    assert asked == {"login", "question-2", "question-3", "question-4"}
 
 
 async def test_a_state_works_once(runs: SuspendedRuns) -> None:
