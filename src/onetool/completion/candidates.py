@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from onetool.completion.names import Names
 
 _CONFIG = "--config"
 _TABLE_OPTIONS = {"--help": "show this help message and exit", "--version": "print the version"}
+_PLAIN = re.compile(r"[\w.,:/@%+=-]+")  # what no shell takes for more than a word: bash inserts it as it is
 _FEW = 12  # tools that are offered whole; of more, the packs come first
 
 
@@ -32,9 +34,13 @@ class Completion:
     names: Callable[[Path | None], Names]
 
     def complete(self, words: Sequence[str]) -> list[Candidate]:
-        """Return what the last word could become; the first one is the program."""
+        """Return what the last word could become; the first one is the program.
+
+        A name that would have to be quoted is left out: who chose it may have meant more than a name.
+        """
         *before, current = words[1:] or [""]
-        return [each for each in self._candidates(before, current) if each.word.startswith(current)]
+        found = (each for each in self._candidates(before, current) if each.word.startswith(current))
+        return [each for each in found if _PLAIN.fullmatch(each.word)]
 
     def _candidates(self, before: Sequence[str], current: str) -> Iterator[Candidate]:
         if before and before[-1] == _CONFIG:

@@ -81,7 +81,8 @@ def _way_out(trial: Trial, loaded: LoadedConfig) -> str:
     server = loaded.config.servers[trial.start.name]
     if server.command is not None:
         return shlex.join([server.command, *server.args])
-    return f"onetool login {trial.start.name}" if "log" in trial.failure else f"curl -i {shlex.quote(str(server.url))}"
+    login = f"onetool login {shlex.quote(trial.start.name)}"
+    return login if "log" in trial.failure else f"curl -i {shlex.quote(str(server.url))}"
 
 
 def _find_changed(loaded: LoadedConfig) -> Iterator[Finding]:
@@ -90,7 +91,7 @@ def _find_changed(loaded: LoadedConfig) -> Iterator[Finding]:
         differences = Acceptance(name, settings, records).differences() if settings.enabled else []
         if differences:
             text = f"{name} differs from what you accepted in {len(differences)} ways"
-            yield yellow("servers", text, f"onetool accept {name}")
+            yield yellow("servers", text, f"onetool accept {shlex.quote(name)}")
 
 
 def _look_at_libraries(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from ot.registry.registry import ToolRegistry
 from ot.run.namespace import PROJECTS
 
 _PYTHON = tuple(sorted({*keyword.kwlist, *(name for name in dir(builtins) if name[:1].islower())}))
+_ENDING_TEXT = re.compile(r"[\"'\\{}]")  # what would end the string that it is put into, or mean more in it
 _MOST = 200
 
 
@@ -108,6 +110,11 @@ def _words_of(schema: object, root: object) -> list[str]:
     if not isinstance(schema, dict):
         return []
     if isinstance(schema.get("enum"), list):
-        return [choice for choice in schema["enum"] if isinstance(choice, str) and choice.isprintable()]
+        return [choice for choice in schema["enum"] if isinstance(choice, str) and _is_plain(choice)]
     branches: list[object] = next((schema[key] for key in ("anyOf", "oneOf") if isinstance(schema.get(key), list)), [])
     return [word for branch in branches for word in _words_of(branch, root)]
+
+
+def _is_plain(choice: str) -> bool:
+    """True for what may be put between quotes as it is: a server could have chosen code that goes on behind them."""
+    return choice.isprintable() and not _ENDING_TEXT.search(choice)

@@ -13,7 +13,7 @@ from ot.registry.definitions import PackDefinition
 from ot.registry.from_schema import define_pack
 from ot.registry.registry import ToolRegistry
 
-MODE = {"anyOf": [{"enum": ["fast", "full"]}, {"type": "null"}]}
+MODE = {"anyOf": [{"enum": ["fast", "full", "fu'); pay('", 'fu"', "fu\\", "fu{x}"]}, {"type": "null"}]}
 TOOLS = [
     {"name": "find", "inputSchema": {"properties": {"query": {"type": "string"}, "from": {}, "mode": MODE}}},
     {"name": "find-all", "inputSchema": {}},
