@@ -27,8 +27,12 @@ class Changes:
 def write_stubs(folder: Path, files: Mapping[str, str]) -> Changes:
     """Make a folder hold exactly these stubs beside whatever else is in it.
 
-    Raises ConfigError if it cannot be written, and before anything has changed if somebody else's file is in the way.
+    Raises ConfigError if it cannot be written, and before anything has changed if somebody else's file is in the way,
+    or a link: a cloned repository may bring one that leads anywhere.
     """
+    for place in (folder, folder / PACKAGE):
+        if place.is_symlink():
+            raise ConfigError("is a link", file=place, fix="name the folder itself: onetool stubs FOLDER")
     try:
         before = {path: _read(folder / path) for path in files}
         strangers = [path for path, text in before.items() if text is not None and not text.startswith(MARK)]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from onetool.stubs.pack_stub import KnownResult, StubbedTool, quote, write_pack
+from onetool.stubs.stub_files import MARK, PACKAGE
+from onetool.stubs.stub_folder import write_stubs
+from ot.errors import ConfigError
 from ot.registry.from_schema import define_pack
 from ot.shapes.deriving import shape_of
 
@@ -113,3 +117,17 @@ def test_a_learnt_shape_is_a_typed_dict() -> None:
     assert (
         "def orders(**others: _t.Any) -> _b.list[OrdersResultItem]:" in text or "-> _b.list[OrdersResultItem]:" in text
     )
+
+
+@pytest.mark.parametrize("place", ["stubs", f"stubs/{PACKAGE}"])
+def test_nothing_is_written_where_a_link_leads(tmp_path: Path, place: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link = tmp_path / place
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(elsewhere)
+
+    with pytest.raises(ConfigError, match="is a link"):
+        write_stubs(tmp_path / "stubs", {"a.pyi": MARK, f"{PACKAGE}/a.pyi": MARK})
+
+    assert [*elsewhere.iterdir()] == []
