@@ -42,7 +42,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_everything_is_started_and_what_failed_has_the_last_word(home: Path) -> None:
     checked = onetool(home, "check")
     listed = onetool(home, "tools", "plain")
-    [incident] = re.findall(r"incident (\w+) in the log", checked.stdout)
+    [incident] = re.findall(r"incident (\w+); `onetool logs", checked.stdout)
     logged = onetool(home, "logs", incident)
 
     assert (checked.returncode, checked.stderr) == (1, ""), checked.stderr
