@@ -74,7 +74,7 @@ async def test_a_failing_tool_is_logged_with_context_and_answered_in_words(log: 
 
     assert answer.startswith("demo.fail failed: ValueError: no such thing (incident ")
     assert "Traceback" not in answer
-    incident = answer.split("incident ")[1].split(" ")[0]
+    incident = answer.split("incident ")[1].split(";")[0]
     assert f"executor.failure tool='demo.fail' incident='{incident}'".replace("'", "") in log.read_text().replace(
         "'", ""
     )
