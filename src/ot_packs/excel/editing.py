@@ -56,6 +56,14 @@ def edit_workbook(source: Path, target: Path, edit: Edit) -> Edited:
     check_archive(source)
     with reading(source), source.open("rb") as file:
         book = openpyxl.load_workbook(file, keep_vba=kind is Kind.XLSM, rich_text=True)
+    try:
+        return _edit(book, source, target, edit)
+    finally:
+        if book.vba_archive is not None:  # openpyxl leaves the copy of the macros open
+            book.vba_archive.close()
+
+
+def _edit(book: openpyxl.Workbook, source: Path, target: Path, edit: Edit) -> Edited:
     sheet = _find_sheet(book, source, edit)
     placed = _placed(sheet, edit)
     if not placed:
