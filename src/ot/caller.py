@@ -9,9 +9,7 @@ from enum import StrEnum
 
 from ot.client_memory import ClientMemory
 from ot.front import Front
-
-LOCAL = "local"
-"""The principal on a person's own machine."""
+from ot.person import LOCAL
 
 
 class Choice(StrEnum):

@@ -45,6 +45,7 @@ from ot.config.settings import (
     UNION,
     setting,
 )
+from ot.config.team import EMBEDDED_STORE, AuthSettings, GrantSettings, Store, TeamLimits, TelemetrySettings
 from ot.config.values import INCOMPLETE, check_server_name, check_target, mistake, read_offer, read_word
 
 
@@ -171,6 +172,12 @@ class WorkerSettings(Section):
     launch: Annotated[Literal["direct", "uv-run"], BeforeValidator(read_word)] = setting(
         "direct", "how an extension is started", layers=PERSON
     )
+    engine: Annotated[Literal["local", "ray"], BeforeValidator(read_word)] = setting(
+        "local",
+        'where extensions run that ask for `engine = "ray"`: on this machine, or on a Ray cluster',
+        layers=PERSON,
+    )
+    ray_address: Name = setting("auto", "the address of that cluster, as `ray.init` takes it", layers=PERSON)
 
 
 class ResultSettings(Section):
@@ -515,6 +522,28 @@ class Config(Section):
         "the limits of `onetool serve --http` and `--unix`",
         when=NEXT_START,
         layers=PERSON,
+    )
+    store: Store = setting(
+        Field(default=EMBEDDED_STORE, repr=False),
+        "where results, runs and whatever else outlives a process are kept: `sqlite`, files of this machine, or "
+        "the `postgresql://` address of a database that replicas share ([Serving](serving.md))",
+        when=NEXT_START,
+        layers=PERSON,
+    )
+    auth: AuthSettings = setting(
+        AuthSettings.model_construct(),
+        "who people are, for a server that many share; in force where `public_url` is set",
+        when=NEXT_START,
+        layers=PERSON,
+    )
+    grants: dict[Name, GrantSettings] = setting(
+        {}, "what the members of each group may do, on top of `policy`", when=NEXT_START, layers=PERSON
+    )
+    limits: TeamLimits = setting(
+        TeamLimits.model_construct(), "what each person may use, with `auth`", when=NEXT_START, layers=PERSON
+    )
+    telemetry: TelemetrySettings = setting(
+        TelemetrySettings.model_construct(), "traces and metrics", when=NEXT_START, layers=PERSON
     )
     ai: AiSettings = setting(
         AiSettings.model_construct(),

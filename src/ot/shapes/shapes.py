@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ot.caller import LOCAL
+from ot.person import LOCAL
 from ot.registry.definitions import LearntFrom, ToolDefinition
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import pytest
 from ot.config import Config
 from ot.config.models import SnippetParameter
 from ot.config.values import parse_size
+from ot.errors import ConfigError
 from tests.unit.config.workspace import Workspace
 
 EVERY_KEY = """
@@ -39,10 +40,22 @@ prompts: {packs: {excel: "Open the workbook before reading ranges."}}
 packs: {brave: {timeout: 20, country: de, nested: {list: [1, 2]}}}
 log: {level: trace, file: onetool.log}
 http: {connections: 8, unauthenticated: 8, request_timeout: 5}
+store: postgresql://db.example.com/onetool
+auth: {issuer: "https://id.example.com", public_url: "https://onetool.example.com", admins: [operators]}
+grants: {writers: {allow: ["file.*"], deny: ["file.delete"]}}
+limits: {runs_per_minute: 60, stored_bytes: 50m, groups: {robots: {runs_per_minute: 600}}}
+telemetry: {otlp: "http://localhost:4318"}
 ai: {provider: ollama, tools: ["file.*"], memory: {messages: 10}, ollama: {model: qwen3, context: 4096}}
 voice: {engine: grammar, names: [Lamp], speaker: off, vad: {min_silence: 1, release: 0.2}}
 docs_url: http://localhost:8000/
 """
+
+
+def test_who_people_are_needs_an_address(workspace: Workspace) -> None:
+    workspace.write_home("auth: {issuer: 'https://id.example.com'}")
+
+    with pytest.raises(ConfigError, match="public_url is not given"):
+        workspace.load()
 
 
 @pytest.mark.parametrize(("written", "seconds"), [("off", 0), ('"Off"', 0), ("0", 0), ("12.5", 12.5), ("", 50)])
@@ -78,6 +91,9 @@ def test_every_key_is_accepted(workspace: Workspace) -> None:
     assert config.packs["brave"].timeout == 20
     assert config.packs["brave"].options == {"country": "de", "nested": {"list": [1, 2]}}
     assert config.log.file == folder / "onetool.log"
+    assert config.auth.in_force
+    assert config.grants["writers"].allow == ("file.*",)
+    assert config.limits.groups["robots"].runs_per_minute == 600
 
 
 def test_a_parameter_is_required_unless_it_has_a_default(workspace: Workspace) -> None:

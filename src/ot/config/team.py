@@ -1,0 +1,92 @@
+"""The sections of a server that many people share: where its state lies, who they are, what each may do and use."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from annotated_types import Interval
+from pydantic import AfterValidator, Field, model_validator
+
+from ot.config.section import Bytes, Count, Dollars, Name, Pattern, Section, Url
+from ot.config.settings import setting
+from ot.config.values import mistake
+
+EMBEDDED_STORE = "sqlite"
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def check_store(value: str) -> str:
+    """Accept the embedded store, or the address of a PostgreSQL database."""
+    if value != EMBEDDED_STORE and not value.startswith(_POSTGRES):
+        raise mistake("a store is sqlite or postgresql://...", "name one of them")
+    return value
+
+
+Store = Annotated[str, AfterValidator(check_store)]
+
+
+class AuthSettings(Section):
+    """Who people are: tokens of an OpenID Connect issuer, and API keys that `onetool keys new` makes."""
+
+    issuer: Url | None = setting(
+        None, "the OpenID Connect issuer whose tokens are accepted; if not set, API keys are the only way in"
+    )
+    audience: Name | None = setting(
+        None, "the audience that a token must be made for; if not set, the address of the MCP endpoint"
+    )
+    public_url: Url | None = setting(
+        None, "the address at which people reach the server; the balancer's, if there is one"
+    )
+    client_id: Name | None = setting(None, "the client as which people log in to the dashboard")
+    client_secret: str | None = setting(Field(default=None, repr=False), "the password of that client")
+    groups_claim: Name = setting("groups", "the claim of a token that lists a person's groups")
+    admins: tuple[Name, ...] = setting((), "groups whose members see the whole dashboard and look after the server")
+
+    @model_validator(mode="after")
+    def _has_an_address(self) -> AuthSettings:
+        if self.model_fields_set and self.public_url is None:
+            raise mistake("public_url is not given", "add the address at which people reach the server")
+        return self
+
+    @property
+    def in_force(self) -> bool:
+        """True if everybody who comes has to say who they are."""
+        return self.public_url is not None
+
+
+class GrantSettings(Section):
+    """What members of a group may do, on top of `policy`: shell patterns over `pack.tool`."""
+
+    allow: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` that they may call, of packs that are off too")
+    ask: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` for which they are asked before each call")
+    deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` that they never call")
+
+
+class LimitSettings(Section):
+    """What one person may use; a key that is not set is no limit."""
+
+    runs_per_minute: Annotated[Count, Interval(ge=1, le=1_000_000)] | None = setting(
+        None, "runs that may begin in a minute"
+    )
+    calls_per_minute: Annotated[Count, Interval(ge=1, le=1_000_000)] | None = setting(
+        None, "calls of tools in a minute"
+    )
+    concurrent_runs: Annotated[Count, Interval(ge=1, le=1_000_000)] | None = setting(None, "runs at the same time")
+    stored_bytes: Bytes | None = setting(None, "bytes of all stored results together")
+    model_cost_per_day: Dollars | None = setting(None, "US dollars for models in a day")
+
+
+class TeamLimits(LimitSettings):
+    """The limits of everybody, and those of groups."""
+
+    groups: dict[Name, LimitSettings] = setting(
+        {}, "limits of groups, in place of those of everybody; of several, the most generous one counts"
+    )
+
+
+class TelemetrySettings(Section):
+    """Traces and metrics for whoever operates the server."""
+
+    otlp: Url | None = setting(
+        None, "the OTLP endpoint that spans and metrics are sent to; if not set, `OTEL_EXPORTER_OTLP_ENDPOINT`"
+    )

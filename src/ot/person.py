@@ -1,0 +1,30 @@
+"""A person as the front door knows them: who vouches for them, what they are called, which groups they are in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+LOCAL = "local"
+"""The principal on a person's own machine."""
+
+KEYS_ISSUER = "onetool"
+"""The issuer of API keys, whose subject is the name that a key was made for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Issuer and subject are who it is, never a token; a name and groups are what the issuer says of them now."""
+
+    issuer: str
+    subject: str
+    name: str = ""
+    groups: frozenset[str] = frozenset()
+
+    @property
+    def principal(self) -> str:
+        """One text for issuer and subject, which no other pair has; `local` on a person's own machine."""
+        return self.subject if not self.issuer else json.dumps([self.issuer, self.subject], separators=(",", ":"))
+
+
+LOCAL_PERSON = Person("", LOCAL)
