@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system run test test-as-user coverage mutants check bench bench-voice format docs lock clean
+.PHONY: help setup compiled system run test test-long test-as-user coverage mutants check bench bench-voice format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -61,6 +61,9 @@ run: setup  ## show a short session with the real server
 
 test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run all tests
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run the tests that are too long for `make test`
+	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m long
 
 test-as-user: compiled  ## run the tests of what protects a person as an ordinary user, also as root; TESTS names others
 	@$(KEEP_BYTECODE) scripts/test-as-user -n $(WORKERS) --dist loadgroup $(or $(TESTS),$(PROTECTION))

@@ -16,7 +16,7 @@ from mcp import Client
 from mcp.types import TextContent
 
 from tests.availability import report_missing
-from tests.cpython.sample import DIFFERENCES, FILES
+from tests.cpython.sample import DIFFERENCES, FILES, LONG
 from tests.real_server import connect_server
 
 pytestmark = pytest.mark.xdist_group("cpython")
@@ -35,7 +35,9 @@ async def client(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clie
         yield client
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in FILES]
+)
 async def test_a_test_file_of_cpython_ends_in_a_kernel_as_it_does_natively(
     client: Client, tmp_path: Path, name: str
 ) -> None:
