@@ -10,6 +10,7 @@ REFERENCE := tests/reference_servers/.venv/.ready
 MODELS := tests/models/.venv/.ready
 SERVICES := tests/services/.venv/.ready
 ZWAVE := tests/zwave/node_modules/.ready
+OPENID := tests/team/oidc/node_modules/.ready
 # One more than the two cores that this should run on: tests spend time waiting for servers and kernels.
 WORKERS ?= 3
 
@@ -56,10 +57,13 @@ $(SERVICES): tests/services/package-lock.json tests/services/requirements.txt $(
 $(ZWAVE): tests/zwave/package.json tests/zwave/package-lock.json $(CONFORMANCE) | system
 	@scripts/install-zwave-network && touch $@ || true
 
+$(OPENID): tests/team/oidc/package.json tests/team/oidc/package-lock.json $(CONFORMANCE) | system
+	@scripts/install-openid-provider && touch $@ || true
+
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
-test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run all tests
+test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID)  ## run all tests
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run the tests that are too long for `make test`
@@ -68,7 +72,7 @@ test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(Z
 test-as-user: compiled  ## run the tests of what protects a person as an ordinary user, also as root; TESTS names others
 	@$(KEEP_BYTECODE) scripts/test-as-user -n $(WORKERS) --dist loadgroup $(or $(TESTS),$(PROTECTION))
 
-coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run all tests, and list the branches that none takes
+coverage: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID)  ## run all tests, and list the branches that none takes
 	@rm -f .coverage .coverage.*
 	@# CPython's own tests look at whether they are traced, and what they test is inside kernels.
 	@$(KEEP_BYTECODE) $(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadgroup --ignore tests/cpython $(TESTS)
