@@ -41,6 +41,7 @@ COMMANDS = {
     "import": "import servers from other MCP clients, or add OneTool to one",
     "connect": "add OneTool to another MCP client, or take it out",
     "login": "log in to a server that asks for it",
+    "seal": "make and replace the keys that seal secrets and logins of people",
     "accept": "review what a server has changed about itself, and accept it",
     "new": "write a first extension and a test for it",
     "lock": "list the versions that extensions are locked to, or upgrade them",

@@ -45,7 +45,15 @@ from ot.config.settings import (
     UNION,
     setting,
 )
-from ot.config.team import EMBEDDED_STORE, AuthSettings, GrantSettings, Store, TeamLimits, TelemetrySettings
+from ot.config.team import (
+    EMBEDDED_STORE,
+    AuthSettings,
+    GrantSettings,
+    SealSettings,
+    Store,
+    TeamLimits,
+    TelemetrySettings,
+)
 from ot.config.values import INCOMPLETE, check_server_name, check_target, mistake, read_offer, read_word
 
 
@@ -533,6 +541,13 @@ class Config(Section):
     auth: AuthSettings = setting(
         AuthSettings.model_construct(),
         "who people are, for a server that many share; in force where `public_url` is set",
+        when=NEXT_START,
+        layers=PERSON,
+    )
+    seal: SealSettings = setting(
+        SealSettings.model_construct(),
+        "the keys that seal secrets and logins of people, with `auth`; without any, one is made in the state folder, "
+        "but a `postgresql://` store needs them given",
         when=NEXT_START,
         layers=PERSON,
     )

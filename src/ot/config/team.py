@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Interval
 from pydantic import AfterValidator, Field, model_validator
 
-from ot.config.section import Bytes, Count, Dollars, Name, Pattern, Section, Url
+from ot.config.section import Bytes, Count, Dollars, FilePath, Name, Pattern, Section, Url
 from ot.config.settings import setting
 from ot.config.values import mistake
 
@@ -23,6 +23,17 @@ def check_store(value: str) -> str:
 
 
 Store = Annotated[str, AfterValidator(check_store)]
+
+
+def check_seal_key(value: str) -> str:
+    """Accept a key that seals."""
+    from ot.store.sealing import key_id  # noqa: PLC0415 - start-up path: most configurations have none
+
+    try:
+        key_id(value)
+    except ValueError as error:
+        raise mistake("this is no key", "print one with `onetool seal key`") from error
+    return value.strip()
 
 
 class AuthSettings(Section):
@@ -52,6 +63,17 @@ class AuthSettings(Section):
     def in_force(self) -> bool:
         """True if everybody who comes has to say who they are."""
         return self.public_url is not None
+
+
+class SealSettings(Section):
+    """The keys that seal what is kept of people's secrets; the first one seals, every one opens."""
+
+    keys: tuple[Annotated[str, AfterValidator(check_seal_key)], ...] = setting(
+        Field(default=(), repr=False), "keys as `onetool seal key` prints them; all replicas have the same"
+    )
+    file: FilePath | None = setting(
+        None, "a file with one key a line instead, which only its owner may read; `onetool seal rotate` writes it"
+    )
 
 
 class GrantSettings(Section):

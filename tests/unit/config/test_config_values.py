@@ -44,6 +44,7 @@ store: postgresql://db.example.com/onetool
 auth: {issuer: "https://id.example.com", public_url: "https://onetool.example.com", admins: [operators]}
 grants: {writers: {allow: ["file.*"], deny: ["file.delete"]}}
 limits: {runs_per_minute: 60, stored_bytes: 50m, groups: {robots: {runs_per_minute: 600}}}
+seal: {file: seal.keys}
 telemetry: {otlp: "http://localhost:4318"}
 ai: {provider: ollama, tools: ["file.*"], memory: {messages: 10}, ollama: {model: qwen3, context: 4096}}
 voice: {engine: grammar, names: [Lamp], speaker: off, vad: {min_silence: 1, release: 0.2}}

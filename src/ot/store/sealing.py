@@ -1,0 +1,111 @@
+"""Sealing: what is kept of people's secrets can be read with the keys of the server alone, and only in its own place.
+
+Sealed text names its key, so that keys can be replaced: the first key of a ring seals, every key of it opens. The place
+of a value is sealed with it: a row that is copied to another person's, or to another name, opens no longer.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ot.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+KEY_BYTES = 32
+_FORM = "sealed1"
+_NONCE_BYTES = 12
+
+
+class SealError(Exception):
+    """Sealed text cannot be opened; its words say why, and quote nothing of it."""
+
+
+class Sealer:
+    """A ring of keys. Without any key it can neither seal nor open."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        """Take the keys as `new_key` gives them, the one that seals first; raises ValueError."""
+        self._keys = {key_id(key): _decode_key(key) for key in keys}
+        self._ciphers: dict[str, AESGCM] = {}
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The names of the keys, which tell nothing of them; the one that seals first."""
+        return tuple(self._keys)
+
+    def seal(self, data: bytes, *, place: str) -> str:
+        """Seal something for its place; raises SealError where there is no key."""
+        if not self._keys:
+            raise SealError("there is no key to seal it with")
+        name, nonce = self.ids[0], os.urandom(_NONCE_BYTES)
+        sealed = self._cipher(name).encrypt(nonce, data, _bound(name, place))
+        return f"{_FORM}.{name}.{base64.urlsafe_b64encode(nonce + sealed).decode()}"
+
+    def open(self, text: str, *, place: str) -> bytes:
+        """Return what was sealed for this place; raises SealError."""
+        name = sealed_with(text)
+        if name not in self._keys:
+            raise SealError(f"the key {name} that it was sealed with is not among the keys of this server")
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - the extra `team`
+
+        try:
+            content = base64.b64decode(text.split(".")[2], altchars=b"-_", validate=True)
+            return self._cipher(name).decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], _bound(name, place))
+        except (InvalidTag, ValueError) as error:
+            raise SealError("it was changed, or was sealed for another place") from error
+
+    def is_current(self, text: str) -> bool:
+        """True if text is sealed with the key that seals now."""
+        return bool(self._keys) and sealed_with(text) == self.ids[0]
+
+    def _cipher(self, name: str) -> AESGCM:
+        if name not in self._ciphers:
+            self._ciphers[name] = _load_cipher()(self._keys[name])
+        return self._ciphers[name]
+
+
+def new_key() -> str:
+    """Make a key: 32 random bytes, as text that fits a variable."""
+    return base64.urlsafe_b64encode(os.urandom(KEY_BYTES)).decode()
+
+
+def key_id(key: str) -> str:
+    """Return the name of a key: the same everywhere, and no help to whoever would guess the key."""
+    return hashlib.sha256(b"onetool key\0" + _decode_key(key)).hexdigest()[:12]
+
+
+def sealed_with(text: str) -> str:
+    """Return the name of the key that text is sealed with; raises SealError for text that is not sealed."""
+    parts = text.split(".")
+    if len(parts) != 3 or parts[0] != _FORM:
+        raise SealError("it is not sealed, or by a newer OneTool")
+    return parts[1]
+
+
+def _bound(name: str, place: str) -> bytes:
+    return f"{_FORM}\0{name}\0{place}".encode("utf-8", "surrogatepass")
+
+
+def _decode_key(key: str) -> bytes:
+    try:
+        found = base64.b64decode(key.strip(), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        found = b""
+    if len(found) != KEY_BYTES:
+        raise ValueError(f"a key is {KEY_BYTES} random bytes as text, such as `onetool seal key` prints")
+    return found
+
+
+def _load_cipher() -> type[AESGCM]:
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - the extra `team`
+    except ImportError as error:
+        raise MissingExtraError("sealing", "team") from error
+    return AESGCM
