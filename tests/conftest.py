@@ -9,13 +9,23 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.postgres import database, postgres, template
 from tests.properties import unhurried
 from tests.zwave_house import ZwaveHouse, start_zwave_house
+
+__all__ = ["database", "postgres", "template"]
 
 settings.register_profile("unhurried", unhurried)
 settings.load_profile("unhurried")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background like that, and
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the programs that tests interrupt would inherit it
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Put all who want PostgreSQL on one worker."""
+    if "postgres" in getattr(item, "fixturenames", ()) and item.get_closest_marker("xdist_group") is None:
+        item.add_marker(pytest.mark.xdist_group("databases"))
 
 
 @pytest.hookimpl(trylast=True)

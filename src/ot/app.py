@@ -53,7 +53,7 @@ from ot.results.kept_values import KeptValues
 from ot.results.reader import ResultReader
 from ot.results.store import RESULTS_FOLDER, ResultStore
 from ot.run.keeping import Keeping
-from ot.run.kept_answers import ANSWERS_FOLDER, KeptAnswers
+from ot.run.kept_answers import KeptAnswers
 from ot.run.namespace import Namespace
 from ot.run.runner import Runner
 from ot.run.runs import Runs, open_runs
@@ -62,7 +62,7 @@ from ot.skills.skill_loader import SkillLoader
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
 from ot.store.embedded_journal import EmbeddedJournal
-from ot.store.kept_names import EmbeddedKeptNames
+from ot.store.opening import Store, open_store
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
 from ot.workers.host import WorkerHost
@@ -124,6 +124,7 @@ async def open_app(
     """
     config = loaded.config
     async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(open_store(config.store, state_folder(loaded.home)))
         zygote = launched or launch(loaded)
         supply = await stack.enter_async_context(open_supply(zygote, group=find_own_group()))
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=worker_host(loaded, environ)))
@@ -181,7 +182,7 @@ async def open_app(
 
         rebuild(loaded)
         reader = build_result_reader(loaded, results, isolates)
-        executor.lend(reader, KeptValues(results, reader, EmbeddedKeptNames(state_folder(loaded.home))))
+        executor.lend(reader, KeptValues(results, reader, store.kept_values))
         namespace = Namespace(registry, config.aliases, config.projects, shapes=shapes, modest=loaded.untrusted.aliases)
         runner = Runner(
             registry,
@@ -192,7 +193,7 @@ async def open_app(
             catch_up=partial(catch_up, extensions, skills, servers),
             settings=run_settings(loaded),
         )
-        runs = await stack.enter_async_context(open_runs(runner, build_kept_answers(loaded, results, reader)))
+        runs = await stack.enter_async_context(open_runs(runner, build_kept_answers(loaded, store, results, reader)))
         executor.lend(runs, loaded.redactor)
 
         live = LiveConfig(
@@ -300,10 +301,9 @@ def build_result_reader(loaded: LoadedConfig, results: ResultStore, isolates: Is
     return ResultReader(results, loaded.config.results, apart=partial(isolates.run, touches=touches))
 
 
-def build_kept_answers(loaded: LoadedConfig, results: ResultStore, reader: ResultReader) -> KeptAnswers:
+def build_kept_answers(loaded: LoadedConfig, store: Store, results: ResultStore, reader: ResultReader) -> KeptAnswers:
     """Build the memory of answers that nobody has fetched yet."""
-    names = EmbeddedKeptNames(state_folder(loaded.home), folder=ANSWERS_FOLDER)
-    return KeptAnswers(results, reader, names, project=loaded.project)
+    return KeptAnswers(results, reader, store.kept_answers, project=loaded.project)
 
 
 @contextmanager

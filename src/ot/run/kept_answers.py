@@ -23,7 +23,6 @@ from ot.store.kept_names import KeptEntry, KeptNames
 from ot.store.owner import Owner
 from ot_kernel.values import Audio, Image, Resource
 
-ANSWERS_FOLDER = "answers"
 MOST_UNSTORED = 32
 _WITHOUT_ATTACHMENTS = "[Its pictures and other attachments could not be stored.]"
 _RUN = re.compile(rf"r[{ALPHABET}]{{1,32}}")

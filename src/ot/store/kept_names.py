@@ -16,13 +16,13 @@ from mcp_core.file_lock import lock
 from ot.store.forms import FORM, check_form
 from ot.store.owner import Owner
 
-KEPT_FOLDER = "kept"
+KEPT_FOLDER, ANSWERS_FOLDER = "kept", "answers"
 MOST_NAMES = 1000  # of one owner
 _FORM = 1
 _ENDING = ".json"
 _LOCK = "lock"
 _PATIENCE = 10.0  # seconds for another process that writes here
-_REMEMBERED = 86400.0  # seconds for which a name is known after its value has gone
+REMEMBERED = 86400.0  # seconds for which a name is known after its value has gone
 
 
 class KeptEntry(NamedTuple):
@@ -56,7 +56,7 @@ class EmbeddedKeptNames:
         with _locked(folder):
             known = self.entries(owner)
             for gone, each in list(known.items()):
-                if each.expires < now - _REMEMBERED:
+                if each.expires < now - REMEMBERED:
                     _remove(_file_in(folder, gone))
                     del known[gone]
             if name not in known and len(known) >= MOST_NAMES:

@@ -15,7 +15,7 @@ import pytest
 
 from ot.app import App
 from tests.engine import open_engine
-from tests.packs.db.servers import PASSWORD, RunningServer, run_mariadb, run_postgres
+from tests.packs.db.servers import PASSWORD, RunningServer, run_mariadb
 
 SHOP = """
 CREATE TABLE products (id INTEGER PRIMARY KEY, name VARCHAR(50) NOT NULL, price DECIMAL(10, 2));
@@ -23,13 +23,6 @@ CREATE TABLE orders (id INTEGER PRIMARY KEY, product INTEGER REFERENCES products
 INSERT INTO products VALUES (1, 'tea', 3.5), (2, 'coffee', 5.25), (3, 'cocoa', 4);
 INSERT INTO orders VALUES (1, 1, 2), (2, 1, 1), (3, 3, 5);
 """
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[RunningServer]:
-    """PostgreSQL; mark its tests `xdist_group("databases")`, so that one is enough."""
-    with run_postgres() as server:
-        yield server
 
 
 @pytest.fixture(scope="session")

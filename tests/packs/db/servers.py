@@ -51,7 +51,7 @@ def run_postgres() -> Iterator[RunningServer]:
         port = _free_port()
         settings = {"fsync": "off", "listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": folder,
                     "ssl": "on", "ssl_cert_file": folder / "server.pem", "ssl_key_file": folder / "server.key",
-                    "shared_buffers": "16MB", "max_connections": 40, "timezone": "UTC"}  # fmt: skip
+                    "shared_buffers": "16MB", "max_connections": 100, "timezone": "UTC"}  # fmt: skip
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with _program([str(initdb.with_name("postgres")), "-D", str(data), *words], folder, signal.SIGINT) as process:
             _wait_for(("127.0.0.1", port), process, folder)

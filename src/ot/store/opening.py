@@ -1,0 +1,76 @@
+"""The store of an engine: its parts in files below the state folder, or in a PostgreSQL that replicas share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from mcp_core.distribution import with_extra
+from ot.errors import ConfigError
+from ot.store.kept_names import ANSWERS_FOLDER, KEPT_FOLDER, EmbeddedKeptNames, KeptNames
+
+if TYPE_CHECKING:  # its library is loaded where a database is configured
+    from ot.store.postgres.link import PostgresLink
+
+POSTGRES = ("postgresql://", "postgres://")
+"""The beginnings of an address of PostgreSQL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The parts of a store. `link` is None where they are files of this machine."""
+
+    link: PostgresLink | None
+    kept_values: KeptNames
+    kept_answers: KeptNames
+
+
+@asynccontextmanager
+async def open_store(address: str, state: Path) -> AsyncIterator[Store]:
+    """Open a store with a link of its own, if it needs one. Raises as `open_link` does."""
+    async with open_link(address) as link:
+        yield build_store(state, link)
+
+
+@asynccontextmanager
+async def open_link(address: str) -> AsyncIterator[PostgresLink | None]:
+    """Open the one link of this process to the database at an address; None if the store lies in files.
+
+    Raises ConfigError where the library for it is not installed.
+    """
+    if not address.startswith(POSTGRES):
+        yield None
+        return
+    if find_spec("asyncpg") is None:
+        missing = "PostgreSQL needs a library that is not installed"
+        raise ConfigError(missing, key="store", fix=f"pip install '{with_extra('team')}'")
+    from ot.store.postgres.link import PostgresLink  # noqa: PLC0415 - as above
+
+    link = PostgresLink(address)
+    link.connect()
+    try:
+        yield link
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(link.close)
+
+
+def build_store(state: Path, link: PostgresLink | None = None) -> Store:
+    """Build the parts of a store; nothing is made or read before it is used."""
+    if link is None:
+        answers = EmbeddedKeptNames(state, folder=ANSWERS_FOLDER)
+        return Store(None, kept_values=EmbeddedKeptNames(state), kept_answers=answers)
+    from ot.store.postgres.kept_names import PostgresKeptNames  # noqa: PLC0415 - as above
+
+    return Store(
+        link,
+        kept_values=PostgresKeptNames(link, kind=KEPT_FOLDER),
+        kept_answers=PostgresKeptNames(link, kind=ANSWERS_FOLDER),
+    )

@@ -1,0 +1,216 @@
+"""The link to PostgreSQL: a pool of connections on an event loop in a thread of its own.
+
+Whoever has a thread waits for it, whoever has an event loop awaits it, and neither can keep the other from going on.
+Nothing is connected before the first use. Where the database is gone, everything fails at once and says why, while the
+link tries again on its own until it is back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from ot.logs import write_log
+from ot.store.postgres.connection import Connection, Work
+from ot.store.postgres.migrations import SCHEMA, migrate
+from ot.store.unavailable import StoreUnavailableError
+
+MOST_CONNECTIONS = 10
+CONNECTING = 5.0  # seconds
+STATEMENT = 15.0  # seconds
+TRYING_AGAIN = 0.5  # seconds between two attempts to reach a database that is gone
+CLOSING = 5.0  # seconds
+IDLE = 300.0  # seconds after which an unused connection is closed
+
+Given = TypeVar("Given")
+
+LOST = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+)
+"""Errors that are about the database and the way to it, not about a statement."""
+
+
+class PostgresLink:
+    """Does work with connections of one database. Whatever is in its way raises StoreUnavailableError."""
+
+    def __init__(self, url: str, *, most_connections: int = MOST_CONNECTIONS) -> None:
+        self.problem = ""  # why the database cannot be used at present, if so
+        self.place = place_of(url)
+        self._url = url
+        self._most = most_connections
+        self._starting = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._opening = asyncio.Lock()
+        self._trying: asyncio.Task[None] | None = None
+        self._closed = False
+
+    # -- from other threads
+
+    def connect(self) -> None:
+        """Begin to connect, and to bring the tables up to date; nobody waits for it."""
+        self._start().call_soon_threadsafe(self._try_soon)
+
+    async def run(self, work: Work[Given]) -> Given:
+        """Do some work, and await it on whatever event loop."""
+        return await asyncio.wrap_future(self.submit(work))
+
+    def run_now(self, work: Work[Given]) -> Given:
+        """Do some work, and wait for it on a thread that may wait."""
+        return self.submit(work).result()
+
+    def submit(self, work: Work[Given]) -> Future[Given]:
+        """Do some work whose outcome somebody looks at later, on whatever thread."""
+        if self.problem:
+            raise StoreUnavailableError(self.problem)
+        return asyncio.run_coroutine_threadsafe(self._use(work), self._start())
+
+    def close(self) -> None:
+        """Let go of all connections; blocking."""
+        with self._starting:
+            self._closed = True
+            loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(self._close(), loop).result(CLOSING * 2)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(CLOSING)
+
+    def _start(self) -> asyncio.AbstractEventLoop:
+        loop = self._loop
+        if loop is None or self._closed:
+            with self._starting:
+                if self._closed:
+                    raise StoreUnavailableError("the link to it is closed")
+                if self._loop is None:
+                    self._loop = asyncio.new_event_loop()
+                    self._thread = threading.Thread(target=_serve, args=(self._loop,), name="ot-store", daemon=True)
+                    self._thread.start()
+                loop = self._loop
+        return loop
+
+    # -- on the thread of the link
+
+    async def _use(self, work: Work[Given]) -> Given:
+        try:
+            pool = self._pool or await self._open()
+            async with pool.acquire(timeout=CONNECTING) as connection:
+                return await work(connection)
+        except LOST as error:
+            if isinstance(error, ValueError) and self._pool is not None:
+                raise  # arguments of a statement that make no sense
+            self._try_soon()
+            raise StoreUnavailableError(self._word(error)) from error
+
+    async def _open(self) -> asyncpg.Pool[asyncpg.Record]:
+        async with self._opening:
+            if self._pool is not None:
+                return self._pool
+            limit = str(int(STATEMENT * 1000))
+            pool = await asyncpg.create_pool(
+                self._url,
+                min_size=0,
+                max_size=self._most,
+                timeout=CONNECTING,
+                command_timeout=STATEMENT + 1,
+                max_inactive_connection_lifetime=IDLE,
+                init=self._look_after,
+                server_settings={
+                    "application_name": "onetool",
+                    "search_path": SCHEMA,
+                    "statement_timeout": limit,
+                    "idle_in_transaction_session_timeout": limit,
+                },
+            )
+            try:
+                async with pool.acquire(timeout=CONNECTING) as connection:
+                    await migrate(connection)
+            except BaseException:
+                pool.terminate()
+                raise
+            self._pool = pool
+            return pool
+
+    async def _look_after(self, connection: asyncpg.Connection[asyncpg.Record] | Connection) -> None:
+        connection.add_termination_listener(lambda _: self._try_soon())
+
+    def _try_soon(self) -> None:
+        if not self._closed and (self._trying is None or self._trying.done()):
+            self._trying = asyncio.get_running_loop().create_task(self._try())
+
+    async def _try(self) -> None:
+        """Find out whether the database is there, again and again until it is."""
+        while True:
+            try:
+                pool = self._pool or await self._open()
+                async with pool.acquire(timeout=CONNECTING) as connection:
+                    await connection.execute("SELECT 1")
+            except LOST as error:
+                await self._miss(self._word(error))
+                await asyncio.sleep(TRYING_AGAIN)
+            else:
+                if self.problem:
+                    write_log(logging.WARNING, "store.back", place=self.place)
+                self.problem = ""
+                return
+
+    async def _miss(self, reason: str) -> None:
+        if not self.problem:
+            write_log(logging.WARNING, "store.gone", place=self.place, error=reason)
+        self.problem = reason
+        if self._pool is not None:
+            await self._pool.expire_connections()
+
+    async def _close(self) -> None:
+        if self._trying is not None:
+            self._trying.cancel()
+        if self._pool is not None:
+            try:
+                await asyncio.wait_for(self._pool.close(), CLOSING)
+            except (TimeoutError, *LOST):
+                self._pool.terminate()
+
+    def _word(self, error: BaseException) -> str:
+        if isinstance(error, StoreUnavailableError):
+            return error.reason
+        if isinstance(error, TimeoutError):
+            return f"{self.place} does not answer in time"
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return f"{self.place} cannot be used: {reason}"
+
+
+def place_of(url: str) -> str:
+    """Return where a database is, without the password that its address may have."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2] or "this machine"
+    return f"PostgreSQL at {host}{parts.path.rstrip('/')}"
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()

@@ -1,0 +1,101 @@
+"""The link to PostgreSQL: tables made once, work on any thread, a database that goes and comes back."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from urllib.parse import quote
+
+import asyncpg
+import pytest
+
+from ot.store.postgres.connection import Connection
+from ot.store.postgres.link import PostgresLink
+from ot.store.postgres.migrations import find_migrations
+from ot.store.unavailable import StoreUnavailableError
+from tests.packs.db.servers import PASSWORD, RunningServer
+from tests.postgres import address_of, create_database, run_sql
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
+
+
+async def one(connection: Connection) -> int:
+    found: int = await connection.fetchval("SELECT 1")
+    return found
+
+
+async def test_work_is_awaited_on_a_loop_and_waited_for_on_a_thread(database: str) -> None:
+    with closing(PostgresLink(database)) as link:
+        assert await link.run(one) == 1
+        assert link.run_now(one) == 1
+
+
+def test_of_many_who_come_at_once_one_makes_the_tables(postgres: RunningServer) -> None:
+    create_database(postgres, "fresh")
+    links = [PostgresLink(address_of(postgres, "fresh")) for _ in range(5)]
+    found: list[int] = []
+
+    threads = [threading.Thread(target=lambda link=link: found.append(link.run_now(one))) for link in links]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for link in links:
+        link.close()
+
+    assert found == [1] * 5
+    applied = run_sql(postgres, "SELECT number FROM onetool.migrations ORDER BY number", database="fresh")
+    assert [int(line) for line in applied.split()] == list(find_migrations())
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(postgres: RunningServer) -> None:
+    create_database(postgres, "taken")
+    run_sql(postgres, "CREATE SCHEMA onetool; CREATE TABLE onetool.kept_names (other integer)", database="taken")
+
+    with closing(PostgresLink(address_of(postgres, "taken"))) as link, pytest.raises(asyncpg.DuplicateTableError):
+        link.run_now(one)
+
+    assert run_sql(postgres, "SELECT count(*) FROM pg_tables WHERE schemaname = 'onetool'", database="taken") == "1"
+
+
+def test_tables_of_a_newer_version_are_left_alone(postgres: RunningServer, template: str) -> None:
+    create_database(postgres, "newer", template=template)
+    run_sql(postgres, "INSERT INTO onetool.migrations VALUES (998)", database="newer")
+
+    with closing(PostgresLink(address_of(postgres, "newer"))) as link, pytest.raises(StoreUnavailableError) as caught:
+        link.run_now(one)
+
+    assert "a newer OneTool has changed its tables (migration 998)" in str(caught.value)
+
+
+def test_a_mistake_in_a_statement_is_none_of_the_database(database: str) -> None:
+    with closing(PostgresLink(database)) as link:
+        with pytest.raises(asyncpg.UndefinedTableError):
+            link.run_now(lambda connection: connection.execute("SELECT * FROM nothing"))
+        with pytest.raises(asyncpg.exceptions.DataError):
+            link.run_now(lambda connection: connection.execute("SELECT $1::integer", "no number"))
+
+        assert not link.problem
+
+
+def test_a_password_is_told_nobody_where_it_is_wrong(postgres: RunningServer) -> None:
+    address = f"postgresql://admin:hidden-word@127.0.0.1:{postgres.port}/postgres"
+
+    with closing(PostgresLink(address)) as link, pytest.raises(StoreUnavailableError) as caught:
+        link.run_now(one)
+
+    assert f"PostgreSQL at 127.0.0.1:{postgres.port}/postgres cannot be used: password" in str(caught.value)
+    assert "hidden-word" not in str(caught.value)
+
+
+def test_the_address_says_whether_the_way_is_encrypted(postgres: RunningServer, template: str) -> None:
+    create_database(postgres, "ways", template=template)
+    address = f"postgresql://admin:{quote(PASSWORD, safe='')}@127.0.0.1:{postgres.port}/ways"
+    asked = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+
+    def is_encrypted(mode: str) -> bool:
+        with closing(PostgresLink(f"{address}?sslmode={mode}")) as link:
+            return link.run_now(lambda connection: connection.fetchval(asked)) is True
+
+    assert is_encrypted("require")
+    assert not is_encrypted("disable")
