@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ot.processes.own_files import files_of_this_python
 from ot_confinement.confine import Confine
+from ot_confinement.own_files import files_of_this_python
 from ot_guardian import VARIABLE, guarded
 
 MOUNTING = Path(__file__).parents[1] / "programs" / "shared_mounts.py"

@@ -12,9 +12,9 @@ from ot.context import current_or_none
 from ot.errors import PathError
 from ot.files.allowed_files import AllowedFiles
 from ot.isolate.font_folders import font_folders
-from ot.processes.own_files import files_of_python, files_of_this_python
 from ot.registry.definitions import FONTS, PROJECT, STATE, Touches
 from ot_confinement.confine import Confine
+from ot_confinement.own_files import files_of_python, files_of_this_python
 
 _PACKAGES = Path(__file__).parent.parent.parent
 

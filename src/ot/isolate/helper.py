@@ -15,9 +15,9 @@ from anyio import to_thread
 from ot.isolate.frames import Frame, FrameBuffer, FrameError, write_frame
 from ot.isolate.line import Line, open_line
 from ot.processes.guarded_process import GuardedProcess
-from ot.processes.plain_environment import plain_environment
 from ot_confinement.confine import Confine
 from ot_guardian.bounds import new_folder_name
+from ot_guardian.plain_environment import plain_environment
 from ot_kernel import values
 
 _MAIN = str(Path(__file__).with_name("__main__.py"))

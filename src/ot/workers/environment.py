@@ -12,8 +12,6 @@ from typing import Literal
 from ot.config.confine import ConfineSettings
 from ot.config.paths import closed_places
 from ot.logs import write_log
-from ot.processes.own_files import files_of_python
-from ot.processes.plain_environment import plain_environment
 from ot.processes.sdk_folder import files_of_sdk, sdk_folder
 from ot.workers.confined_header import ConfineMistakeError, read_confine
 from ot.workers.host import WorkerHost
@@ -21,7 +19,9 @@ from ot.workers.installing import Installer
 from ot.workers.pep723 import ScriptHeader, read_header
 from ot.workers.uv import uv_environment
 from ot.workers.uv_program import PreparationError, Tell, required_uv
+from ot_confinement.own_files import files_of_python
 from ot_guardian import guarded
+from ot_guardian.plain_environment import plain_environment
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ import anyio
 import anyio.lowlevel
 
 from ot.errors import ToolError
-from ot.processes.own_files import executables_of, files_of_command
 from ot.processes.run_program import Finished, Take, run_program
 from ot.processes.standby import Standby
 from ot_confinement.confine import Confine
+from ot_confinement.own_files import executables_of, files_of_command
 from ot_packs.git.hardened import (
     CANARY,
     SETTINGS,

@@ -12,10 +12,10 @@ from ot.config.paths import FOLDER
 from ot.context import current
 from ot.errors import PathRefusedError, ToolError
 from ot.files.allowed_files import SECRET_NAMES, AllowedFiles
-from ot.processes.own_files import executables_of
 from ot.processes.run_program import Finished, Take, run_program
 from ot.processes.standby import Standby
 from ot_confinement.confine import Confine
+from ot_confinement.own_files import executables_of
 from ot_packs.said import said
 
 _FIXED = (

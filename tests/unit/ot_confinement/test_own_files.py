@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ot.processes.own_files import executables_of, files_of_command, files_of_python
+from ot_confinement.own_files import executables_of, files_of_command, files_of_python
 
 
 def write_program(file: Path, text: str = "#!/bin/sh\n") -> Path:
