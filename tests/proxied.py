@@ -22,6 +22,8 @@ from ot.proxy.status import ServerStatus
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 from ot.shapes.shapes import Shapes
+from ot.store.credentials import FileCredentials
+from ot.store.shelf import FolderShelf
 
 PROGRAMS = Path(__file__).parent / "programs" / "servers"
 
@@ -67,7 +69,8 @@ async def open_proxied(
     registry = registry or ToolRegistry()
     host = ProxyHost(
         project=folder,
-        state=folder / "state",
+        shelf=FolderShelf(folder / "state"),
+        credentials=FileCredentials(folder / "state" / "servers" / "tokens"),
         environ=environ,
         load_builder=load_connection_builder,
         pin_tools=settings.security.pin_tools,

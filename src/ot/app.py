@@ -61,8 +61,10 @@ from ot.shapes.shapes import SHAPES_FOLDER, open_shapes
 from ot.skills.skill_loader import SkillLoader
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
+from ot.store.credentials import FileCredentials
 from ot.store.embedded_journal import EmbeddedJournal
 from ot.store.opening import Store, open_store
+from ot.store.shelf import FolderShelf
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
 from ot.workers.host import WorkerHost
@@ -140,7 +142,7 @@ async def open_app(
         recorder = await stack.enter_async_context(open_recorder(loaded))
         results = build_results(loaded)
         audit = stack.enter_context(open_audit_log(loaded))
-        shapes = await stack.enter_async_context(open_shapes(state_folder(loaded.home) / SHAPES_FOLDER))
+        shapes = await stack.enter_async_context(open_shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER)))
         journal = stack.enter_context(open_journal(loaded))
         executor = ToolExecutor(
             registry,
@@ -338,7 +340,8 @@ def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str], clients: KnownC
     """Build the surroundings that the servers of a configuration live in."""
     return ProxyHost(
         project=loaded.project,
-        state=state_folder(loaded.home),
+        shelf=FolderShelf(state_folder(loaded.home)),
+        credentials=FileCredentials(state_folder(loaded.home) / "servers" / "tokens"),
         environ=environ,
         load_builder=load_connection_builder,
         pin_tools=loaded.config.security.pin_tools,

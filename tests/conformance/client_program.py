@@ -29,6 +29,8 @@ from ot.proxy.server import ProxiedServer
 from ot.proxy.servers import Servers, open_servers
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
+from ot.store.credentials import FileCredentials
+from ot.store.shelf import FolderShelf
 
 SERVER = "conformance"
 CLIENT_DOCUMENT = "https://conformance-test.local/client-metadata.json"  # the one that the suite knows of
@@ -74,7 +76,8 @@ async def main(url: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         host = ProxyHost(
             project=Path(folder),
-            state=Path(folder) / "state",
+            shelf=FolderShelf(Path(folder) / "state"),
+            credentials=FileCredentials(Path(folder) / "tokens"),
             environ=os.environ,
             load_builder=load_connection_builder,
             authorise=log_in,

@@ -10,6 +10,7 @@ import pytest
 
 from ot.errors import ToolError
 from ot.shapes.shapes import Shapes
+from ot.store.shelf import FolderShelf
 from tests.opened_executor import open_executor
 from tests.proxied import Proxied, open_proxied
 
@@ -19,7 +20,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Proxied]:
     """The built-in packs, and no server."""
     demo = {"demo": {"enabled": True}}
     async with open_executor() as opened, open_proxied(tmp_path, {}, registry=opened.registry, packs=demo) as engine:
-        engine.executor.lend(Shapes(tmp_path))
+        engine.executor.lend(Shapes(FolderShelf(tmp_path)))
         yield engine
 
 

@@ -19,6 +19,7 @@ from ot.proxy.prompts import fill_prompt, list_prompts
 from ot.proxy.resources import list_resources, read_resource
 from ot.registry.registry import ToolRegistry
 from ot.shapes.shapes import Shapes, open_shapes
+from ot.store.shelf import FolderShelf
 from ot.values import Image
 from tests.proxied import Proxied, open_proxied
 from tests.reference_servers.returned import calls_without_schema
@@ -170,7 +171,7 @@ async def test_one_call_tells_what_a_tool_returns(folder: Path, all_of_them: Pro
 
     with anyio.fail_after(90):
         await all_of_them.servers.catch_up(" ".join(NAMES))
-        async with open_shapes(tmp_path) as shapes:
+        async with open_shapes(FolderShelf(tmp_path)) as shapes:
             executor = ToolExecutor(registry, config=Config(), secrets=Secrets(), project=folder, shapes=shapes)
             before = told_results(registry, shapes)
             for tool, arguments, _ in calls:

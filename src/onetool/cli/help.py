@@ -17,6 +17,7 @@ from ot.introspect import Finder, Help
 from ot.introspect.listings import Info
 from ot.run.snippets import expand_with
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
+from ot.store.shelf import FolderShelf
 
 EPILOG = (
     "WORDS are what you want to do, or the name of a tool, pack, $snippet or alias. A single word that is a command "
@@ -54,5 +55,5 @@ def main(options: Namespace) -> int:
 async def _answer(loaded: LoadedConfig, query: str, info: Info) -> str:
     config, registry = loaded.config, read_registry(loaded)
     catalogue = await Finder(registry).catalogue(config)
-    signature_of = Shapes(state_folder(loaded.home) / SHAPES_FOLDER).signature
+    signature_of = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER)).signature
     return await Help(registry, config, catalogue, expand_with(config.snippets), signature_of).answer([query], info)

@@ -37,7 +37,7 @@ def main(options: Namespace) -> int:
         return USAGE
     if options.forget:
         place = digest_of_place(options.server, settings, project=loaded.project)
-        proxy_host(loaded, os.environ).token_file(place).unlink(missing_ok=True)
+        anyio.run(proxy_host(loaded, os.environ).credentials.forget, place)
         say(f"The tokens for {options.server} are deleted.")
         return OK
     return anyio.run(_log_in, options.server, settings, loaded)

@@ -20,6 +20,7 @@ from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.proxy.status import ServerStatus
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
+from ot.store.shelf import FolderShelf
 
 STUBS = "onetool_stubs"  # not below .onetool, all of which a person has to trust
 EPILOG = (
@@ -64,6 +65,6 @@ async def _read(loaded: LoadedConfig, *, offline: bool) -> tuple[dict[str, str],
     async with open_definitions(loaded) as (registry, servers):
         if not offline:
             await servers.probe(max((each.start_timeout for each in loaded.config.servers.values()), default=0))
-        shapes = Shapes(state_folder(loaded.home) / SHAPES_FOLDER)
+        shapes = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER))
         files = StubWriter(registry, shapes, KnownResults(servers, shapes), loaded.config).files()
         return files, servers.status()

@@ -16,6 +16,7 @@ from ot.effects import Effect
 from ot.introspect import list_tools
 from ot.registry.definitions import ToolDefinition
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
+from ot.store.shelf import FolderShelf
 
 _SUGGESTED = 5
 
@@ -28,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def main(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
     definitions = read_registry(loaded).definitions()
-    shapes = Shapes(state_folder(loaded.home) / SHAPES_FOLDER)
+    shapes = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER))
     found = find_matching(definitions, options.pattern)
     if options.json:
         say_json(list_tools(found, "", "full", signature_of=shapes.signature))

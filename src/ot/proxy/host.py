@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from ot.client_claims import KnownClients
 from ot.proxy.definitions.memory import Records
-from ot.proxy.plan import Authorise, ConnectionPlan
+from ot.proxy.plan import Authorise, ConnectionPlan, Landing
+from ot.store.credentials import Credentials
+from ot.store.shelf import Shelf
 
 if TYPE_CHECKING:
     from ot.proxy.connections.connection import Connection
@@ -22,7 +24,8 @@ class ProxyHost:
     """The surroundings that whoever opens servers gives them."""
 
     project: Path  # the working directory of every server, and the root that it is told of
-    state: Path  # where we keep what we make ourselves
+    shelf: Shelf  # where we keep what servers said of themselves
+    credentials: Credentials
     environ: Mapping[str, str]  # of which servers get what they need
     load_builder: Callable[[], BuildConnection]  # loads the SDK's client, on a thread
     pin_tools: bool | None = None  # None: of servers that come from elsewhere
@@ -30,10 +33,8 @@ class ProxyHost:
     learn: Callable[[str], None] = lambda _: None  # is told of every secret that comes up
     clients: KnownClients = field(default_factory=KnownClients)  # who may be asked something by servers
     redact: Callable[[str], str] = str  # takes secrets out of a server's last words, which no tool brings
+    landing: Callable[[str], Landing] | None = None  # where logins at a server return to; None: here
 
     @property
     def records(self) -> Records:
-        return Records(self.project, self.state, self.pin_tools)
-
-    def token_file(self, digest: str) -> Path:
-        return self.state / "servers" / "tokens" / f"{digest}.json"
+        return Records(self.project, self.shelf, self.pin_tools)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
 
 import anyio.to_thread
 
@@ -15,6 +14,7 @@ from ot.shapes.deriving import MOST_TEXT, SHORT_TEXT, shape_of, shape_of_text
 from ot.shapes.pages import Learnt, Page, Pages
 from ot.shapes.shape import Shape
 from ot.shapes.text import describe_shape
+from ot.store.shelf import Shelf
 
 DELAY = 1.0  # seconds in which further examples gather
 _MOST_TEXTS = 16  # that wait for the thread
@@ -26,8 +26,8 @@ Place = tuple[str, LearntFrom]
 class ShapeBook:
     """Everything that was learnt; used on the event loop, written by a thread."""
 
-    def __init__(self, folder: Path) -> None:
-        self._pages = Pages(folder)
+    def __init__(self, shelf: Shelf) -> None:
+        self._pages = Pages(shelf)
         self._fresh: dict[Place, Learnt] = {}  # learnt, and not written yet
         self._leaving: dict[Place, Learnt] = {}  # being written
         self._texts: list[tuple[Place, str]] = []  # too long to be parsed while somebody waits
@@ -87,7 +87,7 @@ class ShapeBook:
                 self._pages.add(principal, where, page)
         except OSError as error:
             if self._problem != str(error):
-                write_log(logging.WARNING, "shapes.write", folder=self._pages.folder, reason=str(error))
+                write_log(logging.WARNING, "shapes.write", folder=self._pages.shelf.folder, reason=str(error))
             self._problem = str(error)
             return False
         return True

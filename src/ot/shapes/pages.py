@@ -1,27 +1,23 @@
-"""Pages: one file with what was learnt of the tools of one server or extension, shared by all of a person's servers."""
+"""Pages: one document with what was learnt of the tools of one server or extension, for all servers of a person."""
 
 from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
-from mcp_core.atomic_write import open_folder, write_private
-from mcp_core.file_lock import lock
 from ot.logs import write_log
 from ot.registry.open_results import digest_of
 from ot.shapes.shape import NOTHING, Shape, merge, within_bounds
 from ot.shapes.stored import restore, store
 from ot.store.forms import FORM, check_form
+from ot.store.shelf import Shelf
 
 MOST_TOOLS = 300  # of one page; those that were not called for the longest time are forgotten
 _MOST_BYTES = 8 * 1024 * 1024
 _FORM = 1  # of the file; one of another form is ignored
-_PATIENCE = 5.0  # seconds for other servers
 _STALE = 180 * 24 * 3600.0  # seconds
 
 
@@ -46,60 +42,65 @@ Page = Mapping[str, Learnt]
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """One file per person and place, in one folder."""
+    """One document per person and place."""
 
-    folder: Path
+    shelf: Shelf
 
     def state(self, principal: str, place: str) -> tuple[int, ...]:
         """Return a state that changes with the page; at the cost of a `stat`."""
-        try:
-            status = self._file(principal, place).stat()
-        except OSError:
-            return ()
-        return status.st_mtime_ns, status.st_ino, status.st_size
+        return self.shelf.state(_name(principal, place))
 
     def read(self, principal: str, place: str) -> Page:
         """Read a page; one that cannot be used is as good as none."""
-        file = self._file(principal, place)
+        name = _name(principal, place)
         try:
-            if file.stat().st_size > _MOST_BYTES:
-                raise ValueError("it is too large")
-            return _read_page(json.loads(file.read_bytes()))
+            return _understand(name, self.shelf.read(name))
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            write_log(logging.WARNING, "shapes.read", ignored=file, reason=str(error))
+        except OSError as error:
+            write_log(logging.WARNING, "shapes.read", ignored=name, reason=str(error))
             return {}
 
     def add(self, principal: str, place: str, more: Page) -> None:
         """Add to a page what was learnt since; blocking. Raises OSError."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open_folder(self.folder) as folder:
-            lock(folder, patience=_PATIENCE)  # whoever holds it for longer is stuck, and loses at most an example
-            tools = dict(self.read(principal, place))
-            for name, learnt in more.items():
-                known = tools.pop(name, None)
-                tools[name] = learnt if known is None else known.with_more(learnt)
-            newest = dict(list(tools.items())[-MOST_TOOLS:])
-            write_private(self._file(principal, place), _as_text(newest))
+        name = _name(principal, place)
+        self.shelf.update(name, lambda before: _as_bytes(_with_more(_understand(name, before), more)))
 
     def forget_unused(self) -> None:
         """Remove the pages of servers that nobody has called for half a year."""
         with suppress(OSError):
-            for file in self.folder.glob("*.json"):
-                if time.time() - file.stat().st_mtime > _STALE:
-                    file.unlink(missing_ok=True)
-
-    def _file(self, principal: str, place: str) -> Path:
-        return self.folder / f"{digest_of(principal, place)}.json"
+            self.shelf.forget_unused("*.json", seconds=_STALE)
 
 
-def _as_text(page: Page) -> str:
+def _name(principal: str, place: str) -> str:
+    return f"{digest_of(principal, place)}.json"
+
+
+def _with_more(page: Page, more: Page) -> Page:
+    tools = dict(page)
+    for name, learnt in more.items():
+        known = tools.pop(name, None)
+        tools[name] = learnt if known is None else known.with_more(learnt)
+    return dict(list(tools.items())[-MOST_TOOLS:])
+
+
+def _as_bytes(page: Page) -> bytes:
     tools = {
         name: {"version": learnt.version, "seen": learnt.seen, "shape": store(learnt.shape)}
         for name, learnt in page.items()
     }
-    return json.dumps({FORM: _FORM, "tools": tools}, separators=(",", ":"))
+    return json.dumps({FORM: _FORM, "tools": tools}, separators=(",", ":")).encode()
+
+
+def _understand(name: str, document: bytes | None) -> Page:
+    """Read a document; one that makes no sense, and is logged, is as good as none."""
+    try:
+        if document is not None and len(document) > _MOST_BYTES:
+            raise ValueError("it is too large")
+        return {} if document is None else _read_page(json.loads(document))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        write_log(logging.WARNING, "shapes.read", ignored=name, reason=str(error))
+        return {}
 
 
 def _read_page(found: object) -> Page:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 
 from ot.person import LOCAL
 from ot.registry.definitions import LearntFrom, ToolDefinition
+from ot.store.shelf import Shelf
 
 if TYPE_CHECKING:
     from ot.shapes.book import ShapeBook
@@ -23,8 +23,8 @@ ROOM = 600  # characters of a shape
 class Shapes:
     """All shapes of all persons that this process serves. Nothing of it can fail a call."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
         self._calls: dict[tuple[str, LearntFrom], int] = {}
         self._book: ShapeBook | None = None
 
@@ -46,7 +46,7 @@ class Shapes:
         if self._book is None:
             from ot.shapes.book import ShapeBook  # noqa: PLC0415
 
-            self._book = ShapeBook(self._folder)
+            self._book = ShapeBook(self._shelf)
         return self._book
 
     async def close(self) -> None:
@@ -56,9 +56,9 @@ class Shapes:
 
 
 @asynccontextmanager
-async def open_shapes(folder: Path) -> AsyncIterator[Shapes]:
-    """Open the shapes in a folder; what is learnt last is written when this is closed."""
-    shapes = Shapes(folder)
+async def open_shapes(shelf: Shelf) -> AsyncIterator[Shapes]:
+    """Open the shapes on a shelf; what is learnt last is written when this is closed."""
+    shapes = Shapes(shelf)
     try:
         yield shapes
     finally:

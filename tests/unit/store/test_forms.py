@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
 
 from ot.audit.chain import name_file, seal, word
@@ -15,15 +16,17 @@ from ot.config.models import JournalSettings, OAuthSettings
 from ot.errors import RunNotResumableError
 from ot.journal.equality import Equality
 from ot.journal.journal import Journal
-from ot.proxy.authorisation.token_file import TokenFile
+from ot.proxy.authorisation.login import open_login
 from ot.proxy.definitions.cache import DefinitionCache, Offer
 from ot.proxy.definitions.pins import Pins
 from ot.redaction import Redactor
 from ot.results.stored_file import HEADER, StoredFile
-from ot.shapes.pages import Pages
+from ot.shapes.pages import Learnt, Pages
+from ot.store.credentials import FileCredentials
 from ot.store.embedded_journal import EmbeddedJournal
 from ot.store.kept_names import EmbeddedKeptNames, KeptEntry
 from ot.store.owner import Owner
+from ot.store.shelf import FolderShelf
 from ot.trust.store import TrustStore
 from ot.workers.environment_stamp import read_stamp, write_stamp
 from ot.workers.locks import Lock
@@ -49,13 +52,13 @@ class StateFile:
 
 
 def pins(state: Path) -> StateFile:
-    kept = Pins(state)
+    kept = Pins(FolderShelf(state))
     kept.accept("d", "tools", [{"name": "a"}])
     return StateFile(state / "d.json", lambda: kept.read("d", "tools") or None)
 
 
 def definitions(state: Path) -> StateFile:
-    kept = DefinitionCache(state)
+    kept = DefinitionCache(FolderShelf(state))
     kept.write("notes", "d", Offer(({"name": "a"},), "", "", "handshake", None))
     [file] = state.glob("notes*")
     return StateFile(file, lambda: kept.read("notes", "d"))
@@ -71,7 +74,12 @@ def kept_name(state: Path) -> StateFile:
 def tokens(state: Path) -> StateFile:
     file = state / "tokens.json"
     file.write_text('{"form": 1, "tokens": {"access_token": "abcdef"}, "expires_at": 2000000000}')
-    return StateFile(file, lambda: TokenFile(file, OAuthSettings(), lambda _: None).expires_at)
+
+    async def look() -> float | None:
+        found = await open_login(FileCredentials(state), "tokens", settings=OAuthSettings(), learn=lambda _: None)
+        return found.expires_at
+
+    return StateFile(file, lambda: anyio.run(look))
 
 
 def trust(state: Path) -> StateFile:
@@ -83,8 +91,9 @@ def trust(state: Path) -> StateFile:
 
 
 def shapes(state: Path) -> StateFile:
-    kept = Pages(state)
-    file = kept._file("local", "place")
+    kept = Pages(FolderShelf(state))
+    kept.add("local", "place", {"get": Learnt("1", 2)})
+    [file] = state.glob("*.json")
     file.write_text('{"form": 1, "tools": {"get": {"version": "1", "seen": 2, "shape": {}}}}')
     return StateFile(file, lambda: kept.read("local", "place") or None)
 
@@ -145,7 +154,7 @@ def test_a_file_from_before_forms_were_named_is_read_as_it_was_meant(
 def test_accepting_writes_what_was_accepted_before_forms_in_the_form_of_today(tmp_path: Path) -> None:
     (tmp_path / "d.json").write_bytes(b'{"a":{"name":"a"}}')
 
-    Pins(tmp_path).accept("d", "tools", [{"name": "b"}])
+    Pins(FolderShelf(tmp_path)).accept("d", "tools", [{"name": "b"}])
 
     assert json.loads((tmp_path / "d.json").read_bytes()) == {
         "form": 2,

@@ -18,11 +18,6 @@ _MOST_VISITORS = 16
 _PAGE = "<!doctype html><meta charset=utf-8><title>OneTool</title><p>{}</p><p>You can close this page and go back.</p>"
 
 
-def login_address(port: int) -> str:
-    """Return the address of the page."""
-    return f"http://127.0.0.1:{port}{_PATH}"
-
-
 class LoginListener:
     """A listener, from `open` until `wait` has its answer."""
 
@@ -35,6 +30,11 @@ class LoginListener:
         self._result: AuthorizationCodeResult | None = None
         self._refusal = ""
         self._arrived = anyio.Event()
+
+    @property
+    def address(self) -> str:
+        """The address of the page."""
+        return f"http://127.0.0.1:{self._port}{_PATH}"
 
     async def open(self, address: str) -> None:
         """Begin to listen for the answer to what the browser is sent to; raises OAuthFlowError if the port is taken."""

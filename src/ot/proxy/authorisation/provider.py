@@ -1,4 +1,4 @@
-"""OAuth for servers that ask for it: the SDK's own flow, with our token file and our page for the browser."""
+"""OAuth for servers that ask for it: the SDK's own flow, with our credentials and our page for the browser."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
-from ot.proxy.authorisation.login_listener import LoginListener, login_address
-from ot.proxy.authorisation.token_file import TokenFile
-from ot.proxy.plan import ConnectionPlan
+from ot.proxy.authorisation.login import Login, open_login
+from ot.proxy.authorisation.login_listener import LoginListener
+from ot.proxy.plan import ConnectionPlan, Landing
 
 LOGIN = 300.0  # seconds that a person has
 
@@ -27,38 +27,38 @@ class Authorisation(OAuthClientProvider):
     goes out at once with the token that there is; only one that is refused goes the SDK's way.
 
     Other processes may use the same login. A refresh token is good for one use, and offering it a second time can
-    revoke them all; so before a token is renewed, under a lock that all of them take, the file is read again.
+    revoke them all; so before a token is renewed, under a lock that all of them take, the login is read again.
     """
 
-    def __init__(self, url: str, metadata: OAuthClientMetadata, tokens: TokenFile, plan: ConnectionPlan) -> None:
-        listener = LoginListener(tokens.port, patience=LOGIN)
-
+    def __init__(
+        self, url: str, metadata: OAuthClientMetadata, *, login: Login, landing: Landing, plan: ConnectionPlan
+    ) -> None:
         async def send(address: str) -> None:
-            await listener.open(address)
+            await landing.open(address)
             try:
                 await plan.authorise(address)
             except BaseException:
-                listener.close()
+                landing.close()
                 raise
 
         super().__init__(
             url,
             metadata,
-            tokens,
+            login,
             redirect_handler=send,
-            callback_handler=listener.wait,
+            callback_handler=landing.wait,
             client_metadata_url=plan.settings.oauth.client_metadata_url,
         )
-        self._tokens = tokens
+        self._login = login
 
     async def _initialize(self) -> None:
         await super()._initialize()
-        self.context.token_expiry_time = self._tokens.expires_at
-        self.context.oauth_metadata = self.context.oauth_metadata or self._tokens.server
-        self.context.protected_resource_metadata = self.context.protected_resource_metadata or self._tokens.resource
+        self.context.token_expiry_time = self._login.expires_at
+        self.context.oauth_metadata = self.context.oauth_metadata or self._login.server
+        self.context.protected_resource_metadata = self.context.protected_resource_metadata or self._login.resource
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
-        self._tokens.discovered(self.context.oauth_metadata, self.context.protected_resource_metadata)
+        self._login.discovered(self.context.oauth_metadata, self.context.protected_resource_metadata)
         await super()._handle_token_response(response)
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
@@ -102,7 +102,7 @@ class Authorisation(OAuthClientProvider):
         if not self._has_ended():
             yield None
             return
-        async with self.context.lock, self._tokens.alone():
+        async with self.context.lock, self._login.alone():
             await self._adopt()
             renewal = await self._refresh_token() if self._has_ended() else None
             if renewal is not None:
@@ -115,23 +115,28 @@ class Authorisation(OAuthClientProvider):
 
     async def _adopt(self) -> bool:
         """Take over tokens that another process has got since; True if there are any."""
-        if not self._tokens.read_again():
+        if not await self._login.read_again():
             return False
         await self._initialize()
         return True
 
 
-def build_authorisation(plan: ConnectionPlan) -> httpx2.Auth | None:
-    """Build what authorises requests; None if the settings bring an Authorization header of their own."""
+async def build_authorisation(plan: ConnectionPlan) -> httpx2.Auth | None:
+    """Build what authorises requests; None if the settings bring an Authorization header of their own.
+
+    Raises OSError where the store of logins cannot be used.
+    """
     settings = plan.settings
     if settings.url is None or any(name.lower() == "authorization" for name in settings.headers):
         return None
-    tokens = TokenFile(plan.token_file, settings.oauth, plan.learn)
+    login = await open_login(plan.credentials, plan.place, settings=settings.oauth, learn=plan.learn)
+    landing = plan.landing or LoginListener(login.port, patience=LOGIN)
+    login.returns_to = landing.address
     metadata = OAuthClientMetadata(
         client_name="OneTool",
-        redirect_uris=[AnyUrl(login_address(tokens.port))],
+        redirect_uris=[AnyUrl(landing.address)],
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
         scope=settings.oauth.scope,
     )
-    return Authorisation(settings.url, metadata, tokens, plan)
+    return Authorisation(settings.url, metadata, login=login, landing=landing, plan=plan)

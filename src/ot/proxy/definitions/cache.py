@@ -6,19 +6,17 @@ import json
 import logging
 import re
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Literal
 
-from mcp_core.atomic_write import write_private
 from mcp_core.json_types import JsonObject
 from ot.logs import write_log
 from ot.store.forms import FORM, check_form
+from ot.store.shelf import Shelf
 
 Era = Literal["handshake", "sessionless"]
 
 _FORM = 1  # of the file; one of another form is ignored
 _STALE = 30 * 24 * 3600.0  # seconds
-_MOST_BYTES = 64 * 1024 * 1024
 _PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -39,45 +37,38 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionCache:
-    """One file per server, named by the digest of its configuration."""
+    """One document per server, named by the digest of its configuration."""
 
-    folder: Path
+    shelf: Shelf
 
     def holds(self, server: str, digest: str) -> bool:
-        """True if there is a file to read; a mere `stat`, to keep the start short."""
-        return self._place(server, digest).is_file()
+        """True if there is something to read; a mere `stat`, to keep the start short."""
+        return bool(self.shelf.state(_name(server, digest)))
 
     def read(self, server: str, digest: str) -> Offer | None:
         """Read what was written last; None if there is nothing usable."""
-        file = self._place(server, digest)
+        name = _name(server, digest)
         try:
-            if file.stat().st_size > _MOST_BYTES:
-                raise ValueError("it is too large")
-            return _read_offer(json.loads(file.read_bytes()))
+            return _read_offer(json.loads(self.shelf.read(name)))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
-            write_log(logging.WARNING, "proxy.cache", server=server, ignored=file, reason=str(error))
+            write_log(logging.WARNING, "proxy.cache", server=server, ignored=name, reason=str(error))
             return None
 
     def write(self, server: str, digest: str, offer: Offer) -> None:
-        """Remember an offer; if that fails, the server is asked again at the next start."""
-        file = self._place(server, digest)
+        """Remember an offer; if that fails, the server is asked again at the next start. Blocking."""
+        name = _name(server, digest)
         try:
-            write_private(file, json.dumps({FORM: _FORM, **asdict(offer)}, separators=(",", ":")))
-            for older in file.parent.glob(f"{_plain(server)}.*.json"):
-                if older != file and _is_stale(older, file):
-                    older.unlink(missing_ok=True)
+            self.shelf.write(name, json.dumps({FORM: _FORM, **asdict(offer)}, separators=(",", ":")).encode())
+            # Other configurations of the same name; other projects have documents of their own.
+            self.shelf.forget_unused(f"{_plain(server)}.*.json", seconds=_STALE)
         except (OSError, ValueError, RecursionError) as error:
-            write_log(logging.WARNING, "proxy.cache", server=server, not_written=file, reason=str(error))
-
-    def _place(self, server: str, digest: str) -> Path:
-        return self.folder / f"{_plain(server)}.{digest}.json"
+            write_log(logging.WARNING, "proxy.cache", server=server, not_written=name, reason=str(error))
 
 
-def _is_stale(older: Path, newer: Path) -> bool:
-    """True if that configuration has not been used for a month; other projects have files of their own."""
-    return newer.stat().st_mtime - older.stat().st_mtime > _STALE
+def _name(server: str, digest: str) -> str:
+    return f"{_plain(server)}.{digest}.json"
 
 
 def _plain(server: str) -> str:

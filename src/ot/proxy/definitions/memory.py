@@ -14,14 +14,15 @@ from ot.proxy.definitions.cache import DefinitionCache, Offer
 from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
 from ot.proxy.definitions.origin import is_fetched
 from ot.proxy.definitions.pins import Changes, Part, Pins, hide_unaccepted, parts_of
+from ot.store.shelf import Shelf
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The folders of one person that hold what is remembered of servers, as one project uses them."""
+    """What one person's shelf remembers of servers, as one project uses them."""
 
     project: Path
-    state: Path
+    shelf: Shelf
     pin_tools: bool | None = None  # None: of servers that come from elsewhere
 
     def pins_server(self, settings: ServerSettings) -> bool:
@@ -30,11 +31,11 @@ class Records:
 
     @property
     def cache(self) -> DefinitionCache:
-        return DefinitionCache(self.state / "servers" / "definitions")
+        return DefinitionCache(self.shelf.below("servers/definitions"))
 
     @property
     def pins(self) -> Pins:
-        return Pins(self.state / "servers" / "accepted")
+        return Pins(self.shelf.below("servers/accepted"))
 
 
 class ServerMemory:

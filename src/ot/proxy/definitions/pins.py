@@ -1,4 +1,4 @@
-"""Definitions that a person has accepted, on disk: a server cannot quietly change what it says of itself.
+"""Definitions that a person has accepted: a server cannot quietly change what it says of itself.
 
 What a server says is read by a model, so words that change later can mislead it. What is seen first is accepted; what
 has changed since is reported, and of a server that is pinned it is refused until a person accepts it.
@@ -10,14 +10,13 @@ import json
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from mcp_core.atomic_write import write_private
 from mcp_core.json_types import Json, JsonObject
 from ot.logs import write_log
 from ot.proxy.definitions.cache import Offer
 from ot.store.forms import FORM, check_form
+from ot.store.shelf import Shelf
 
 Part = Literal["tools", "words", "prompts"]
 """A part of an offer that is accepted by itself; `words` are the server's title and instructions."""
@@ -52,12 +51,12 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """One file per server and part, named by the digest of where it is reached.
+    """One document per server and part, named by the digest of where it is reached.
 
-    The parts are files of their own: each is accepted when it is first seen, which need not be at the same time.
+    The parts are documents of their own: each is accepted when it is first seen, which need not be at the same time.
     """
 
-    folder: Path
+    shelf: Shelf
 
     def compare(self, digest: str, part: Part, items: Items) -> Changes:
         """Compare with what was accepted; a part that is seen for the first time is accepted as it is."""
@@ -71,46 +70,38 @@ class Pins:
         )
 
     def accept(self, digest: str, part: Part, items: Items) -> None:
-        """Accept these definitions as they are, and leave others as they were accepted; raises OSError."""
-        accepted = {**(self.read(digest, part) or {}), **definitions_of(part, items)}
-        write_private(self._place(digest, part), _as_text(accepted))
+        """Accept these definitions as they are, and leave others as they were accepted; raises OSError. Blocking."""
+        name, offered = _name(digest, part), definitions_of(part, items)
+        self.shelf.update(name, lambda before: _as_bytes({**_understand(name, before), **offered}))
 
     def read(self, digest: str, part: Part) -> Definitions | None:
         """Read what was accepted; None if nothing ever was.
 
-        A file that cannot be read counts as accepting nothing: damage must not open the door.
+        What cannot be read counts as accepting nothing: damage must not open the door.
         """
-        file = self._place(digest, part)
+        name = _name(digest, part)
         try:
-            found = _read_definitions(json.loads(file.read_bytes()))
+            return _understand(name, self.shelf.read(name))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, RecursionError, TypeError, KeyError) as error:
-            write_log(logging.ERROR, "proxy.pins", file=file, reason=str(error))
+        except OSError as error:
+            write_log(logging.ERROR, "proxy.pins", document=name, reason=str(error))
             return {}
-        return found
 
     def state(self, digest: str, part: Part) -> tuple[int, ...]:
         """Return a state that changes with what was accepted; at the cost of a `stat`."""
-        try:
-            status = self._place(digest, part).stat()
-        except OSError:
-            return ()
-        return status.st_mtime_ns, status.st_ino, status.st_size
+        return self.shelf.state(_name(digest, part))
 
     def _accept_first(self, digest: str, part: Part, offered: Definitions) -> Definitions:
         """Accept what is offered, unless another process was first; returns what holds."""
-        file = self._place(digest, part)
+        name = _name(digest, part)
         try:
-            write_private(file, _as_text(offered), replace=False)
+            self.shelf.write(name, _as_bytes(offered), replace=False)
         except FileExistsError:
             return self.read(digest, part) or {}
         except OSError as error:
-            write_log(logging.ERROR, "proxy.pins", not_written=file, reason=str(error))
+            write_log(logging.ERROR, "proxy.pins", not_written=name, reason=str(error))
         return offered
-
-    def _place(self, digest: str, part: Part) -> Path:
-        return self.folder / (f"{digest}.json" if part == "tools" else f"{digest}.{part}.json")
 
 
 def parts_of(offer: Offer) -> dict[Part, Items]:
@@ -145,8 +136,21 @@ def hide_unaccepted(items: Items, changes: Changes, accepted: Definitions) -> It
             yield item
 
 
-def _as_text(definitions: Definitions) -> str:
-    return json.dumps({FORM: _FORM, "accepted": definitions}, separators=(",", ":"))
+def _name(digest: str, part: Part) -> str:
+    return f"{digest}.json" if part == "tools" else f"{digest}.{part}.json"
+
+
+def _as_bytes(definitions: Definitions) -> bytes:
+    return json.dumps({FORM: _FORM, "accepted": definitions}, separators=(",", ":")).encode()
+
+
+def _understand(name: str, document: bytes | None) -> Definitions:
+    """Read a document; one that makes no sense, and is logged, accepts nothing."""
+    try:
+        return {} if document is None else _read_definitions(json.loads(document))
+    except (ValueError, RecursionError, TypeError, KeyError) as error:
+        write_log(logging.ERROR, "proxy.pins", document=name, reason=str(error))
+        return {}
 
 
 def _read_definitions(found: Json) -> Definitions:

@@ -41,7 +41,7 @@ class HttpTransport:
         url = self._plan.settings.url
         assert url is not None
         roots = await anyio.to_thread.run_sync(trusted_roots)  # the first time they are read
-        client = await self._stack.enter_async_context(self._build_client(roots))
+        client = await self._stack.enter_async_context(await self._build_client(roots))
         if self._plan.older:
             streams = open_older_http(url, client, server=self._plan.server, max_event=_MAX_EVENT)
         else:
@@ -57,13 +57,13 @@ class HttpTransport:
     ) -> bool | None:
         return await self._stack.__aexit__(kind, error, traceback)
 
-    def _build_client(self, roots: ssl.SSLContext) -> httpx2.AsyncClient:
+    async def _build_client(self, roots: ssl.SSLContext) -> httpx2.AsyncClient:
         """Build a client without a read timeout: whoever waits for an answer decides how long it may take."""
         return httpx2.AsyncClient(
             headers=self._plan.settings.headers,
             timeout=httpx2.Timeout(_CONNECT, read=None),
             verify=roots,
-            auth=build_authorisation(self._plan),
+            auth=await build_authorisation(self._plan),
             event_hooks={"response": [self._note]},
         )
 

@@ -1,46 +1,47 @@
-"""The file with the tokens of one server, which only its owner may read, shared by all of their processes."""
+"""The login at one server: a token storage, as the SDK calls it, on a person's credentials."""
 
 from __future__ import annotations
 
-import json
 import logging
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, TypeVar
+from typing import TypeVar
 
-import anyio
 from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
 from pydantic import BaseModel, ValidationError
 
-from mcp_core.atomic_write import write_private
-from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
 from ot.config.models import OAuthSettings
 from ot.logs import write_log
-from ot.store.forms import FORM, UnknownFormError, check_form
-
-_FORM = 1
-_PATIENCE = 60.0  # seconds to wait for another process that renews the tokens
-_TURN = 0.05  # seconds
+from ot.store.credentials import Credentials, HeldLogin
 
 Stored = TypeVar("Stored", bound=BaseModel)
 
 
-class TokenFile:
-    """A token storage, as the SDK calls it; every value in it is a secret, and `learn` is told of it."""
+class Login:
+    """What is known of a login, read first by `open_login`; every value in it is a secret that `learn` is told of."""
 
-    def __init__(self, file: Path, settings: OAuthSettings, learn: Callable[[str], None]) -> None:
-        self._file = file
+    def __init__(
+        self,
+        credentials: Credentials,
+        place: str,
+        content: JsonObject,
+        *,
+        settings: OAuthSettings,
+        learn: Callable[[str], None],
+    ) -> None:
+        self._credentials = credentials
+        self._place = place
+        self._content = content
+        self._known = content.get("tokens")  # as they were last read or written
+        self._held: HeldLogin | None = None
         self._settings = settings
         self._learn = learn
-        self._content = self._read() or {}
-        self._on_disk = self._content.get("tokens")
         self.port = settings.port or self._known_port() or _find_free_port()
+        self.returns_to = ""  # the address to which a browser returns, which our registration names
 
     @property
     def expires_at(self) -> float | None:
@@ -65,22 +66,26 @@ class TokenFile:
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
-        """Keep other processes from renewing these tokens meanwhile; raises OAuthFlowError if one never finishes."""
-        with self._open_lock() as held:
-            with anyio.move_on_after(_PATIENCE) as scope:
-                while not try_lock(held.fileno()):  # noqa: ASYNC110 - another process holds it
-                    await anyio.sleep(_TURN)
-            if scope.cancelled_caught:
-                raise OAuthFlowError("another OneTool is renewing this login and does not finish")
-            yield
+        """Keep others from renewing these tokens meanwhile; raises OAuthFlowError if one never finishes."""
+        try:
+            async with self._credentials.alone(self._place) as self._held:
+                yield
+        except OSError as error:  # a time limit is one
+            raise OAuthFlowError(f"its login cannot be renewed: {error.strerror or error}") from error
+        finally:
+            self._held = None
 
-    def read_again(self) -> bool:
-        """Look at the file again; True if its tokens are not those that were last read from it or written to it."""
-        found = self._read()
-        if found is None or found.get("tokens") == self._on_disk:
+    async def read_again(self) -> bool:
+        """Look again; True if the tokens are not those that were last read or written."""
+        try:
+            found = await (self._held.read() if self._held is not None else self._credentials.read(self._place))
+        except OSError as error:
+            write_log(logging.WARNING, "proxy.tokens", not_read=self._place, reason=str(error))
+            return False
+        if found is None or found.get("tokens") == self._known:
             return False
         self._content = found
-        self._on_disk = found.get("tokens")
+        self._known = found.get("tokens")
         return True
 
     async def get_tokens(self) -> OAuthToken | None:
@@ -93,12 +98,13 @@ class TokenFile:
         self._hide(tokens.access_token, tokens.refresh_token)
         ends = time.time() + tokens.expires_in if tokens.expires_in is not None else None
         self._content |= {"tokens": tokens.model_dump(mode="json", exclude_none=True), "expires_at": ends}
-        self._write()
+        await self._write()
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """Return who we are to its authorization server: as configured, else as registered last time."""
         if self._settings.client_id is None:
-            return self._parse("client", OAuthClientInformationFull)
+            registered_for = self._content.get("returns_to") or self.returns_to
+            return self._parse("client", OAuthClientInformationFull) if registered_for == self.returns_to else None
         secret = self._settings.client_secret
         self._hide(secret)
         return OAuthClientInformationFull(
@@ -109,8 +115,9 @@ class TokenFile:
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         self._hide(client_info.client_secret)
-        self._content |= {"client": client_info.model_dump(mode="json", exclude_none=True), "port": self.port}
-        self._write()
+        registration = {"port": self.port, "returns_to": self.returns_to}
+        self._content |= {"client": client_info.model_dump(mode="json", exclude_none=True), **registration}
+        await self._write()
 
     def _known_port(self) -> int | None:
         """The port that our registration names."""
@@ -124,7 +131,7 @@ class TokenFile:
         try:
             return kind.model_validate(found)
         except ValidationError:
-            write_log(logging.WARNING, "proxy.tokens", file=self._file, ignored=key)
+            write_log(logging.WARNING, "proxy.tokens", login=self._place, ignored=key)
             return None
 
     def _hide(self, *values: str | None) -> None:
@@ -132,35 +139,23 @@ class TokenFile:
             if value:
                 self._learn(value)
 
-    def _open_lock(self) -> IO[bytes]:
-        """Open the file to lock, beside that of the tokens; if none can be written, tokens cannot be shared either."""
+    async def _write(self) -> None:
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return self._file.with_suffix(".lock").open("ab")
+            if self._held is not None:
+                await self._held.write(self._content)
+            else:
+                await self._credentials.write(self._place, self._content)
         except OSError as error:
-            write_log(logging.WARNING, "proxy.tokens", not_locked=self._file, reason=str(error))
-            return TemporaryFile()
-
-    def _read(self) -> JsonObject | None:
-        """Return what the file holds, nothing if there is none; None if it cannot be read."""
-        try:
-            return dict(check_form(json.loads(self._file.read_bytes()), _FORM, unnamed=1))
-        except FileNotFoundError:
-            return {}
-        except UnknownFormError as error:
-            write_log(logging.WARNING, "proxy.tokens", file=self._file, reason=str(error))
-            return None
-        except (OSError, ValueError) as error:
-            write_log(logging.WARNING, "proxy.tokens", file=self._file, reason=type(error).__name__)
-            return None
-
-    def _write(self) -> None:
-        try:
-            write_private(self._file, json.dumps({**self._content, FORM: _FORM}))
-        except OSError as error:
-            write_log(logging.ERROR, "proxy.tokens", not_written=self._file, reason=str(error))
+            write_log(logging.ERROR, "proxy.tokens", not_written=self._place, reason=str(error))
         else:
-            self._on_disk = self._content.get("tokens")
+            self._known = self._content.get("tokens")
+
+
+async def open_login(
+    credentials: Credentials, place: str, *, settings: OAuthSettings, learn: Callable[[str], None]
+) -> Login:
+    """Read what is kept of a login; raises OSError where the store cannot be used."""
+    return Login(credentials, place, await credentials.read(place) or {}, settings=settings, learn=learn)
 
 
 def _find_free_port() -> int:

@@ -1,0 +1,135 @@
+"""The logins of one person at the servers that ask for one, by the place of the server.
+
+A refresh token is good for one use, and whoever offers it a second time may have all tokens of the login revoked. So
+whoever renews a login is alone with it, among all processes that have it, and finds it as the last one left it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Protocol
+
+import anyio
+
+from mcp_core.atomic_write import write_private
+from mcp_core.file_lock import try_lock
+from mcp_core.json_types import JsonObject
+from ot.logs import write_log
+from ot.store.forms import FORM, UnknownFormError, check_form
+from ot.store.sealing import Sealer, SealError
+
+PATIENCE = 60.0  # seconds to wait for another process that renews the tokens
+_FORM = 1
+_TURN = 0.05  # seconds
+
+
+class HeldLogin(Protocol):
+    """A login that nobody else can renew meanwhile."""
+
+    async def read(self) -> JsonObject | None:
+        """Return what is kept, empty where nothing is; None if it cannot be used."""
+
+    async def write(self, content: JsonObject) -> None:
+        """Keep this; it is kept for certain once the login is let go."""
+
+
+class Credentials(Protocol):
+    """The logins of one person. Where the store cannot be used, OSError is raised."""
+
+    async def read(self, place: str) -> JsonObject | None:
+        """Return what is kept, empty where nothing is; None if it cannot be used."""
+
+    async def write(self, place: str, content: JsonObject) -> None: ...
+
+    async def forget(self, place: str) -> None: ...
+
+    def alone(self, place: str) -> AbstractAsyncContextManager[HeldLogin]:
+        """Keep all others from renewing a login meanwhile; raises TimeoutError if another one never finishes."""
+
+
+class FileCredentials:
+    """A file of mode 0600 for each server, shared by all processes of a person; sealed, where a sealer is given.
+
+    `principal` is whose they are: sealed text of another person does not open.
+    """
+
+    def __init__(self, folder: Path, *, principal: str = "", sealer: Sealer | None = None) -> None:
+        self._folder = folder
+        self._principal = principal
+        self._sealer = sealer
+
+    async def read(self, place: str) -> JsonObject | None:
+        file = self._file(place)
+        try:
+            return self._parse(place, file.read_text())
+        except FileNotFoundError:
+            return {}
+        except (UnknownFormError, SealError) as error:
+            write_log(logging.WARNING, "proxy.tokens", file=file, reason=str(error))
+        except (OSError, ValueError) as error:
+            write_log(logging.WARNING, "proxy.tokens", file=file, reason=type(error).__name__)
+        return None
+
+    async def write(self, place: str, content: JsonObject) -> None:
+        write_private(self._file(place), self._as_text(place, content))
+
+    async def forget(self, place: str) -> None:
+        self._file(place).unlink(missing_ok=True)
+
+    @asynccontextmanager
+    async def alone(self, place: str) -> AsyncIterator[HeldLogin]:
+        with self._open_lock(place) as held:
+            with anyio.move_on_after(PATIENCE) as scope:
+                while not try_lock(held.fileno()):  # noqa: ASYNC110 - another process holds it
+                    await anyio.sleep(_TURN)
+            if scope.cancelled_caught:
+                raise TimeoutError("another OneTool is renewing this login and does not finish")
+            yield _HeldFile(self, place)
+
+    def _parse(self, place: str, text: str) -> JsonObject:
+        if self._sealer is not None:
+            text = self._sealer.open(text, place=seal_place(self._principal, place)).decode()
+        return dict(check_form(json.loads(text), _FORM, unnamed=1))
+
+    def _as_text(self, place: str, content: JsonObject) -> str:
+        text = json.dumps({**content, FORM: _FORM})
+        if self._sealer is None:
+            return text
+        return self._sealer.seal(text.encode(), place=seal_place(self._principal, place))
+
+    def _open_lock(self, place: str) -> IO[bytes]:
+        """Open the file to lock, beside that of the tokens; if none can be written, tokens cannot be shared either."""
+        file = self._file(place)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return file.with_suffix(".lock").open("ab")
+        except OSError as error:
+            write_log(logging.WARNING, "proxy.tokens", not_locked=file, reason=str(error))
+            return TemporaryFile()
+
+    def _file(self, place: str) -> Path:
+        return self._folder / f"{place}.json"
+
+
+class _HeldFile:
+    """The file of a login, with its lock taken."""
+
+    def __init__(self, credentials: FileCredentials, place: str) -> None:
+        self._credentials = credentials
+        self._place = place
+
+    async def read(self) -> JsonObject | None:
+        return await self._credentials.read(self._place)
+
+    async def write(self, content: JsonObject) -> None:
+        await self._credentials.write(self._place, content)
+
+
+def seal_place(principal: str, place: str) -> str:
+    """Return what sealed text of a login is bound to."""
+    return f"login\0{principal}\0{place}"

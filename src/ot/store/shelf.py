@@ -1,0 +1,101 @@
+"""A shelf: small documents of one person, each read and written whole, by names that look like paths.
+
+What servers said of themselves, what of that was accepted, learnt shapes and skills stand on it. Reading is always
+quick, for it is done on event loops; writing may block.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from mcp_core.atomic_write import open_folder, write_file
+from mcp_core.file_lock import lock
+
+MOST_BYTES = 64 * 1024 * 1024
+_PATIENCE = 5.0  # seconds for other processes
+
+Change = Callable[[bytes | None], bytes]
+"""Makes a document from what it was before; it may be asked more than once."""
+
+
+class Shelf(Protocol):
+    """Documents by name. Whatever cannot be read or written raises OSError: FileNotFoundError if it is not there."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder in which this machine has the documents, or copies of them."""
+
+    def below(self, name: str) -> Shelf:
+        """Return the part of the shelf whose names begin with this one and a slash."""
+
+    def state(self, name: str) -> tuple[int, ...]:
+        """Return something that changes with the document, empty where there is none; at the cost of a `stat`."""
+
+    def read(self, name: str) -> bytes: ...
+
+    def write(self, name: str, data: bytes, *, replace: bool = True) -> None:
+        """Write a document; raises FileExistsError if there is one and it is not to be replaced. Blocking."""
+
+    def update(self, name: str, change: Change) -> None:
+        """Change a document as it is now, while nobody else does. Blocking."""
+
+    def remove(self, name: str) -> None:
+        """Remove a document; one that is not there is no mistake. Blocking."""
+
+    def forget_unused(self, pattern: str, *, seconds: float) -> None:
+        """Remove the documents whose names match a shell pattern and that were not written for so long. Blocking."""
+
+
+class FolderShelf:
+    """Documents as files of mode 0600 in a folder, which all processes of a person share."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def below(self, name: str) -> FolderShelf:
+        return FolderShelf(self.folder / name)
+
+    def state(self, name: str) -> tuple[int, ...]:
+        try:
+            status = (self.folder / name).stat()
+        except OSError:
+            return ()
+        return status.st_mtime_ns, status.st_ino, status.st_size
+
+    def read(self, name: str) -> bytes:
+        file = self.folder / name
+        if file.stat().st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, "it is too large")
+        return file.read_bytes()
+
+    def write(self, name: str, data: bytes, *, replace: bool = True) -> None:
+        if len(data) > MOST_BYTES:
+            raise OSError(errno.EFBIG, "it is too large")
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_file(file, data, replace=replace, mode=0o600)
+
+    def update(self, name: str, change: Change) -> None:
+        folder = (self.folder / name).parent
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with open_folder(folder) as opened:
+            lock(opened, patience=_PATIENCE)  # whoever holds it for longer is stuck
+            try:
+                before = self.read(name)
+            except FileNotFoundError:
+                before = None
+            self.write(name, change(before))
+
+    def remove(self, name: str) -> None:
+        (self.folder / name).unlink(missing_ok=True)
+
+    def forget_unused(self, pattern: str, *, seconds: float) -> None:
+        for file in self.folder.glob(pattern):
+            with suppress(FileNotFoundError):
+                if time.time() - file.lstat().st_mtime > seconds:
+                    file.unlink()
