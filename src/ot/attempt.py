@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import anyio
 
@@ -34,14 +34,18 @@ class Attempt:
         self.done = True
         self._wake()
 
-    async def wait(self, context: CallContext | None) -> None:
-        """Wait for the outcome on behalf of one call."""
+    async def wait(self, context: CallContext | None, *, unless: Callable[[], bool] = lambda: False) -> None:
+        """Wait for the outcome on behalf of one call, unless it has what it needs; that is asked after each `tell`."""
+
+        def over() -> bool:
+            return self.done or unless()
+
         with _waiting(context), self._listed(context):
-            while not self.done:
+            while not over():
                 changed = self._changed
                 with anyio.move_on_after(TOLD_EVERY):
                     await changed.wait()
-                if context is not None and not self.done:
+                if context is not None and not over():
                     seconds = round(time.monotonic() - self._since, 1)
                     await context.progress(seconds, None, f"{self._prefix}{self.doing}")
 

@@ -47,6 +47,7 @@ OneToolError
 │   ├── WorkerStartError
 │   ├── PackNotReadyError
 │   ├── WorkerCrashedError
+│   │   └── WorkerLostError
 │   ├── StatsDisabledError
 │   ├── DatabaseUnavailableError
 │   │   ├── DatabaseBusyError
@@ -483,6 +484,10 @@ class WorkerCrashedError(CallError):
     status: int | None = None
     begun: bool = True
     tail: str = ""
+
+
+class WorkerLostError(WorkerCrashedError):
+    """The worker is out of reach, with its node or the whole cluster; nobody can tell how far the call came."""
 
 
 class StatsDisabledError(CallError):

@@ -12,8 +12,9 @@ import pytest
 import yaml
 
 from ot.errors import CallError, WorkerStartError
-from ot.workers.confined_header import ConfineMistakeError, read_confine
+from ot.workers.confined_header import read_confine
 from ot.workers.extension import Extension
+from ot.workers.header_options import HeaderMistakeError
 from ot.workers.pep723 import parse_header
 from ot.workers.pool import WorkerPool
 from tests.confine.pages import pages
@@ -184,5 +185,5 @@ def test_another_key_beside_confine_is_a_mistake() -> None:
     header, _ = parse_header("# /// script\n# [tool.onetool]\n# confined = {}\n# ///\n")
     assert header is not None
 
-    with pytest.raises(ConfineMistakeError, match="key `confine`, and no other"):
+    with pytest.raises(HeaderMistakeError, match="the key `confined`; the keys are confine, engine"):
         read_confine(header, Path("/a.py"), project=Path("/"))

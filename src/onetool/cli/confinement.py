@@ -10,7 +10,8 @@ from ot.config.loader import LoadedConfig
 from ot.processes.confinement_probe import find_confinement_problem
 from ot.registry.definitions import Cancellation, Touches
 from ot.registry.registry import ToolRegistry
-from ot.workers.confined_header import ConfineMistakeError, read_confine
+from ot.workers.confined_header import read_confine
+from ot.workers.header_options import HeaderMistakeError
 from ot.workers.pep723 import read_header
 from ot_confinement.confine import Confine
 from ot_confinement.namespaces import allows_own_mounts
@@ -68,7 +69,7 @@ def _extensions(loaded: LoadedConfig, registry: ToolRegistry) -> Iterator[tuple[
         header, _ = read_header(file)
         try:
             yield pack, None if header is None else read_confine(header, file, project=loaded.project)
-        except ConfineMistakeError as error:
+        except HeaderMistakeError as error:
             yield pack, str(error)
 
 

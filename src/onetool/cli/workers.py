@@ -36,7 +36,7 @@ def _look(loaded: LoadedConfig) -> list[JsonObject]:
     tools = read_registry(loaded).definitions()
     packs = sorted({tool.pack for tool in tools if tool.cancellation is Cancellation.WORKER})
     nothing = {"pid": None, "state": "not started", "calls": 0, "idle_seconds": 0.0, "last_error": None}
-    return [{"pack": pack, **nothing} for pack in packs]
+    return [{"pack": pack, **nothing, "engine": loaded.config.workers.engine, "node": None} for pack in packs]
 
 
 def _word(worker: JsonObject) -> Iterator[tuple[str, Style | None]]:

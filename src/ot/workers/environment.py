@@ -13,10 +13,12 @@ from ot.config.confine import ConfineSettings
 from ot.config.paths import closed_places
 from ot.logs import write_log
 from ot.processes.sdk_folder import files_of_sdk, sdk_folder
-from ot.workers.confined_header import ConfineMistakeError, read_confine
+from ot.workers.confined_header import read_confine
+from ot.workers.header_options import HeaderMistakeError
 from ot.workers.host import WorkerHost
 from ot.workers.installing import Installer
 from ot.workers.pep723 import ScriptHeader, read_header
+from ot.workers.placement import read_placement
 from ot.workers.uv import uv_environment
 from ot.workers.uv_program import PreparationError, Tell, required_uv
 from ot_confinement.own_files import files_of_python
@@ -67,8 +69,9 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
 def _confinement(file: Path, header: ScriptHeader, host: WorkerHost) -> ConfineSettings | None:
     """Return what the header confines the extension to; raises PreparationError rather than let it go unconfined."""
     try:
+        read_placement(header)
         return read_confine(header, file, project=host.project)
-    except ConfineMistakeError as error:
+    except HeaderMistakeError as error:
         raise PreparationError(str(error)) from error
 
 

@@ -1,9 +1,9 @@
-"""WorkerPool: one worker for each extension, started by its first call, reused, and closed when idle for long."""
+"""WorkerPool: the workers of extensions, started by calls, reused, and closed when idle for long."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,17 +16,19 @@ from anyio.abc import TaskGroup
 from mcp_core.json_types import JsonObject
 from ot.config.models import WorkerSettings
 from ot.context import CallContext, current_or_none
-from ot.errors import WorkerCrashedError, WorkerStartError
+from ot.effects import Effect
+from ot.errors import WorkerCrashedError, WorkerLostError, WorkerStartError
 from ot.logs import LogSpan
 from ot.owned_tasks import open_background_tasks
-from ot.processes.guarded_process import start_guarded
-from ot.registry.pack_module import file_state
 from ot.registry.registry import ToolFunction
 from ot.values import ToolValue
-from ot.workers.environment import prepare
+from ot.workers.engine import WorkerEngine
 from ot.workers.extension import Extension
 from ot.workers.host import WorkerHost
+from ot.workers.local_engine import LocalEngine
 from ot.workers.pack_environments import PackEnvironments
+from ot.workers.place import Place
+from ot.workers.placement import EngineName
 from ot.workers.starting import Starting, facts_for
 from ot.workers.uv_program import PreparationError
 from ot.workers.worker import NotBegunError, StartFailedError, Worker
@@ -38,7 +40,7 @@ State = Literal["starting", "busy", "idle", "stopped", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class WorkerStatus:
-    """One extension that has been called, for health."""
+    """One worker, or an extension that has been called and has none now, for health."""
 
     pack: str
     pid: int | None
@@ -46,41 +48,8 @@ class WorkerStatus:
     calls: int  # in flight
     idle_seconds: float
     last_error: str | None
-
-
-class _Place:
-    """The place of an extension's worker, if it has one."""
-
-    def __init__(self, extension: Extension) -> None:
-        self.extension = extension
-        self.starting: Starting | None = None
-        self._last_error: str | None = None
-
-    @property
-    def worker(self) -> Worker | None:
-        """The worker that takes its calls now."""
-        worker = self.starting.worker if self.starting is not None else None
-        return worker if worker is not None and worker.usable else None
-
-    @property
-    def error(self) -> str | None:
-        """The reason why the latest worker could not be started, or how it ended."""
-        if self.starting is None:
-            return None
-        if self.starting.failure is not None:
-            return self.starting.failure.reason
-        return self.starting.worker.failure if self.starting.worker is not None else None
-
-    @property
-    def last_error(self) -> str | None:
-        """The latest failure, however long ago."""
-        return self.error or self._last_error
-
-    def start_again(self) -> Starting:
-        """Begin another start, in place of the one before."""
-        self._last_error = self.last_error
-        self.starting = Starting(self.extension.pack, file_state(self.extension.source))
-        return self.starting
+    engine: EngineName
+    node: str | None  # of a cluster, where it runs
 
 
 class WorkerPool:
@@ -90,7 +59,8 @@ class WorkerPool:
         self._settings = settings
         self._host = host
         self._tasks = tasks
-        self._places: dict[Path, _Place] = {}
+        self._places: dict[Path, Place] = {}
+        self._local = LocalEngine(host, launch=lambda: self._settings.launch)
         self.environments = PackEnvironments(host, tasks, limit=lambda: self._settings.start_timeout)
 
     async def call(self, extension: Extension, tool: str, arguments: JsonObject) -> ToolValue:
@@ -100,21 +70,28 @@ class WorkerPool:
         """
         context = current_or_none()
         place = self._place_of(extension)
-        reason = ""
+        failure: WorkerCrashedError | None = None
         for _ in range(ATTEMPTS):
-            worker = self._worker_of(place)
+            worker = place.take()
             if worker is None:
                 worker = await self._obtain(place, tool, context)
             try:
                 return await worker.call(tool, arguments, context)
             except NotBegunError as error:
-                reason = str(error)
-        raise WorkerCrashedError(f"{extension.pack}.{tool}", reason, begun=False)
+                failure = WorkerCrashedError(f"{extension.pack}.{tool}", str(error), begun=False)
+            except WorkerLostError as error:
+                if context is None or context.effect is not Effect.READS:
+                    raise
+                failure = error
+            finally:
+                place.wake()
+        assert failure is not None
+        raise failure
 
     async def start(self, extension: Extension, context: CallContext) -> None:
         """Have the worker of an extension ready without a call; raises WorkerStartError."""
         place = self._place_of(extension)
-        if self._worker_of(place) is None:
+        if place.take() is None:
             await self._obtain(place, context.tool.partition(".")[2], context)
 
     def function_of(self, extension: Extension, tool: str) -> ToolFunction:
@@ -122,91 +99,86 @@ class WorkerPool:
         return partial(self.call, extension, tool)
 
     def apply(self, settings: WorkerSettings, *, renew: Callable[[str], bool]) -> None:
-        """Apply other settings; a worker whose pack is to be renewed is retired."""
+        """Apply other settings; workers of a pack that is to be renewed, or runs elsewhere from now on, are retired."""
         self._settings = settings
         for place in self._places.values():
-            if place.starting is not None and renew(place.extension.pack):
-                place.starting.retire()
+            engine = self._engine_of(place.extension)
+            if engine is not place.engine or renew(place.extension.pack):
+                place.engine = engine
+                place.retire()
 
     def forget(self, file: Path) -> None:
-        """Forget an extension whose file is gone; its worker is retired."""
+        """Forget an extension whose file is gone; its workers are retired."""
         place = self._places.pop(file, None)
-        if place is not None and place.starting is not None:
-            place.starting.retire()
+        if place is not None:
+            place.retire()
 
     def status(self) -> list[WorkerStatus]:
-        """Return every extension that has been called, sorted by its pack."""
+        """Return every worker, and every extension that has been called and has none, sorted by pack."""
         places = sorted(self._places.values(), key=lambda place: place.extension.pack)
-        return [self._status_of(place) for place in places]
-
-    def _status_of(self, place: _Place) -> WorkerStatus:
-        pack, worker = place.extension.pack, place.worker
-        if worker is None:
-            starting = place.starting is not None and not place.starting.done
-            state: State = "starting" if starting else "failed" if place.error else "stopped"
-            return WorkerStatus(pack, None, state, 0, 0.0, place.last_error)
-        idle = 0.0 if worker.calls else anyio.current_time() - worker.last_used
-        return WorkerStatus(
-            pack, worker.pid, "busy" if worker.calls else "idle", worker.calls, round(idle, 1), place.last_error
-        )
+        return [status for place in places for status in _statuses_of(place)]
 
     # -- finding a worker
 
-    def _place_of(self, extension: Extension) -> _Place:
-        place = self._places.setdefault(extension.file, _Place(extension))
-        place.extension = extension
+    def _place_of(self, extension: Extension) -> Place:
+        place = self._places.get(extension.file)
+        if place is None:
+            place = self._places[extension.file] = Place(extension, self._engine_of(extension))
+        elif place.extension is not extension:
+            place.extension, place.engine = extension, self._engine_of(extension)
         return place
 
-    def _worker_of(self, place: _Place) -> Worker | None:
-        """Return the worker that can take a call now; one whose file has changed is retired."""
-        worker = place.worker
-        if worker is not None and place.starting is not None:
-            if place.starting.state == file_state(place.extension.source):
-                return worker
-            worker.retire()
-        return None
+    def _engine_of(self, extension: Extension) -> WorkerEngine:
+        return self._local
 
-    async def _obtain(self, place: _Place, tool: str, context: CallContext | None) -> Worker:
-        """Return a worker that is started for this call, or for another one that waits for it too."""
-        for _ in range(ATTEMPTS):
-            starting = place.starting
-            if starting is None or starting.done:
-                starting = place.start_again()
-                facts = facts_for(place.extension.pack, context)
-                self._tasks.start_soon(self._live, place.extension, starting, facts)
-            await starting.wait(context)
-            if starting.failure is not None:
-                raise WorkerStartError(f"{place.extension.pack}.{tool}", starting.failure.reason, starting.failure.tail)
-            worker = self._worker_of(place)
-            if worker is not None:
-                return worker
+    async def _obtain(self, place: Place, tool: str, context: CallContext | None) -> Worker:
+        """Return a worker that is started for this call or for another one, or that becomes free meanwhile."""
+        name = f"{place.extension.pack}.{tool}"
+        with place.waiting():
+            for _ in range(ATTEMPTS):
+                starting = self._begin(place, context) if place.wants_another else place.pending[-1]
+                await starting.wait(context, unless=lambda: place.take() is not None)
+                worker = place.take()
+                if worker is None and starting.failure is not None:
+                    worker = place.take_busy()
+                    if worker is None:
+                        raise WorkerStartError(name, starting.failure.reason, starting.failure.tail)
+                if worker is not None:
+                    return worker
         reason = "its file changes, or its worker ends, as soon as it is ready"
-        raise WorkerStartError(f"{place.extension.pack}.{tool}", reason, "")
+        raise WorkerStartError(name, reason, "")
+
+    def _begin(self, place: Place, context: CallContext | None) -> Starting:
+        starting = place.begin()
+        facts = facts_for(place.extension.pack, context)
+        self._tasks.start_soon(self._live, place, starting, facts)
+        return starting
 
     # -- the life of a worker
 
-    async def _live(self, extension: Extension, starting: Starting, facts: JsonObject) -> None:
+    async def _live(self, place: Place, starting: Starting, facts: JsonObject) -> None:
         """Start a worker, keep it as long as it is used, and close it.
 
         It is started also where the call that wanted it is cancelled meanwhile: the next one will want it too.
         """
         outcome: Worker | StartFailedError = StartFailedError("the server is closing")
         try:
-            outcome = await self._start(extension, starting, facts)
+            outcome = await self._start(place, starting, facts)
         finally:
             starting.settle(outcome)  # which retires it if its file has been forgotten
+            place.wake()
         if isinstance(outcome, Worker):
             try:
                 await self._keep(outcome)
             finally:
                 await outcome.close()
 
-    async def _start(self, extension: Extension, starting: Starting, facts: JsonObject) -> Worker | StartFailedError:
+    async def _start(self, place: Place, starting: Starting, facts: JsonObject) -> Worker | StartFailedError:
         limit = self._settings.start_timeout
-        with LogSpan("worker.start", pack=extension.pack) as span:
+        with LogSpan("worker.start", pack=place.extension.pack, engine=place.engine.name) as span:
             try:
                 with anyio.move_on_after(limit):
-                    worker = await self._launch(extension, starting, facts)
+                    worker = await self._launch(place, starting, facts)
                     span.add(pid=worker.pid)
                     return worker
                 reason = f"it was not ready after {limit:g} s (workers.start_timeout), and still {starting.doing}"
@@ -216,16 +188,13 @@ class WorkerPool:
                 span.add(failure=error.reason)
                 return error
 
-    async def _launch(self, extension: Extension, starting: Starting, facts: JsonObject) -> Worker:
+    async def _launch(self, place: Place, starting: Starting, facts: JsonObject) -> Worker:
         try:
-            command = await prepare(extension.source, self._host, launch=self._settings.launch, tell=starting.tell)
-            starting.tell("importing its file")
-            process = start_guarded(command.words, environ=command.environ, cwd=extension.folder)
+            worker = await place.engine.start(place.extension, starting.tell)
         except PreparationError as error:
             raise StartFailedError(str(error)) from error
         except OSError as error:
             raise StartFailedError(f"its process cannot be started: {error}") from error
-        worker = Worker(extension, process, self._host)
         try:
             await worker.start(facts)
         except BaseException:
@@ -244,6 +213,17 @@ class WorkerPool:
             with anyio.move_on_at(idle_at):
                 await worker.retired.wait()
         await worker.finish()
+
+
+def _statuses_of(place: Place) -> Iterator[WorkerStatus]:
+    pack, engine, now = place.extension.pack, place.engine.name, anyio.current_time()
+    for worker in place.workers:
+        idle = 0.0 if worker.calls else round(now - worker.last_used, 1)
+        state: State = "busy" if worker.calls else "idle"
+        yield WorkerStatus(pack, worker.pid, state, worker.calls, idle, place.last_error, engine, worker.node)
+    if not place.workers:
+        state = "starting" if place.pending else "failed" if place.error else "stopped"
+        yield WorkerStatus(pack, None, state, 0, 0.0, place.last_error, engine, None)
 
 
 @asynccontextmanager

@@ -11,9 +11,9 @@ from ot.errors import CallError, ToolError
 from ot.large_values import LARGE_MESSAGE, aside
 from ot.logs import write_log
 from ot.owned_tasks import OwnedTasks
-from ot.processes.guarded_process import GuardedProcess
 from ot.values import ToolValue
 from ot.workers.host import WorkerHost
+from ot.workers.worker_process import WorkerProcess
 from ot_sdk import protocol
 from ot_sdk.values import NoValueError, decode
 
@@ -21,7 +21,7 @@ from ot_sdk.values import NoValueError, decode
 class CallRequests:
     """The requests of one call. `end` must be awaited: nothing that a call asked for outlives it."""
 
-    def __init__(self, context: CallContext | None, process: GuardedProcess, host: WorkerHost) -> None:
+    def __init__(self, context: CallContext | None, process: WorkerProcess, host: WorkerHost) -> None:
         self._context = context
         self._process = process
         self._host = host

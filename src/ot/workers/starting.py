@@ -22,6 +22,13 @@ class Starting(Attempt):
         self.failure: StartFailedError | None = None
         self._retired = False
 
+    @property
+    def error(self) -> str | None:
+        """The reason why there is no worker, or why it ended if that was not in order."""
+        if self.failure is not None:
+            return self.failure.reason
+        return self.worker.failure if self.worker is not None else None
+
     def settle(self, outcome: Worker | StartFailedError) -> None:
         """Note the worker, or why there is none."""
         if isinstance(outcome, Worker):

@@ -12,14 +12,15 @@ import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from ot.context import CallContext
-from ot.errors import ToolError, WorkerCrashedError
+from ot.errors import ToolError, WorkerCrashedError, WorkerLostError
 from ot.logs import word_incident, write_log
-from ot.processes.guarded_process import GuardedProcess, ignore
+from ot.processes.guarded_process import ignore
 from ot.values import ToolValue
 from ot.workers.answers import error_from
 from ot.workers.extension import Extension
 from ot.workers.host import WorkerHost
 from ot.workers.requests import CallRequests, open_value
+from ot.workers.worker_process import WorkerProcess
 from ot_sdk import protocol
 from ot_sdk.protocol import Lines, ProtocolError
 from ot_sdk.values import TAG, NoValueError, encode
@@ -64,8 +65,11 @@ class _Flight:
 class Worker:
     """A process that serves one extension. Whoever made it closes it."""
 
-    def __init__(self, extension: Extension, process: GuardedProcess, host: WorkerHost) -> None:
+    def __init__(
+        self, extension: Extension, process: WorkerProcess, host: WorkerHost, *, node: str | None = None
+    ) -> None:
         self.extension = extension
+        self.node = node  # of a cluster, where it runs
         self.pid: int | None = None  # once it is ready
         self.retired = asyncio.Event()  # takes no more calls
         self.failure: str | None = None  # why it ended, if that was not in order
@@ -161,12 +165,15 @@ class Worker:
 
     def _failure_of(self, flight: _Flight, status: int | None) -> Exception:
         reason = self.failure or "its worker was closed"
-        if not self._has_begun(flight):
-            return NotBegunError(reason)
         name = f"{self.extension.pack}.{flight.tool}"
+        begun = self._has_begun(flight)
+        if begun is None:
+            return WorkerLostError(name, reason)
+        if not begun:
+            return NotBegunError(reason)
         return WorkerCrashedError(name, reason, status=status, tail=self._process.tail)
 
-    def _has_begun(self, flight: _Flight) -> bool:
+    def _has_begun(self, flight: _Flight) -> bool | None:
         return self._process.ledger.has_begun(flight.slot, flight.number)
 
     def _names(self) -> str:
@@ -348,7 +355,7 @@ def _not_loaded(extension: Extension, error: object, tail: str) -> StartFailedEr
     )
 
 
-def _words_of_early_end(process: GuardedProcess) -> str:
+def _words_of_early_end(process: WorkerProcess) -> str:
     if explanation := process.ledger.explanation():
         return f"its process {explanation}"
     if process.exit_code == 0:
