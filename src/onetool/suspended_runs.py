@@ -3,22 +3,28 @@
 A sessionless client cannot be asked in the middle of a request: the question is the answer to it, and the client's word
 comes with the next one. The run itself goes on living in between. It is never started a second time. What questions and
 words are is for those who ask: here they only pass through.
+
+The state that a client sends back names the replica in which the run waits, the run, and a word that is good for once.
+The SDK seals it on its way out, for this person and this command.
 """
 
 from __future__ import annotations
 
 import math
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import anyio
 from anyio.abc import TaskGroup
 
 from ot.caller import Progress
+from ot.person import LOCAL
 from ot.run.answer import Answer
+from ot.run.run_id import new_run_id
 
 PATIENCE = 600.0  # seconds that a run waits for a word
 _LONGEST_KEY = 200  # characters
@@ -38,6 +44,7 @@ class RunClient:
 
     ask: Asking
     progress: Progress
+    run: str  # the name of the run
 
 
 Work = Callable[[RunClient], Awaitable[Answer]]
@@ -47,11 +54,30 @@ class UnknownRunError(Exception):
     """No run waits for this state: it was used already, its run has ended, or it was never given out."""
 
 
+class RunState(NamedTuple):
+    """The way back to a run that waits: it resumes the run once."""
+
+    replica: str  # empty where there is only one
+    run: str
+    word: str
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read the form in which a client keeps it; raises UnknownRunError."""
+        parts = text.split(".")
+        if len(parts) != len(cls._fields):
+            raise UnknownRunError
+        return cls(*parts)
+
+    def __str__(self) -> str:
+        return ".".join(self)
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """A run that waits: `state` resumes it once, with the words on its `questions`."""
 
-    state: str
+    state: RunState
     questions: Mapping[str, Any]
 
 
@@ -65,7 +91,9 @@ class _Question:
 class _Run:
     """One run, in a task that no request owns."""
 
-    def __init__(self) -> None:
+    def __init__(self, principal: str) -> None:
+        self.name = new_run_id()
+        self.principal = principal
         self.scope = anyio.CancelScope()
         self.questions: dict[str, _Question] = {}
         self.outcome: Answer | Exception | None = None
@@ -82,7 +110,7 @@ class _Run:
     async def carry_out(self, work: Work) -> None:
         try:
             with self.scope:
-                self.outcome = await work(RunClient(self._ask, self._report))
+                self.outcome = await work(RunClient(self._ask, self._report, self.name))
         except Exception as error:  # noqa: BLE001 - it belongs to the request that follows this run, not to the server
             self.outcome = error
         finally:
@@ -127,26 +155,33 @@ class _Run:
 
 
 class SuspendedRuns:
-    """The runs of sessionless clients that can be asked; at most 32 wait at once, the oldest gives way."""
+    """The runs of sessionless clients that can be asked; at most 32 wait at once, then one gives way."""
 
-    def __init__(self, tasks: TaskGroup, *, patience: float) -> None:
+    def __init__(self, tasks: TaskGroup, *, patience: float, replica: str = "") -> None:
+        self.replica = replica
         self._tasks = tasks
         self._patience = patience
-        self._waiting: dict[str, _Run] = {}
+        self._waiting: dict[RunState, _Run] = {}
 
-    async def start(self, work: Work, *, progress: Progress | None = None) -> Answer | Waiting:
+    async def start(self, work: Work, *, principal: str = LOCAL, progress: Progress | None = None) -> Answer | Waiting:
         """Begin a run and follow it to its end or to its first question."""
-        run = _Run()
+        run = _Run(principal)
         self._tasks.start_soon(run.carry_out, work)
         return await self._follow(run, progress)
 
     async def resume(
-        self, state: str, words: Mapping[str, Any], *, progress: Progress | None = None
+        self,
+        state: RunState,
+        words: Mapping[str, Any],
+        *,
+        principal: str = LOCAL,
+        progress: Progress | None = None,
     ) -> Answer | Waiting:
-        """Follow a run on from its questions; raises UnknownRunError."""
-        run = self._waiting.pop(state, None)
-        if run is None or run.cancelled:
+        """Follow a run on from its questions; raises UnknownRunError, for anybody else's run too."""
+        run = self._waiting.get(state)
+        if run is None or run.cancelled or run.principal != principal:
             raise UnknownRunError
+        del self._waiting[state]
         run.scope.deadline = math.inf
         run.answer(words)
         return await self._follow(run, progress)
@@ -175,16 +210,23 @@ class SuspendedRuns:
         now = anyio.current_time()
         self._waiting = {state: other for state, other in self._waiting.items() if other.scope.deadline > now}
         while len(self._waiting) >= MOST:
-            self._waiting.pop(next(iter(self._waiting))).scope.cancel()
-        state = secrets.token_urlsafe(24)
+            self._give_way()
+        state = RunState(self.replica, run.name, secrets.token_urlsafe(24))
         self._waiting[state] = run
         run.scope.deadline = now + self._patience
         return Waiting(state, {key: question.content for key, question in run.questions.items()})
 
+    def _give_way(self) -> None:
+        """End the oldest run of whoever has most, so that a crowd of one person's pushes nobody else's out."""
+        counts = Counter(run.principal for run in self._waiting.values())
+        [(crowded, _)] = counts.most_common(1)
+        state = next(state for state, run in self._waiting.items() if run.principal == crowded)
+        self._waiting.pop(state).scope.cancel()
+
 
 @asynccontextmanager
-async def open_suspended_runs(*, patience: float = PATIENCE) -> AsyncIterator[SuspendedRuns]:
+async def open_suspended_runs(*, patience: float = PATIENCE, replica: str = "") -> AsyncIterator[SuspendedRuns]:
     """Keep runs that wait for as long as this is open; then they are cancelled."""
     async with anyio.create_task_group() as tasks:
-        yield SuspendedRuns(tasks, patience=patience)
+        yield SuspendedRuns(tasks, patience=patience, replica=replica)
         tasks.cancel_scope.cancel()

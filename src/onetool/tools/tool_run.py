@@ -33,7 +33,7 @@ from onetool.asking import asking_between, asking_within
 from onetool.clients import Clients
 from onetool.front import ClientFront, LogLevels, SuspendedFront, can_be_asked
 from onetool.late_app import LateApp
-from onetool.suspended_runs import RunClient, SuspendedRuns, UnknownRunError, Waiting
+from onetool.suspended_runs import RunClient, RunState, SuspendedRuns, UnknownRunError, Waiting
 from ot.caller import Caller, Milestone
 from ot.output import escape_surrogates
 from ot.run.answer import Answer
@@ -77,7 +77,7 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
             return await _resume(service, ctx, progress)
         if can_be_asked(ctx.client_capabilities):
             work = partial(_work_in_turns, service, args.command, ctx, came)
-            return _render(await service.suspended.start(work, progress=progress))
+            return render(await service.suspended.start(work, progress=progress))
     ask = asking_within(ctx) if can_ask(ctx) else None
     front = ClientFront(ctx, service.log_levels)
     memory = service.clients.memory_of(ctx)
@@ -93,7 +93,8 @@ async def _work_in_turns(
     ask = asking_between(client.ask) if can_ask(ctx) else None
     front = SuspendedFront(ctx, client.ask)
     memory = service.clients.memory_of(ctx)
-    caller = Caller(progress=client.progress, ask=ask, front=front, memory=memory, client=_name_client(ctx))
+    name = _name_client(ctx)
+    caller = Caller(progress=client.progress, ask=ask, front=front, memory=memory, client=name, run_id=client.run)
     runs = (await service.app.get()).runs
     return await runs.run(command, caller=caller, since=came, asked_between=True)
 
@@ -109,16 +110,17 @@ async def _resume(
 ) -> CallToolResult | InputRequiredResult:
     """Go on with the run that asked; one that is gone is not started again, since it may have had effects."""
     try:
-        words = ctx.input_responses or {}
-        return _render(await service.suspended.resume(ctx.request_state or "", words, progress=progress))
+        state, words = RunState.read(ctx.request_state or ""), ctx.input_responses or {}
+        return render(await service.suspended.resume(state, words, progress=progress))
     except UnknownRunError:
         raise MCPError(INVALID_PARAMS, NO_SUCH_RUN) from None
 
 
-def _render(outcome: Answer | Waiting) -> CallToolResult | InputRequiredResult:
+def render(outcome: Answer | Waiting) -> CallToolResult | InputRequiredResult:
+    """Put what has come of a run into the form of the protocol."""
     if isinstance(outcome, Answer):
         return render_result(outcome)
-    return InputRequiredResult(input_requests={**outcome.questions}, request_state=outcome.state)
+    return InputRequiredResult(input_requests={**outcome.questions}, request_state=str(outcome.state))
 
 
 class ProgressReport:

@@ -28,7 +28,7 @@ class LiveRun:
     """One run. Its own caller, `caller`, reaches the client that began it, and then whichever client waits for it."""
 
     def __init__(self, client: Caller, *, patience: Patience, limit: float, hold: float = HOLD) -> None:
-        self.id = new_run_id()
+        self.id = client.run_id or new_run_id()
         self.patience = patience
         patience.on_over = self.nudge
         self.limit = limit  # seconds
@@ -41,6 +41,7 @@ class LiveRun:
         self.notes = Notes()
         self.ended = False
         self.detached = False
+        self.known_elsewhere = False  # to other replicas
         self.caller = replace(
             client,
             run_id=self.id,

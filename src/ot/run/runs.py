@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
 import anyio
@@ -15,6 +15,7 @@ from ot.errors import NoDetachedRunError, ToolError
 from ot.logs import LogSpan, write_log
 from ot.owned_tasks import OwnedTasks
 from ot.run.answer import Answer, RunAnswer
+from ot.run.elsewhere import RunsElsewhere
 from ot.run.errands import HOLD
 from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import LiveRun
@@ -25,6 +26,10 @@ from ot.run.runner import Runner
 MOST_DETACHED = 16  # runs that go on at once, each with its kernel
 _ENDED_BEFORE = 'Run {0} had ended before. Its answer: ot.wait(run="{0}")'
 _ENDED_WITH_SERVER = "The run ended with its server."
+_LOST = (
+    "run {0} was lost with the server in which it went on. ot.runs() shows how far it came, "
+    'and code that begins with ot.resume(run="{0}") goes on from what it had done'
+)
 _BROKEN = "The run was lost to a mistake in OneTool; the log has it."
 _ANSWERING = 1.0  # seconds of its own limit that a run keeps for itself after waiting
 
@@ -32,12 +37,21 @@ _ANSWERING = 1.0  # seconds of its own limit that a run keeps for itself after w
 class Runs:
     """Runs commands in tasks of their own, so that they can outlive the requests that began them.
 
-    A run belongs to its principal; all runs here are of one project.
+    A run belongs to its principal; all runs here are of one project. `elsewhere` are the replicas of a team.
     """
 
-    def __init__(self, runner: Runner, answers: KeptAnswers, *, most: int = MOST_DETACHED, hold: float = HOLD) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        answers: KeptAnswers,
+        *,
+        elsewhere: RunsElsewhere | None = None,
+        most: int = MOST_DETACHED,
+        hold: float = HOLD,
+    ) -> None:
         self._runner = runner
         self._answers = answers
+        self._elsewhere = elsewhere
         self._most = most
         self._hold = hold  # seconds that a question of a detached run waits for a client
         self._tasks = OwnedTasks()
@@ -70,19 +84,16 @@ class Runs:
             run.scope.cancel()
             with anyio.CancelScope(shield=True):
                 await run.has_ended()
+                await self._make_unknown(run)
             raise
 
     async def wait(self, name: str, *, seconds: float, caller: Caller) -> RunAnswer:
         """Wait for a detached run: its answer, or what is new; raises ToolError and NoDetachedRunError."""
         run = self._find(name, caller)
         if run is None:
-            return await self._find_kept(name, caller)
-        waiter = self._live.get(caller.run_id)
-        with nullcontext(LONGEST_WAIT) if waiter is None or waiter.detached else waiter.patience.waiting() as most:
-            if most <= 0:
-                raise ToolError(f"this run has waited for {LONGEST_WAIT:g} s already; wait again in another run")
-            left = caller.remaining() - _ANSWERING if caller.remaining is not None else most
-            await run.attend(caller, min(seconds, most, LONGEST_WAIT, left))
+            return await self._wait_elsewhere(name, seconds, caller) or await self._find_kept(name, caller)
+        with self._waiting(caller, seconds) as most:
+            await run.attend(caller, most)
         caller.memory.note(run.memory.read)
         if not run.ended:
             text = await self._word_running(run)
@@ -97,8 +108,10 @@ class Runs:
         """End a detached run; raises ToolError and NoDetachedRunError."""
         run = self._find(name, caller)
         if run is None:
-            await self._find_kept(name, caller)
-            return _ENDED_BEFORE.format(name)
+            told = None if self._elsewhere is None else await self._elsewhere.stop(name, caller=caller)
+            if told is None:
+                await self._find_kept(name, caller)
+            return told or _ENDED_BEFORE.format(name)
         seen = await run.sight.look(from_start=True)
         if run.ended:
             return _ENDED_BEFORE.format(name)
@@ -108,6 +121,28 @@ class Runs:
         await run.has_ended()
         caller.memory.note(run.memory.read)
         return _answer_of(run).text if run.stopped else _ENDED_BEFORE.format(name)
+
+    @contextmanager
+    def _waiting(self, caller: Caller, seconds: float) -> Iterator[float]:
+        """Have patience while a run waits for another one; gives the seconds for which it may. Raises ToolError."""
+        waiter = self._live.get(caller.run_id)
+        if waiter is None or waiter.detached:
+            yield self._bounded(caller, seconds, LONGEST_WAIT)
+            return
+        with waiter.patience.waiting() as most:
+            if most <= 0:
+                raise ToolError(f"this run has waited for {LONGEST_WAIT:g} s already; wait again in another run")
+            yield self._bounded(caller, seconds, most)
+
+    def _bounded(self, caller: Caller, seconds: float, most: float) -> float:
+        left = caller.remaining() - _ANSWERING if caller.remaining is not None else most
+        return min(seconds, most, LONGEST_WAIT, left)
+
+    async def _wait_elsewhere(self, name: str, seconds: float, caller: Caller) -> RunAnswer | None:
+        if self._elsewhere is None:
+            return None
+        with self._waiting(caller, seconds) as most:
+            return await self._elsewhere.wait(name, seconds=most, caller=caller)
 
     # -- the life of a run
 
@@ -133,6 +168,7 @@ class Runs:
     async def _keep(self, run: LiveRun) -> None:
         with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)), anyio.CancelScope(shield=True):
             await self._answers.keep(run.id, _answer_of(run), principal=run.principal, read_before=run.memory.read)
+            await self._make_unknown(run)
         self._forget(run)
 
     def _forget(self, run: LiveRun) -> None:
@@ -147,11 +183,25 @@ class Runs:
             if not self._may_detach(run):
                 await run.turn()
                 continue
+            await self._make_known(run)
             text = await self._word_running(run)
             if self._may_detach(run):
                 run.detached = True
                 return Answer(text)
+        await self._make_unknown(run)
         return _answer_of(run)
+
+    async def _make_known(self, run: LiveRun) -> None:
+        """Let other replicas know of a run before its client does."""
+        if self._elsewhere is not None and not run.known_elsewhere:
+            run.known_elsewhere = True
+            with _reporting("run.known"):  # the run is found here nevertheless
+                await self._elsewhere.add(run.id, run.principal)
+
+    async def _make_unknown(self, run: LiveRun) -> None:
+        if self._elsewhere is not None and run.known_elsewhere:
+            with _reporting("run.unknown"):
+                await self._elsewhere.drop(run.id, run.principal)
 
     def _may_detach(self, run: LiveRun) -> bool:
         return not run.ended and not run.patience.asking and len(self._detached()) < self._most
@@ -171,27 +221,37 @@ class Runs:
         if name == caller.run_id:
             raise ToolError(f"{name} is this run itself")
         run = self._live.get(name)
-        if run is None or run.principal != caller.principal:
-            return None
-        if not run.detached:
-            raise self._unknown(name, caller)
-        return run
+        return run if run is not None and run.principal == caller.principal and run.detached else None
 
     async def _find_kept(self, name: str, caller: Caller) -> RunAnswer:
         kept = await self._answers.find(name, caller)
-        if kept is None:
-            raise self._unknown(name, caller)
-        return kept
+        if kept is not None:
+            return kept
+        if self._elsewhere is not None and await self._elsewhere.is_lost(name, caller.principal):
+            raise ToolError(_LOST.format(name))
+        raise await self._unknown(name, caller)
 
-    def _unknown(self, name: str, caller: Caller) -> NoDetachedRunError:
-        return NoDetachedRunError(name, self.detached_of(caller))
+    async def _unknown(self, name: str, caller: Caller) -> NoDetachedRunError:
+        return NoDetachedRunError(name, await self.detached_of(caller))
 
-    def detached_of(self, caller: Caller) -> list[str]:
+    async def detached_of(self, caller: Caller) -> list[str]:
         """The ids of a caller's detached runs that go on."""
-        return [run.id for run in self._detached() if run.principal == caller.principal]
+        here = [run.id for run in self._detached() if run.principal == caller.principal]
+        if self._elsewhere is None:
+            return here
+        return list(dict.fromkeys([*here, *await self._elsewhere.names(caller.principal)]))
 
     def _detached(self) -> list[LiveRun]:
         return [run for run in self._live.values() if run.detached]
+
+
+@contextmanager
+def _reporting(what: str) -> Iterator[None]:
+    """Log where the store could not be reached, and go on."""
+    try:
+        yield
+    except OSError as error:
+        write_log(logging.WARNING, what, error=error.strerror)
 
 
 def _answer_of(run: LiveRun) -> Answer:
@@ -202,10 +262,15 @@ def _answer_of(run: LiveRun) -> Answer:
 
 @asynccontextmanager
 async def open_runs(
-    runner: Runner, answers: KeptAnswers, *, most: int = MOST_DETACHED, hold: float = HOLD
+    runner: Runner,
+    answers: KeptAnswers,
+    *,
+    elsewhere: RunsElsewhere | None = None,
+    most: int = MOST_DETACHED,
+    hold: float = HOLD,
 ) -> AsyncIterator[Runs]:
     """Let runs go on for as long as this is open; then they are cancelled, and have ended."""
-    runs = Runs(runner, answers, most=most, hold=hold)
+    runs = Runs(runner, answers, elsewhere=elsewhere, most=most, hold=hold)
     try:
         yield runs
     finally:

@@ -7,7 +7,15 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from onetool.suspended_runs import MOST, RunClient, SuspendedRuns, UnknownRunError, Waiting, open_suspended_runs
+from onetool.suspended_runs import (
+    MOST,
+    RunClient,
+    RunState,
+    SuspendedRuns,
+    UnknownRunError,
+    Waiting,
+    open_suspended_runs,
+)
 from ot.run.answer import Answer
 
 
@@ -154,7 +162,40 @@ async def test_an_answer_that_is_missing_leaves_the_question_open(runs: Suspende
 
 async def test_an_unknown_state_is_refused(runs: SuspendedRuns) -> None:
     with pytest.raises(UnknownRunError):
-        await runs.resume("made up", {})
+        await runs.resume(RunState("", "r2222222", "made up"), {})
+
+
+@pytest.mark.parametrize("text", ["", "made up", "a.b", "a.b.c.d"])
+def test_a_state_that_is_none_names_no_run(text: str) -> None:
+    with pytest.raises(UnknownRunError):
+        RunState.read(text)
+
+
+async def test_a_state_is_read_as_it_was_written(runs: SuspendedRuns) -> None:
+    waiting = await suspend(runs, Work())
+
+    assert RunState.read(str(waiting.state)) == waiting.state
+
+
+async def test_a_run_that_waits_does_not_exist_for_anybody_else(runs: SuspendedRuns) -> None:
+    waiting = await runs.start(Work(), principal="ada")
+    assert isinstance(waiting, Waiting)
+
+    with pytest.raises(UnknownRunError):
+        await runs.resume(waiting.state, words(waiting), principal="bob")
+
+    assert await runs.resume(waiting.state, words(waiting), principal="ada") == Answer("[True]", is_error=False)
+
+
+async def test_whoever_has_most_runs_that_wait_gives_way_first(runs: SuspendedRuns) -> None:
+    first = await runs.start(Work(), principal="ada")
+    crowd = [await runs.start(Work(), principal="bob") for _ in range(MOST)]
+    assert isinstance(first, Waiting)
+    assert isinstance(crowd[0], Waiting)
+
+    assert await runs.resume(first.state, words(first), principal="ada") == Answer("[True]", is_error=False)
+    with pytest.raises(UnknownRunError):
+        await runs.resume(crowd[0].state, words(crowd[0]), principal="bob")
 
 
 async def test_a_run_that_waits_too_long_is_cancelled() -> None:

@@ -1,0 +1,170 @@
+"""Replicas in PostgreSQL: who is there, messages between them, and which runs go on where.
+
+A message is a row; that there is one is told by NOTIFY, which is rare: a question was answered, or a run is waited for,
+at another replica. Rows that came while nobody listened are fetched when the connection is back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection
+
+import asyncpg
+
+from ot.store.postgres.connection import Connection
+from ot.store.postgres.link import PostgresLink
+from ot.store.replicas import DetachedRun, SeenReplica, ThisReplica
+from ot.store.unavailable import StoreUnavailableError
+
+_CHANNEL = "onetool_mail_"
+_AGAIN = 0.5  # seconds until a lost connection is tried again
+_LOOKING = 30.0  # seconds after which mail is looked for unasked
+_FORGETTING = (
+    "DELETE FROM replicas WHERE seen < now() - interval '1 hour'",
+    "DELETE FROM replica_mail WHERE sent < now() - interval '10 minutes'",
+    "DELETE FROM detached_runs WHERE began < now() - interval '1 day'",
+)
+
+
+class PostgresReplicas:
+    """This replica among others. Every method raises StoreUnavailableError where the database is gone."""
+
+    def __init__(self, link: PostgresLink, this: ThisReplica) -> None:
+        self.this = this
+        self._link = link
+
+    @property
+    def replica(self) -> str:
+        return self.this.id
+
+    # -- who is there
+
+    async def beat(self, *, draining: bool = False) -> None:
+        """Tell that this replica is there."""
+        this = self.this
+
+        async def tell(connection: Connection) -> None:
+            await connection.execute(
+                "INSERT INTO replicas (id, name, address, version, draining) VALUES ($1, $2, $3, $4, $5)"
+                " ON CONFLICT (id) DO UPDATE SET seen = now(), draining = excluded.draining",
+                this.id, this.name, this.address, this.version, draining,
+            )  # fmt: skip
+
+        await self._link.run(tell)
+
+    async def forget_old(self) -> None:
+        """Remove what is left of replicas that have been gone for long."""
+
+        async def forget(connection: Connection) -> None:
+            for statement in _FORGETTING:
+                await connection.execute(statement)
+
+        await self._link.run(forget)
+
+    async def leave(self) -> None:
+        """Take this replica off the list."""
+
+        async def leave(connection: Connection) -> None:
+            async with connection.transaction():
+                await connection.execute("DELETE FROM replica_mail WHERE receiver = $1", self.replica)
+                await connection.execute("DELETE FROM replicas WHERE id = $1", self.replica)
+
+        await self._link.run(leave)
+
+    async def living(self) -> Collection[str]:
+        """Return the replicas that are there."""
+        rows = await self._link.run(lambda connection: connection.fetch("SELECT id FROM living_replicas"))
+        return {row["id"] for row in rows}
+
+    async def seen(self) -> list[SeenReplica]:
+        """Return every replica that has been heard of within the last hour."""
+        statement = (
+            "SELECT id, name, address, version, extract(epoch FROM started)::float8 AS started,"
+            " extract(epoch FROM seen)::float8 AS seen, draining, id IN (SELECT id FROM living_replicas) AS alive"
+            " FROM replicas ORDER BY name, started"
+        )
+        return [SeenReplica(**row) for row in await self._link.run(lambda connection: connection.fetch(statement))]
+
+    # -- messages
+
+    async def send(self, to: str, message: bytes) -> bool:
+        """Send a message; False if there is no such replica."""
+        statement = (
+            "WITH sent AS (INSERT INTO replica_mail (receiver, body)"
+            " SELECT id, $2 FROM living_replicas WHERE id = $1 RETURNING receiver)"
+            " SELECT pg_notify($3, '') FROM sent"
+        )
+        channel = channel_of(to)
+        return bool(await self._link.run(lambda connection: connection.fetch(statement, to, message, channel)))
+
+    async def receive(self) -> AsyncIterator[bytes]:
+        """Yield what is sent to this replica, for ever; through the database's absence too."""
+        loop, arrived = asyncio.get_running_loop(), asyncio.Queue[bytes]()
+        listening = loop.create_task(self._listen(loop, arrived))
+        try:
+            while True:
+                yield await arrived.get()
+        finally:
+            listening.cancel()
+
+    async def _listen(self, loop: asyncio.AbstractEventLoop, arrived: asyncio.Queue[bytes]) -> None:
+        async def fetch_on(connection: Connection) -> None:
+            told = asyncio.Event()
+
+            def tell(*_: object) -> None:
+                told.set()
+
+            connection.add_termination_listener(tell)
+            await connection.add_listener(channel_of(self.replica), tell)
+            try:
+                while not connection.is_closed():
+                    told.clear()
+                    for body in await self._fetch(connection):
+                        loop.call_soon_threadsafe(arrived.put_nowait, body)
+                    try:
+                        await asyncio.wait_for(told.wait(), _LOOKING)
+                    except TimeoutError:
+                        pass
+            finally:
+                if not connection.is_closed():
+                    connection.remove_termination_listener(tell)
+                    await connection.remove_listener(channel_of(self.replica), tell)
+
+        while True:
+            try:
+                await self._link.run(fetch_on)
+            except StoreUnavailableError:
+                pass
+            await asyncio.sleep(_AGAIN)
+
+    async def _fetch(self, connection: Connection) -> list[bytes]:
+        rows: list[asyncpg.Record] = await connection.fetch(
+            "DELETE FROM replica_mail WHERE receiver = $1 RETURNING id, body", self.replica
+        )
+        return [row["body"] for row in sorted(rows, key=lambda row: row["id"])]
+
+    # -- runs that go on after their answer
+
+    async def add_run(self, principal: str, run: str) -> None:
+        """Note that a run goes on in this replica."""
+        statement = "INSERT INTO detached_runs (principal, run, replica) VALUES ($1, $2, $3)"
+        await self._link.run(lambda connection: connection.execute(statement, principal, run, self.replica))
+
+    async def drop_run(self, principal: str, run: str) -> None:
+        """Note that a run has ended, and its answer is kept."""
+        statement = "DELETE FROM detached_runs WHERE principal = $1 AND run = $2"
+        await self._link.run(lambda connection: connection.execute(statement, principal, run))
+
+    async def runs_of(self, principal: str) -> list[DetachedRun]:
+        """Return the runs of a person that go on, and those whose replica has died, the oldest first."""
+        statement = (
+            "SELECT run, replica, replica IN (SELECT id FROM living_replicas) AS alive"
+            " FROM detached_runs WHERE principal = $1 ORDER BY began, run"
+        )
+        rows = await self._link.run(lambda connection: connection.fetch(statement, principal))
+        return [DetachedRun(**row) for row in rows]
+
+
+def channel_of(replica: str) -> str:
+    """Return the channel on which a replica hears that there is mail: at most 63 bytes, as a name must have."""
+    return _CHANNEL + replica[-40:]

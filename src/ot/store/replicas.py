@@ -1,0 +1,52 @@
+"""Replicas as the store knows them: several processes that serve one team."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+from dataclasses import dataclass
+
+BEAT = 3.0  # seconds between two signs of life; one that has given none for four times that is gone
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ThisReplica:
+    """This process: `name` is the same after a restart, `id` is not, and no other process has or will have it."""
+
+    id: str
+    name: str
+    address: str  # where it listens
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeenReplica:
+    """A replica that has told of itself: when it began and was last heard of, in seconds since the epoch."""
+
+    id: str
+    name: str
+    address: str
+    version: str
+    started: float
+    seen: float
+    draining: bool
+    alive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DetachedRun:
+    """A run that goes on after its answer, in a replica that is alive or not."""
+
+    run: str
+    replica: str
+    alive: bool
+
+
+def name_replica(place: str, *, version: str, host: str = "") -> ThisReplica:
+    """Name this process by its machine and the port or socket at which it listens."""
+    name = _NO_NAME.sub("-", f"{host or socket.gethostname()}-{place.rpartition(':')[2]}").strip("-")
+    return ThisReplica(f"{name}-{os.getpid()}-{secrets.token_hex(4)}", name, place, version)
