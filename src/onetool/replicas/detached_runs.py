@@ -89,7 +89,7 @@ class DetachedElsewhere:
                     match await talk.receive():
                         case {"progress": told, "milestone": milestone}:
                             await pass_on(told, caller.progress, milestone=milestone)
-                        case {"errand": int(number), **what}:
+                        case {"errand": int(number), "what": what}:
                             tasks.start_soon(errands.do, number, what)
                         case {"withdrawn": int(number)}:
                             errands.withdraw(number)
@@ -115,7 +115,7 @@ class _ClientErrands:
                 done: JsonObject = {"word": await self._ask_client(what)}
             except FrontError as error:
                 done = {"refused": str(error)}
-            await self._talk.send({"errand": number, **done})
+            await self._talk.send({"errand": number, "done": done})
         del self._open[number]
 
     def withdraw(self, number: int) -> None:
@@ -201,7 +201,7 @@ class _ClientElsewhere:
         """Take the words that the client has for the run."""
         while True:
             match await self._talk.receive():
-                case {"errand": int(number), **said}:
+                case {"errand": int(number), "done": said}:
                     self._words[number] = said
                     self._news.set()
                     self._news = anyio.Event()
@@ -224,7 +224,7 @@ class _ClientElsewhere:
 
     async def _have(self, what: JsonObject) -> Json:
         number = next(self._numbers)
-        await self._talk.send({"errand": number, **what})
+        await self._talk.send({"errand": number, "what": what})
         try:
             while number not in self._words:
                 await self._news.wait()

@@ -10,8 +10,8 @@ import logging
 import secrets
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import aclosing, asynccontextmanager
 from typing import Protocol, TypeAlias
 
 import anyio
@@ -34,7 +34,7 @@ class Post(Protocol):
     async def send(self, to: str, message: bytes) -> bool:
         """Send a message; False if there is no such replica."""
 
-    def receive(self) -> AsyncIterator[bytes]:
+    def receive(self) -> AsyncGenerator[bytes]:
         """Yield what is sent to this replica."""
 
     async def living(self) -> Collection[str]:
@@ -127,8 +127,9 @@ class Talks:
 
     async def listen(self) -> None:
         """Take what other replicas send, for ever."""
-        async for message in self._post.receive():
-            self._take(json.loads(message))
+        async with aclosing(self._post.receive()) as messages:
+            async for message in messages:
+                self._take(json.loads(message))
 
     async def look(self) -> None:
         """Give up talks whose other end has died, for ever."""

@@ -7,7 +7,7 @@ at another replica. Rows that came while nobody listened are fetched when the co
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncGenerator, Collection
 
 import asyncpg
 
@@ -97,7 +97,7 @@ class PostgresReplicas:
         channel = channel_of(to)
         return bool(await self._link.run(lambda connection: connection.fetch(statement, to, message, channel)))
 
-    async def receive(self) -> AsyncIterator[bytes]:
+    async def receive(self) -> AsyncGenerator[bytes]:
         """Yield what is sent to this replica, for ever; through the database's absence too."""
         loop, arrived = asyncio.get_running_loop(), asyncio.Queue[bytes]()
         listening = loop.create_task(self._listen(loop, arrived))

@@ -1,0 +1,170 @@
+"""What replicas say to each other over a real database, and answers to questions that come to the wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
+
+import anyio
+import pytest
+from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, TextContent
+
+from mcp_core.json_types import Json, JsonObject
+from mcp_official import build_request
+from onetool.replicas.answers import SUBJECT, AnswersElsewhere, AnswersHere
+from onetool.replicas.talks import ReplicaGoneError, Talk, Talks, open_talks
+from onetool.suspended_runs import RunClient, RunState, SuspendedRuns, UnknownRunError, Waiting, open_suspended_runs
+from onetool.tools.tool_run import render
+from ot.run.answer import Answer
+from ot.store.postgres.link import PostgresLink
+from ot.store.postgres.replicas import PostgresReplicas
+from ot.store.replicas import name_replica
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
+
+YES = ElicitResult(action="accept", content={"answer": "once"})
+
+
+@dataclass
+class Serving:
+    """What the second replica does for the first."""
+
+    hanging: anyio.Event = field(default_factory=anyio.Event)
+    cancelled: anyio.Event = field(default_factory=anyio.Event)
+
+    async def echo(self, talk: Talk, asked: JsonObject) -> Json:
+        while (said := await talk.receive()) != "enough":
+            await talk.send({"heard": said})
+        return asked
+
+    async def hang(self, talk: Talk, asked: JsonObject) -> Json:
+        self.hanging.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.cancelled.set()
+
+    async def fail(self, talk: Talk, asked: JsonObject) -> Json:
+        raise RuntimeError("a mistake of ours")
+
+
+@dataclass
+class Pair:
+    """Two replicas in one process: the first asks, and runs wait in the second."""
+
+    talks: Talks
+    second: PostgresReplicas
+    runs: SuspendedRuns
+    serving: Serving
+
+    async def suspend(self, *, principal: str = "ada") -> RunState:
+        async def work(client: RunClient) -> Answer:
+            word = await client.ask(build_request("May I?"))
+            await client.progress(1, 2, "half")
+            return Answer(f"{type(word).__name__} {word.action}")
+
+        waiting = await self.runs.start(work, principal=principal)
+        assert isinstance(waiting, Waiting)
+        return waiting.state
+
+
+@asynccontextmanager
+async def open_replica(database: str, port: int) -> AsyncIterator[PostgresReplicas]:
+    with closing(PostgresLink(database)) as link:
+        replicas = PostgresReplicas(link, name_replica(f"127.0.0.1:{port}", version="1"))
+        await replicas.beat()
+        yield replicas
+        await replicas.leave()
+
+
+@pytest.fixture
+async def pair(database: str) -> AsyncIterator[Pair]:
+    serving = Serving()
+    async with (
+        open_replica(database, 1) as first,
+        open_replica(database, 2) as second,
+        open_suspended_runs(replica=second.replica) as runs,
+    ):
+        tests = {"echo": serving.echo, "hang": serving.hang, "fail": serving.fail}
+        served = {SUBJECT: AnswersHere(runs, render).serve, **tests}
+        async with open_talks(first, {}, looking=0.1) as talks, open_talks(second, served, looking=0.1):
+            with anyio.fail_after(30):
+                yield Pair(talks, second, runs, serving)
+
+
+async def test_both_ends_of_a_talk_speak_until_the_one_that_serves_has_its_last_word(pair: Pair) -> None:
+    async with pair.talks.open(pair.second.replica, "echo", {"n": 1}) as talk:
+        await talk.send("a")
+        await talk.send("b" * 50_000)
+        heard = [await talk.receive() for _ in range(2)]
+        await talk.send("enough")
+        last = await talk.receive()
+
+    assert heard == [{"heard": "a"}, {"heard": "b" * 50_000}]
+    assert last == {"n": 1}
+
+
+async def test_whoever_asks_and_leaves_ends_the_work_of_whoever_serves(pair: Pair) -> None:
+    async with pair.talks.open(pair.second.replica, "hang", {}):
+        await pair.serving.hanging.wait()
+
+    await pair.serving.cancelled.wait()
+
+
+async def test_a_mistake_of_whoever_serves_ends_the_talk_and_nothing_else(pair: Pair) -> None:
+    async with pair.talks.open(pair.second.replica, "fail", {}) as talk:
+        with pytest.raises(ReplicaGoneError):
+            await talk.receive()
+    async with pair.talks.open(pair.second.replica, "echo", {}) as talk:
+        await talk.send("enough")
+        assert await talk.receive() == {}
+
+
+async def test_a_replica_that_goes_ends_its_talks(pair: Pair) -> None:
+    async with pair.talks.open(pair.second.replica, "hang", {}) as talk:
+        await pair.serving.hanging.wait()
+        await pair.second.leave()
+        with pytest.raises(ReplicaGoneError):
+            await talk.receive()
+
+    with pytest.raises(ReplicaGoneError):
+        async with pair.talks.open(pair.second.replica, "echo", {}):
+            pass
+
+
+async def test_an_answer_resumes_the_run_that_waits_elsewhere(pair: Pair) -> None:
+    state, heard = await pair.suspend(), []
+
+    async def progress(done: float, total: float | None, message: str) -> None:
+        heard.append((done, total, message))
+
+    answers = AnswersElsewhere(pair.talks)
+    result = await answers.resume(state, {"question-1": YES}, principal="ada", progress=progress)
+
+    assert isinstance(result, CallToolResult)
+    assert result.content == [TextContent(text="ElicitResult accept")]
+    assert heard == [(1, 2, "half")]
+    with pytest.raises(UnknownRunError):
+        await answers.resume(state, {"question-1": YES}, principal="ada", progress=progress)
+
+
+async def test_a_question_that_was_not_answered_is_asked_again_elsewhere(pair: Pair) -> None:
+    state = await pair.suspend()
+
+    result = await AnswersElsewhere(pair.talks).resume(state, {}, principal="ada", progress=_deaf)
+
+    assert isinstance(result, InputRequiredResult)
+    assert list(result.input_requests or {}) == ["question-1"]
+    assert RunState.read(result.request_state or "").replica == pair.second.replica
+
+
+async def test_a_run_of_another_person_does_not_exist_elsewhere_either(pair: Pair) -> None:
+    state = await pair.suspend(principal="bob")
+
+    with pytest.raises(UnknownRunError):
+        await AnswersElsewhere(pair.talks).resume(state, {"question-1": YES}, principal="ada", progress=_deaf)
+
+
+async def _deaf(done: float, total: float | None, message: str) -> None:
+    """Hear nothing of progress."""
