@@ -5,24 +5,29 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_official import MAX_LINE, wait_for_signal
 from onetool.http_connections import HttpConnection, PlaceGate, Places, bounds_within, count_open_files_allowed
 from onetool.http_log import quiet_log
 from onetool.http_token import accepts
+from onetool.http_watch import Readiness, watch_routes
 from onetool.late_app import LateApp
 from onetool.server import OneToolServer
 from ot.config.models import HttpSettings
 from ot.logs import write_log
+from ot.telemetry.meters import Meters
+from ot.telemetry.telemetry import Telemetry
 
 PATH = "/mcp"
 _PATIENCE = 1  # seconds for open connections when the server is told to end
@@ -68,6 +73,7 @@ async def serve_http(
     *,
     settings: HttpSettings,
     token: str | None,
+    telemetry: Telemetry,
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve any number of clients until a signal asks this process to end; `ready` hears the address.
@@ -85,7 +91,7 @@ async def serve_http(
 
     server = _WebServer(
         uvicorn.Config(
-            _build_web_app(app, hosts, token),
+            _build_web_app(app, hosts, token, telemetry),
             http=Connection,
             backlog=bounds.accepted_at_once,
             log_config=None,
@@ -118,8 +124,32 @@ def _find_address(listener: socket.socket) -> tuple[str, set[str]]:
     return f"http://{authority}{PATH}", {authority, f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"}
 
 
-def _build_web_app(app: LateApp, hosts: set[str], token: str | None) -> ASGIApp:
-    web_app = OneToolServer(app).streamable_http_app(
+def build_routes(app: LateApp, telemetry: Telemetry) -> list[Route]:
+    """Build what is served beside MCP; each route has its own rule of who may come."""
+    readiness = Readiness()
+    readiness.add("engine", app.why_not_ready)
+    return watch_routes(readiness, telemetry.meters or Meters(), _is_administrator)
+
+
+def _is_administrator(_: Request) -> bool:
+    return False  # without people there is none
+
+
+class BesideMcp:
+    """Answers the paths of its routes, before any gate; every other request is for MCP."""
+
+    def __init__(self, app: ASGIApp, routes: Sequence[Route]) -> None:
+        self._app = app
+        self._router = Router(routes)
+        self._paths = frozenset(route.path for route in routes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        beside = scope["type"] == "http" and scope["path"] in self._paths
+        await (self._router if beside else self._app)(scope, receive, send)
+
+
+def _build_web_app(app: LateApp, hosts: set[str], token: str | None, telemetry: Telemetry) -> ASGIApp:
+    web_app = OneToolServer(app, telemetry).streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_LINE,
         transport_security=TransportSecuritySettings(
@@ -127,4 +157,4 @@ def _build_web_app(app: LateApp, hosts: set[str], token: str | None) -> ASGIApp:
         ),
     )
     placed = PlaceGate(web_app)
-    return placed if token is None else BearerGate(placed, token)
+    return BesideMcp(placed if token is None else BearerGate(placed, token), build_routes(app, telemetry))

@@ -41,6 +41,10 @@ class LateApp:
         assert self._app is not None
         return self._app
 
+    async def why_not_ready(self) -> str:
+        """Say why requests would wait; an empty text if they would not."""
+        return "" if self._opened.is_set() else "is being opened"
+
     async def live(self, open_app: Callable[[], AbstractAsyncContextManager[App]]) -> None:
         await self._wanted.wait()
         async with open_app() as self._app:

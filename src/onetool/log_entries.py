@@ -1,7 +1,11 @@
-"""The entries of a log file: a line with its time, level and name, and the lines of a traceback below it."""
+"""The entries of a log file: a line with its time, level and name, and the lines of a traceback below it.
+
+Where the log is one of JSON objects, each is a line.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -32,21 +36,44 @@ def read_entries(lines: Iterator[str]) -> Iterator[LogEntry]:
     """Read the entries of a log; lines before the first one belong to nothing and are left out."""
     block: list[str] = []
     for line in lines:
-        if _FIRST.match(line) and block:
+        entry = _read_object(line) if line.startswith("{") else None
+        if block and (entry is not None or _FIRST.match(line)):
             yield _entry_of(block)
             block = []
-        if block or _FIRST.match(line):
+        if entry is not None:
+            yield entry
+        elif block or _FIRST.match(line):
             block.append(line)
     if block:
         yield _entry_of(block)
 
 
+def _read_object(line: str) -> LogEntry | None:
+    """Read an entry that is a JSON object; None if the line is something else."""
+    try:
+        found = json.loads(line)
+        moment, level, name = found["time"], found["level"], found["name"]
+        fields = found.get("fields") or {key: found[key] for key in ("message",) if key in found}
+        text = " ".join([name, *(f"{key}={_word(value)}" for key, value in fields.items())])
+        return LogEntry(moment, level, name, text, _incident_in(text), found.get("detail", ""))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) and value.isidentifier() else repr(value)
+
+
+def _incident_in(text: str) -> str:
+    found = _INCIDENT.search(text)
+    return found["incident"] if found else ""
+
+
 def _entry_of(block: list[str]) -> LogEntry:
     found = _FIRST.match(block[0])
     assert found is not None
-    incident = _INCIDENT.search(found["text"])
-    named = incident["incident"] if incident else ""
-    return LogEntry(found["time"], found["level"], found["name"], found["text"], named, "\n".join(block[1:]))
+    incident, detail = _incident_in(found["text"]), "\n".join(block[1:])
+    return LogEntry(found["time"], found["level"], found["name"], found["text"], incident, detail)
 
 
 class LogFile:

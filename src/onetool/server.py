@@ -16,10 +16,12 @@ from mcp_official import DeclaredToolsServer
 from onetool.front import LogLevels, noting_clients
 from onetool.late_app import LateApp
 from onetool.offer import Offer, open_offer
+from onetool.operations import watching_operations
 from onetool.suspended_runs import open_suspended_runs
 from onetool.tools import tool_run
 from onetool.tools.tool_run import Service
 from ot.config.entries import Mistake
+from ot.telemetry.telemetry import Telemetry
 
 INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. Start with `ot.help()`."
 
@@ -31,7 +33,7 @@ _LONGEST_NAME = 60
 class OneToolServer(DeclaredToolsServer[Service]):
     """The tool `run`, and the log level that a client asks for; `app` must stay open as long as it serves."""
 
-    def __init__(self, app: LateApp) -> None:
+    def __init__(self, app: LateApp, telemetry: Telemetry | None = None) -> None:
         log_levels, offer = LogLevels(), Offer(app)
 
         @asynccontextmanager
@@ -48,6 +50,7 @@ class OneToolServer(DeclaredToolsServer[Service]):
             subscriptions=offer.bus,
         )
         self._offer = offer
+        self._lowlevel_server.middleware.insert(0, watching_operations(telemetry or Telemetry()))
         self._lowlevel_server.add_request_handler("logging/setLevel", SetLevelRequestParams, log_levels.set_level)
 
     async def list_tools(self) -> list[Tool]:

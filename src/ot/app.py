@@ -72,6 +72,7 @@ from ot.workers.pool import WorkerPool, open_worker_pool
 
 if TYPE_CHECKING:
     from ot.ai import ToolLoop
+    from ot.telemetry.telemetry import Telemetry
 
 BUILT_IN_PACKS = "ot_tools"
 QUESTIONS_FOLDER = "questions"
@@ -106,7 +107,7 @@ def launch(loaded: LoadedConfig) -> ZygoteProcess:
 
 
 @asynccontextmanager
-async def open_app(
+async def open_app(  # noqa: PLR0913 - what a server, a command and a test each do without
     loaded: LoadedConfig,
     *,
     launched: ZygoteProcess | None = None,
@@ -116,6 +117,7 @@ async def open_app(
     offer_run: bool = False,
     connect_ahead: bool = True,
     clients: KnownClients | None = None,
+    telemetry: Telemetry | None = None,
 ) -> AsyncIterator[App]:
     """Build the engine on a loaded configuration.
 
@@ -123,6 +125,7 @@ async def open_app(
     what a client is told of us, which the statistics set against what its tools would have told it. `offer_run` makes
     running code a tool like any other, `onetool.run`, which the assistant needs. Without `connect_ahead` no server is
     connected for code that does not ask for it: a command that is over in a moment would wait for one that hangs.
+    `telemetry` hears of runs and calls.
     """
     config = loaded.config
     async with AsyncExitStack() as stack:
@@ -156,6 +159,7 @@ async def open_app(
             audit=audit,
             shapes=shapes,
             journal=journal,
+            telemetry=telemetry,
         )
         executor.lend(
             isolates, standby, workers.environments, PackFolders(state_folder(loaded.home)), Paces(), shapes, journal
@@ -179,7 +183,7 @@ async def open_app(
         def rebuild(fresh: LoadedConfig) -> None:
             """Lend what is built from the configuration."""
             statistics = build_statistics(fresh, recorder, registry, own_definition)
-            access = ModelAccess(fresh.secrets, loaded.redactor, recorder)
+            access = ModelAccess(fresh.secrets, loaded.redactor, recorder, telemetry)
             executor.lend(build_allowed_files(fresh), statistics, build_health(fresh), access)
 
         rebuild(loaded)

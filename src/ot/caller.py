@@ -6,10 +6,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from ot.client_memory import ClientMemory
 from ot.front import Front
 from ot.person import LOCAL
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
 
 
 class Choice(StrEnum):
@@ -73,6 +77,7 @@ class Caller:
     client: str = ""  # the name of the program in whose context the answer ends; none at a command line
     run: int = 0  # the number under which the run that this call is part of is recorded
     run_id: str = ""  # the name by which that run can be resumed; none outside a run
+    span: Span | None = None  # that spans of calls are children of, and that servers are told of
     principal: str = LOCAL  # whose runs and values these are; nothing that outlives a run is looked up without it
 
 

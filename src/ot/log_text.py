@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 
+from mcp_core.json_types import Json
+
 TEXT_LIMIT = 200
 TOTAL_LIMIT = 1000
 ITEM_LIMIT = 8
@@ -26,6 +28,20 @@ def brief(value: object, redact: Callable[[str], str] | None = None) -> str:
     if len(text) <= TOTAL_LIMIT:
         return text
     return f"{(redact(text) if redact else text)[:TOTAL_LIMIT]}..."
+
+
+def brief_fact(value: object, redact: Callable[[str], str]) -> Json:
+    """Return a value for a JSON line: numbers and short texts are themselves, anything else is a brief text."""
+    if value is None or type(value) is bool:
+        return value
+    if type(value) is int and abs(value) < 2**53:
+        return value
+    if type(value) is float and math.isfinite(value):
+        return value
+    if isinstance(value, (str, PurePath)):
+        text = str.__str__(value) if isinstance(value, str) else str(value)
+        return redact(text) if len(text) <= TEXT_LIMIT else f"{_cut(text, redact)}...<{len(text)} characters>"
+    return redact(brief(value, redact))
 
 
 def _brief(value: object, redact: Callable[[str], str] | None, depth: int) -> str:
@@ -54,15 +70,17 @@ def _brief(value: object, redact: Callable[[str], str] | None, depth: int) -> st
 def _brief_text(text: str, redact: Callable[[str], str] | None) -> str:
     if len(text) <= TEXT_LIMIT:
         return repr(text)
+    return f"{_cut(text, redact)!r}...<{len(text)} characters>"
+
+
+def _cut(text: str, redact: Callable[[str], str] | None) -> str:
     if redact is None:
-        shown = text[:TEXT_LIMIT]
-    elif len(text) <= TEXT_LIMIT + _MARGIN:
-        shown = redact(text)[:TEXT_LIMIT]
-    else:
-        # The end of what was looked at may hold the beginning of a secret, so it is never shown.
-        redacted = redact(text[: TEXT_LIMIT + _MARGIN])
-        shown = redacted[: max(0, min(TEXT_LIMIT, len(redacted) - _MARGIN))]
-    return f"{shown!r}...<{len(text)} characters>"
+        return text[:TEXT_LIMIT]
+    if len(text) <= TEXT_LIMIT + _MARGIN:
+        return redact(text)[:TEXT_LIMIT]
+    # The end of what was looked at may hold the beginning of a secret, so it is never shown.
+    redacted = redact(text[: TEXT_LIMIT + _MARGIN])
+    return redacted[: max(0, min(TEXT_LIMIT, len(redacted) - _MARGIN))]
 
 
 def _brief_items(items: Iterable[str], brackets: str, total: int, depth: int) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from mcp_core.json_types import Json
 from mcp_core.line_log import LEVELS, TRACE, LineMessage, Redact, send_log
-from ot.log_text import brief
+from ot.log_text import brief, brief_fact
 
 __all__ = ["LEVELS", "TRACE", "LogEntry", "LogSpan", "configure_logging", "write_log"]
 
@@ -31,6 +32,12 @@ class LogEntry(LineMessage):
         """Write `name key=value ...`, the detail below; values are redacted before they are shortened."""
         line = " ".join([self.name, *(f"{key}={brief(value, redact)}" for key, value in self.fields.items())])
         return f"{line}\n{self.detail.rstrip()}" if self.detail else line
+
+    def facts(self, redact: Redact) -> dict[str, Json]:
+        """Give the name, the fields as what they are if they are short, and the detail."""
+        fields: dict[str, Json] = {key: brief_fact(value, redact) for key, value in self.fields.items()}
+        found: dict[str, Json] = {"name": self.name, "fields": fields}
+        return {**found, "detail": redact(self.detail.rstrip())} if self.detail else found
 
 
 class LogSpan:
@@ -96,14 +103,26 @@ def _emit(level: int, entry: LogEntry) -> None:
 
 
 def configure_logging(
-    level: str, file: Path | None, *, redact: Redact, together: bool = False, keep: Path | None = None
+    level: str,
+    file: Path | None,
+    *,
+    redact: Redact,
+    together: bool = False,
+    keep: Path | None = None,
+    tell: Callable[[], Mapping[str, str]] | None = None,
 ) -> None:
     """Send every log line of the process, other libraries' warnings included, to stderr or to `file`.
 
     `together` lets lines gather for a moment, for a server whose calls should not wait for each. What goes wrong is
-    also written to `keep`. Raises OSError where `file` cannot be opened.
+    also written to `keep`. With `tell` each line is a JSON object, and what that returns is in it.
+    Raises OSError where `file` cannot be opened.
     """
-    send_log(file, redact=redact, together=together, keep=keep)
+    formatter = also = None
+    if tell is not None:
+        from mcp_core.json_log import JsonFormatter, Telling  # noqa: PLC0415 - few logs are written so
+
+        formatter, also = JsonFormatter(redact), Telling(tell)
+    send_log(file, redact=redact, together=together, keep=keep, formatter=formatter, also=also)
     _LOGGER.setLevel(LEVELS[level])
 
 

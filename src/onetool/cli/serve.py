@@ -30,6 +30,7 @@ from ot.logs import write_log
 
 if TYPE_CHECKING:
     from ot.app import App
+    from ot.telemetry.telemetry import Telemetry
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -77,12 +78,13 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
 
     from onetool.late_app import open_late_app
     from onetool.server import OneToolServer
+    from onetool.telling import build_telemetry
 
     async def serve() -> None:
-        clients = KnownClients()
-        open_app = partial(_open_app, loaded, launched, clients, "stdio")
+        clients, telemetry = KnownClients(), build_telemetry(loaded, os.environ, counted=False)
+        open_app = partial(_open_app, loaded, launched, clients, telemetry, "stdio")
         async with open_late_app(open_app, loaded.mistakes, clients) as app:
-            await OneToolServer(app).serve_stdio(source=source, sink=sink, on_first_sent=app.want)
+            await OneToolServer(app, telemetry).serve_stdio(source=source, sink=sink, on_first_sent=app.want)
 
     try:
         anyio.run(serve)
@@ -93,20 +95,24 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
 
 @asynccontextmanager
 async def _open_app(
-    loaded: LoadedConfig, launched: ZygoteProcess, clients: KnownClients, over: str
+    loaded: LoadedConfig, launched: ZygoteProcess, clients: KnownClients, telemetry: Telemetry, over: str
 ) -> AsyncIterator[App]:
     """Load the engine, which is not needed before the client is greeted, and let the person's commands reach it."""
     from onetool.control.answering import open_control
     from onetool.server import own_definition
+    from onetool.telling import sending_telemetry
     from ot.app import open_app
 
     gc.freeze()
     gc.enable()
-    async with (
-        open_app(loaded, launched=launched, own_definition=own_definition, clients=clients) as app,
-        open_control(app, loaded, over=over),
-    ):
-        yield app
+    with sending_telemetry(telemetry, loaded, os.environ):
+        async with (
+            open_app(
+                loaded, launched=launched, own_definition=own_definition, clients=clients, telemetry=telemetry
+            ) as app,
+            open_control(app, loaded, over=over),
+        ):
+            yield app
 
 
 def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
@@ -139,10 +145,11 @@ def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | N
 
     from onetool.http_server import serve_http
     from onetool.late_app import open_late_app
+    from onetool.telling import build_telemetry
 
     async def serve() -> None:
-        clients = KnownClients()
-        open_app = partial(_open_app, loaded, launched, clients, over)
+        clients, telemetry = KnownClients(), build_telemetry(loaded, os.environ, counted=True)
+        open_app = partial(_open_app, loaded, launched, clients, telemetry, over)
         async with open_late_app(open_app, loaded.mistakes, clients) as app:
             app.want()
             await serve_http(
@@ -150,6 +157,7 @@ def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | N
                 listener,
                 settings=loaded.config.http,
                 token=token,
+                telemetry=telemetry,
                 ready=lambda address: complain(f"onetool: serving MCP at {address} ({guard})"),
             )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 from argparse import Namespace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ot.config.loader import LoadedConfig, load_config
+from ot.config.models import LogSettings
 from ot.config.paths import kept_log
 from ot.errors import ConfigError
 from ot.logs import LEVELS, configure_logging
@@ -28,8 +30,19 @@ def load(
     level = "error" if quiet and log.file is None else log.level
     try:
         keep = kept_log(loaded.home) if log.file is None else None
-        configure_logging(level, log.file, redact=loaded.redactor.text, together=not quiet, keep=keep)
+        configure_logging(
+            level, log.file, redact=loaded.redactor.text, together=not quiet, keep=keep, tell=_telling(log)
+        )
     except OSError as error:
         raise ConfigError(f"cannot be opened: {error.strerror}", file=log.file, key="log.file") from error
     logging.getLogger("mcp_core").setLevel(LEVELS[level])
     return loaded
+
+
+def _telling(log: LogSettings) -> Callable[[], Mapping[str, str]] | None:
+    """Return what adds its trace to a JSON line; None if lines are text."""
+    if log.format == "text":
+        return None
+    from ot.telemetry.trace_ids import current_trace_ids  # only here is it loaded for it
+
+    return current_trace_ids

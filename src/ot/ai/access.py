@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ot.config.providers import Provider
 from ot.config.secrets import Secrets
 from ot.redaction import Redactor
 from ot.stats.recorder import Recorder
+
+if TYPE_CHECKING:
+    from ot.telemetry.telemetry import Telemetry
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,7 @@ class ModelAccess:
     secrets: Secrets
     redactor: Redactor
     recorder: Recorder | None
+    telemetry: Telemetry | None = None
 
     def key_of(self, provider: Provider) -> str:
         """Return the key, or an empty text; from then on it is known and redacted."""

@@ -19,11 +19,11 @@ def build_client(
     executor: ToolExecutor, settings: AiSettings, secrets: Secrets, *, caller: Caller = NOBODY
 ) -> ToolLoop:
     """Begin a conversation; raises MissingExtraError or ConfigError if its model could never answer."""
-    access = ModelAccess(secrets, executor.redactor, executor.recorder)
+    access = ModelAccess(secrets, executor.redactor, executor.recorder, executor.telemetry)
     spare = _build_spare(settings, access)
     model = _build(settings, settings.provider, access, "ai.provider")
     client = client_class(settings.provider)
-    return client(executor, settings, model, spare=spare, caller=caller, record=record_into(access.recorder))
+    return client(executor, settings, model, spare=spare, caller=caller, record=record_into(access))
 
 
 def client_class(provider: str) -> type[ToolLoop]:

@@ -311,12 +311,15 @@ class PackSettings(Section):
 
 
 class LogSettings(Section):
-    """The level of the log, and a file for it instead of stderr."""
+    """The level and the form of the log, and a file for it instead of stderr."""
 
     level: Annotated[Literal["trace", "debug", "info", "warning", "error"], BeforeValidator(read_word)] = setting(
         "info", "the least important entries that are logged"
     )
     file: FilePath | None = setting(None, "the file to log to; if not set, the log goes to stderr")
+    format: Annotated[Literal["text", "json"], BeforeValidator(read_word)] = setting(
+        "text", "the form of an entry: a line for people, or a JSON object with the ids of its trace"
+    )
 
 
 class HttpSettings(Section):

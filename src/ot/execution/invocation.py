@@ -36,7 +36,7 @@ async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, record
         context = CallContext(
             call.name,
             door,
-            caller=call.caller,
+            caller=record.caller,
             scope=scope,
             depth=call.depth,
             effect=call.tool.effect,

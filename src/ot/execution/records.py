@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from ot.audit.chain import OK
 from ot.audit.log import AuditLog
@@ -28,6 +30,9 @@ from ot.logs import LogSpan, write_log
 from ot.stats.recorder import UNKNOWN_TOOL, Recorder
 from ot.values import Arguments, ToolValue
 
+if TYPE_CHECKING:
+    from ot.telemetry.telemetry import Telemetry, Traced
+
 SLOW = 1.0  # seconds
 POSITIONAL = "*"  # stands for the positional arguments of a call that was refused before they had names
 
@@ -38,7 +43,7 @@ class CallRecord(LogSpan):
     Of one that may have an effect the audit log is told when it begins, or that it was refused.
     """
 
-    __slots__ = ("_audit", "_call", "_received", "_recorder", "context", "entry")
+    __slots__ = ("_audit", "_call", "_received", "_recorder", "_telemetry", "_traced", "context", "entry")
 
     def __init__(
         self,
@@ -47,16 +52,31 @@ class CallRecord(LogSpan):
         clock: Callable[[], float] = time.perf_counter,
         *,
         audit: AuditLog | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         super().__init__(call.name, clock=clock, arguments=call.arguments)
         self._call = call
         self._recorder = recorder
         self._received = b""
         self._audit = audit
+        self._telemetry = telemetry
+        self._traced: Traced | None = None
         self.context: CallContext | None = None  # once the function is called
         self.entry = 0  # the number of its line in the audit log; 0 if it has none
         if call.positional:
             self.add(positional=call.positional)
+
+    def __enter__(self) -> Self:
+        if self._telemetry is not None:
+            call = self._call
+            self._traced = self._telemetry.begin_call(call.name, call.tool.effect, call.caller.span)
+        return super().__enter__()
+
+    @property
+    def caller(self) -> Caller:
+        """The caller as calls inside this one have it: they belong to its span."""
+        caller = self._call.caller
+        return caller if self._traced is None else replace(caller, span=self._traced.span)
 
     async def begin(self, arguments: Arguments, allowed_by: str) -> None:
         """Write into the audit log that the call begins."""
@@ -104,6 +124,8 @@ class CallRecord(LogSpan):
             self.add(slow=True)
             self.escalate(logging.WARNING)
         super().__exit__(kind, error, traceback)
+        if self._telemetry is not None:
+            self._telemetry.end_call(self._traced, call.name, call.tool.effect, _failure(error), seconds)
 
 
 async def audit_refusal(

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ot.audit.log import AuditLog
 from ot.caller import NOBODY, Caller, Notes
@@ -49,6 +50,9 @@ from ot.stats.recorder import Recorder
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import UnsupportedValueError
 
+if TYPE_CHECKING:
+    from ot.telemetry.telemetry import Telemetry
+
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
@@ -76,6 +80,7 @@ class ToolExecutor:
         audit: AuditLog | None = None,
         shapes: Shapes | None = None,
         journal: Journal | None = None,
+        telemetry: Telemetry | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.registry = registry
@@ -86,6 +91,7 @@ class ToolExecutor:
         self.audit = audit
         self.shapes = shapes
         self.journal = journal
+        self.telemetry = telemetry
         self._results = results
         self._clock = clock
         self._nobody = ClientMemory()
@@ -197,7 +203,7 @@ class ToolExecutor:
 
     async def _pass(self, call: Call, delivery: Delivery | None) -> ToolValue:
         journal = None if delivery is None else open_call(self.journal, call, self.redactor)
-        with CallRecord(call, self.recorder, self._clock, audit=self.audit) as record:
+        with CallRecord(call, self.recorder, self._clock, audit=self.audit, telemetry=self.telemetry) as record:
             try:
                 value = await self._carry_out(call, record, journal)
                 value, packed = await aside_if_large(value, self._outgoing.make_ready, value, delivery)

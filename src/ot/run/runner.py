@@ -81,16 +81,30 @@ class Runner:
     async def run(self, command: str, *, caller: Caller = NOBODY, sight: Sight | None = None) -> Answer:
         """Run one command and word its outcome; only cancellation is raised. `sight` lets others look meanwhile."""
         record = RunRecord(self._executor.recorder, command, caller.client)
-        settings, notes = self._settings, caller.notes or Notes()
+        settings = self._settings
         number = record.number or next(self._unrecorded)
         caller = replace(
             self._executor.known(caller),
             run=number,
             run_id=caller.run_id or new_run_id(),
-            notes=notes,
+            notes=caller.notes or Notes(),
             run_memory=ClientMemory(),
         )
         sight = sight or Sight()
+        telemetry = self._executor.telemetry
+        if telemetry is None:
+            return (await self._carry_out(command, caller, settings, sight, record))[0]
+        with telemetry.run(caller.run_id) as run:
+            caller = caller if run.span is None else replace(caller, span=run.span)
+            answer, error = await self._carry_out(command, caller, settings, sight, record)
+            run.end(error)
+            return answer
+
+    async def _carry_out(
+        self, command: str, caller: Caller, settings: RunSettings, sight: Sight, record: RunRecord
+    ) -> tuple[Answer, str]:
+        """Return the answer, and the type of what went wrong."""
+        notes = caller.notes or Notes()
         journalled, made = JournalledRun(self._executor.journal, command, caller), MadeCalls()
         with LogSpan("run.command", size=len(command)) as span, record, journalled:
             try:
@@ -110,8 +124,9 @@ class Runner:
             journalled.add_notes(notes, failed=answer.is_error)
             answer = replace(answer, text=notes.below(answer.text))
             journalled.end(outcome, told)
-            record.end(answer.text, error=error_kind(outcome), attachments=len(answer.attachments))
-        return answer
+            failure = error_kind(outcome)
+            record.end(answer.text, error=failure, attachments=len(answer.attachments))
+        return answer, failure
 
     def _add_made(self, made: MadeCalls, notes: Notes) -> None:
         words = made.word(self._executor.redactor)

@@ -104,7 +104,7 @@ def _wrap(models: list[Model], settings: AiSettings, access: ModelAccess, contex
         *models,
         backoff=Backoff(settings.retries, left=context.remaining),
         prices=settings.prices,
-        record=record_into(access.recorder),
+        record=record_into(access),
         redact=access.redactor.text,
     )
 

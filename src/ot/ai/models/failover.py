@@ -21,8 +21,8 @@ from ot.logs import write_log
 
 AWAY = 300.0  # seconds for which a model that failed is left alone where there is another one
 
-Record = Callable[[Usage, float], None]
-"""Takes note of what a request used, and how many seconds it took."""
+Record = Callable[[Model, Usage | None, float, str], None]
+"""Takes note of what a request used, if that is known, how many seconds it took, and the type of what went wrong."""
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class Models:
             await self._sleep(wait)
 
     async def _attempt(self, model: Model, request: Request, turn: Turn) -> AsyncGenerator[TextDelta | Usage]:
-        started = self._clock()
+        started, failure = self._clock(), ""
         try:
             async with aclosing(model.stream(request)) as pieces:
                 async for piece in pieces:
@@ -114,21 +114,25 @@ class Models:
                 raise ModelUnavailableError(model.provider, "the answer broke off")
         except (ModelRefusedError, ModelUnavailableError) as error:
             error.reason = self._redact(error.reason)  # a server may repeat the key that it refuses
+            failure = type(error).__name__
+            raise
+        except BaseException as error:
+            failure = type(error).__name__
             raise
         finally:
             # A turn that was stopped or broke off has cost what it has cost.
-            usage = self._account(model, turn.spent, self._clock() - started)
+            usage = self._account(model, turn.spent, self._clock() - started, failure)
         if usage is not None:
             yield usage
 
-    def _account(self, model: Model, spent: Spent | None, seconds: float) -> Usage | None:
-        if spent is None:
-            return None
-        cost = cost_of(spent, model.name, self._prices)
-        usage = Usage(**asdict(spent), cost=cost, provider=model.provider, model=model.name)
-        self.totals.setdefault((model.provider, model.name), Totals()).add(usage)
+    def _account(self, model: Model, spent: Spent | None, seconds: float, failure: str) -> Usage | None:
+        usage = None
+        if spent is not None:
+            cost = cost_of(spent, model.name, self._prices)
+            usage = Usage(**asdict(spent), cost=cost, provider=model.provider, model=model.name)
+            self.totals.setdefault((model.provider, model.name), Totals()).add(usage)
         if self._record is not None:
-            self._record(usage, seconds)
+            self._record(model, usage, seconds, failure)
         return usage
 
     def _other_than(self, model: Model, failure: ModelUnavailableError) -> Model:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 
+from ot.ai.access import ModelAccess
 from ot.ai.events import Usage
 from ot.ai.models.failover import Record
 from ot.ai.models.lazy_model import LazyModel
@@ -11,7 +12,6 @@ from ot.ai.models.model import Model
 from ot.config.models import AiSettings
 from ot.config.providers import find_providers
 from ot.errors import ConfigError
-from ot.stats.recorder import Recorder
 
 
 def build_model(settings: AiSettings, name: str, *, api_key: str = "", chosen_by: str = "ai.provider") -> Model:
@@ -33,13 +33,17 @@ def build_model(settings: AiSettings, name: str, *, api_key: str = "", chosen_by
     return model
 
 
-def record_into(recorder: Recorder | None) -> Record | None:
-    """Count what requests use in the statistics; tokens of the provider's cache are input too."""
-    if recorder is None:
-        return None
+def record_into(access: ModelAccess) -> Record:
+    """Note requests in the statistics and the telemetry; tokens of the provider's cache are input too."""
 
-    def record(usage: Usage, seconds: float) -> None:
-        sent = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-        recorder.model(usage.provider, usage.model, sent, usage.output_tokens, usage.cost, seconds)
+    def record(model: Model, usage: Usage | None, seconds: float, error: str) -> None:
+        sent = 0 if usage is None else usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        if usage is not None and access.recorder is not None:
+            access.recorder.model(usage.provider, usage.model, sent, usage.output_tokens, usage.cost, seconds)
+        if access.telemetry is not None:
+            received, read, written = (
+                (0, 0, 0) if usage is None else (usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+            )
+            access.telemetry.model(model.provider, model.name, (sent, received, read, written), seconds, error)
 
     return record

@@ -16,6 +16,8 @@ from collections.abc import Awaitable, Callable
 import anyio.to_thread
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR
+from opentelemetry.propagate import inject
+from opentelemetry.trace import INVALID_SPAN, get_current_span
 
 from mcp_core.json_types import JsonObject
 
@@ -64,8 +66,11 @@ class FastLane:
             raise _closed()
         number = next(self._numbers)
         params: JsonObject = {"name": tool, "arguments": arguments}
-        if progress is not None:
-            params["_meta"] = {"progressToken": number}
+        meta: JsonObject = {} if progress is None else {"progressToken": number}
+        if get_current_span() is not INVALID_SPAN:
+            inject(meta)  # as the session does for its requests
+        if meta:
+            params["_meta"] = meta
         flight = self._flights[number] = asyncio.Queue()
         sent = False
         try:

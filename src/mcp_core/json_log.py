@@ -1,0 +1,50 @@
+"""Log lines as JSON objects, one a line, for whoever collects logs: secrets are taken out of every text in them."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from mcp_core.json_types import Json
+from mcp_core.line_log import LineMessage, Redact
+
+Tell = Callable[[], Mapping[str, str]]
+"""Says in what an entry is written, such as a trace; asked when it is made, since it may be written later."""
+
+_TOLD = "told"
+
+
+class JsonFormatter(logging.Formatter):
+    """`{"time": ..., "level": ..., "name": ..., "fields": {...}, "detail": ...}` and what `Telling` has added."""
+
+    def __init__(self, redact: Redact) -> None:
+        super().__init__()
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        created = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        entry: dict[str, Json] = {"time": created.replace("+00:00", "Z"), "level": record.levelname}
+        entry |= self._facts(record)
+        if record.exc_info:
+            entry["detail"] = self._redact(self.formatException(record.exc_info))
+        return json.dumps({**entry, **getattr(record, _TOLD, {})})
+
+    def _facts(self, record: logging.LogRecord) -> Mapping[str, Json]:
+        if isinstance(record.msg, LineMessage):
+            return record.msg.facts(self._redact)
+        return {"name": record.name, "message": self._redact(record.getMessage())}
+
+
+class Telling(logging.Filter):
+    """Passes everything, and adds to each record what it is part of."""
+
+    def __init__(self, tell: Tell) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not hasattr(record, _TOLD):
+            setattr(record, _TOLD, self._tell())
+        return True

@@ -1,0 +1,82 @@
+"""What machines ask of a server over HTTP beside MCP: is it alive, may it be sent requests, what are its figures."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Awaitable, Callable
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from ot.telemetry import prometheus
+from ot.telemetry.meters import Meters
+
+PATIENCE = 2.0  # seconds that a part may take to say that it is there
+# Headers with which a balancer says that it passes on the request of another machine.
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+
+Check = Callable[[], Awaitable[str]]
+"""Says why requests should go elsewhere for now; an empty text if they may come."""
+
+
+class Readiness:
+    """Whether requests should come here: every part that has a say is asked."""
+
+    def __init__(self) -> None:
+        self._checks: dict[str, Check] = {}
+
+    def add(self, name: str, check: Check) -> None:
+        """Ask this part too."""
+        self._checks[name] = check
+
+    async def problems(self) -> dict[str, str]:
+        """Return what speaks against it, by the name of the part."""
+        found = {name: await _ask(check) for name, check in self._checks.items()}
+        return {name: reason for name, reason in found.items() if reason}
+
+
+async def _ask(check: Check) -> str:
+    with anyio.move_on_after(PATIENCE):
+        return await check()
+    return f"gave no answer within {PATIENCE:g} s"
+
+
+def watch_routes(readiness: Readiness, meters: Meters, is_administrator: Callable[[Request], bool]) -> list[Route]:
+    """Build the routes; the figures are for this machine and for administrators, the rest is for everybody."""
+
+    async def healthz(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def readyz(_: Request) -> Response:
+        problems = await readiness.problems()
+        return JSONResponse({"ready": not problems, "problems": problems}, status_code=503 if problems else 200)
+
+    async def metrics(request: Request) -> Response:
+        if not is_on_this_machine(request) and not is_administrator(request):
+            return PlainTextResponse("The figures are for administrators and for this machine itself.\n", 403)
+        return Response(prometheus.render(meters), media_type=prometheus.CONTENT_TYPE)
+
+    return [
+        Route("/healthz", healthz, methods=["GET"]),
+        Route("/readyz", readyz, methods=["GET"]),
+        Route("/metrics", metrics, methods=["GET"]),
+    ]
+
+
+def is_on_this_machine(request: Request) -> bool:
+    """True if whoever asks is on this machine; a balancer there asks for others, and a page may have made up a host."""
+    peer = request.client
+    if peer is not None and not _is_loopback(peer.host):
+        return False
+    host = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
+    named_here = host in ("", "localhost") or _is_loopback(host.strip("[]"))
+    return named_here and not any(header in request.headers for header in _FORWARDED)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,56 @@
+"""The telemetry of a server by its configuration: counted where anybody can ask, sent where a collector is."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from mcp_core.distribution import with_extra
+from ot.config.loader import LoadedConfig
+from ot.logs import write_log
+from ot.telemetry.meters import Meters
+from ot.telemetry.process_figures import add_process_figures
+from ot.telemetry.telemetry import Telemetry
+
+EXTRA = "telemetry"
+# Each names a collector to every program that speaks OTLP.
+_COLLECTORS = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+)
+
+
+def wants_sending(loaded: LoadedConfig, environ: Mapping[str, str]) -> bool:
+    """True if a collector is named."""
+    if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return False
+    return loaded.config.telemetry.otlp is not None or any(environ.get(name) for name in _COLLECTORS)
+
+
+def build_telemetry(loaded: LoadedConfig, environ: Mapping[str, str], *, counted: bool) -> Telemetry:
+    """Build it; nothing is counted where nobody could read it. `counted` if there is a page of figures."""
+    if not counted and not wants_sending(loaded, environ):
+        return Telemetry()
+    meters = Meters()
+    telemetry = Telemetry(meters)
+    meters.add_gauge("onetool.run.active", "{run}", "Runs in progress", lambda: telemetry.runs_in_progress)
+    add_process_figures(meters)
+    return telemetry
+
+
+@contextmanager
+def sending_telemetry(telemetry: Telemetry, loaded: LoadedConfig, environ: Mapping[str, str]) -> Iterator[None]:
+    """Send it as long as this is open, if a collector is named and the extra is installed."""
+    if not wants_sending(loaded, environ):
+        yield
+        return
+    try:
+        from ot.telemetry.otlp import open_sending  # noqa: PLC0415 - an extra, and a fifth of a second
+    except ModuleNotFoundError as error:
+        write_log(logging.WARNING, "telemetry.off", missing=error.name, fix=f"pip install '{with_extra(EXTRA)}'")
+        yield
+        return
+    with open_sending(telemetry, loaded.config.telemetry.otlp, redact=loaded.redactor.text):
+        yield

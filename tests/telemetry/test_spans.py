@@ -1,0 +1,132 @@
+"""Spans of a real server at a real collector: what a run and its calls look like there, and what is never told."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.demo_pack import with_demo
+from tests.e2e.raw_server import RawServer
+from tests.proxied import program
+from tests.telemetry.otlp_receiver import Receiver, receiving
+
+pytestmark = pytest.mark.xdist_group("telemetry")  # the tests share a server
+
+_QUICK = ("env", "OTEL_BSP_SCHEDULE_DELAY=20", "OTEL_METRIC_EXPORT_INTERVAL=100")
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+PARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
+PRIVATE = "correct horse battery"
+
+
+@pytest.fixture(scope="module")
+def collector() -> Iterator[Receiver]:
+    with receiving() as receiver:
+        yield receiver
+
+
+@pytest.fixture(scope="module")
+def server(collector: Receiver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RawServer]:
+    folder = tmp_path_factory.mktemp("told")
+    servers = {"far": program("tells_trace")}
+    config = f"telemetry: {{otlp: {collector.address}}}\nlog: {{format: json}}\nservers: {json.dumps(servers)}\n"
+    (folder / "onetool.yaml").write_text(with_demo(config))
+    started = RawServer(folder, "--config", str(folder / "onetool.yaml"), preloaded=True, started_by=_QUICK)
+    started.initialize()
+    started.run("1")  # spans are sent once the engine is open
+    yield started
+    started.end()
+
+
+def run_in_trace(server: RawServer, command: str, trace: str) -> str:
+    """Run a command in a trace that the client has begun."""
+    parent = PARENT.replace(TRACE, trace)
+    answer = server.wait_for_answer(server.start_run(command, traceparent=parent))
+    text: str = answer["result"]["content"][0]["text"]
+    return text
+
+
+def new_trace() -> str:
+    return os.urandom(16).hex()
+
+
+def test_a_run_is_a_span_with_a_child_for_each_call(server: RawServer, collector: Receiver) -> None:
+    trace = new_trace()
+
+    run_in_trace(server, f"demo.upper(text={PRIVATE!r}); demo.upper(text='b')", trace)
+
+    request = collector.wait_for_span("tools/call run", trace=trace)
+    run = collector.wait_for_span("run", trace=trace)
+    calls = [span for span in collector.spans if span.trace == trace and span.name == "execute_tool demo.upper"]
+    assert request.parent == "00f067aa0ba902b7"
+    assert run.parent == request.id
+    assert [call.parent for call in calls] == [run.id, run.id]
+    assert calls[0].attributes == {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "demo.upper",
+        "onetool.pack": "demo",
+        "onetool.effect": calls[0].attributes["onetool.effect"],
+        "onetool.outcome": "ok",
+    }
+    assert run.attributes["onetool.outcome"] == "ok"
+    assert collector.resource["service.name"] == "onetool"
+
+
+def test_nothing_that_code_or_a_tool_said_leaves(server: RawServer, collector: Receiver) -> None:
+    trace = new_trace()
+
+    run_in_trace(server, f"demo.fail(message={PRIVATE!r})", trace)
+    server.request("tools/call", {"name": PRIVATE, "arguments": {}, "_meta": {"traceparent": PARENT}})
+
+    run = collector.wait_for_span("run", trace=trace)
+    call = collector.wait_for_span("execute_tool demo.fail", trace=trace)
+    assert (run.failed, call.failed) == (True, True)
+    assert call.attributes["error.type"]
+    assert (run.message, call.message, run.events, call.events) == ("", "", 0, 0)
+    unknown = collector.wait_for_span("tools/call")
+    assert unknown.attributes["error.type"] == "-32602"
+    assert PRIVATE.encode() not in b"".join(collector.bodies)
+
+
+def test_a_proxied_server_is_called_in_the_same_trace(server: RawServer, collector: Receiver) -> None:
+    trace = new_trace()
+
+    told = run_in_trace(server, "far.echo(text='')", trace)
+
+    call = collector.wait_for_span("execute_tool far.echo", trace=trace)
+    assert told == f"00-{trace}-{call.id}-01"
+
+
+def test_a_call_inside_a_call_is_its_child(server: RawServer, collector: Receiver) -> None:
+    trace = new_trace()
+
+    run_in_trace(server, "ot.parallel([lambda: demo.upper(text='a')])", trace)
+
+    run = collector.wait_for_span("run", trace=trace)
+    call = collector.wait_for_span("execute_tool demo.upper", trace=trace)
+    assert call.parent == run.id
+
+
+def test_log_lines_are_json_objects_that_name_their_trace(server: RawServer, collector: Receiver) -> None:
+    trace = new_trace()
+
+    run_in_trace(server, "demo.upper(text='c')", trace)
+    server.wait_for_log(trace, times=2)
+
+    call = collector.wait_for_span("execute_tool demo.upper", trace=trace)
+    run = collector.wait_for_span("run", trace=trace)
+    lines = [json.loads(line) for line in server.log if trace in line]
+    assert [(line["name"], line["span_id"]) for line in lines] == [("demo.upper", call.id), ("run.command", run.id)]
+    assert lines[0]["fields"]["status"] == "ok"
+    assert lines[0]["level"] == "INFO"
+
+
+def test_figures_are_sent_too(server: RawServer, collector: Receiver) -> None:
+    server.run("demo.upper(text='d')")
+
+    calls = collector.wait_for(lambda: collector.metrics.get("onetool.call.duration"), "figures")
+    assert calls.unit == "s"
+    assert any(point.count for point in calls.histogram.data_points)
+    assert {"mcp.server.operation.duration", "onetool.run.duration", "process.memory.usage"} <= set(collector.metrics)
