@@ -103,6 +103,8 @@ class LiveRun:
     async def attend(self, waiter: Caller, seconds: float) -> None:
         """Stay with it for a while, for a client that waits for it, and do its errands; those take no time."""
         until = self._loop.time() + seconds
+        if self._progress is not None:
+            await self._tell_progress(waiter)  # what was said while nobody waited
         while not self.ended:
             errand = next((each for each in self._errands if each.is_for(waiter)), None)
             now = self._loop.time()

@@ -26,6 +26,9 @@ from ot.run.runner import Runner
 MOST_DETACHED = 16  # runs that go on at once, each with its kernel
 _ENDED_BEFORE = 'Run {0} had ended before. Its answer: ot.wait(run="{0}")'
 _ENDED_WITH_SERVER = "The run ended with its server."
+_STOPPED_WITH_SERVER = (
+    'The run ended with its server. Code that begins with ot.resume(run="{0}") goes on from what it had done.'
+)
 _LOST = (
     "run {0} was lost with the server in which it went on. ot.runs() shows how far it came, "
     'and code that begins with ot.resume(run="{0}") goes on from what it had done'
@@ -207,7 +210,9 @@ class Runs:
         return not run.ended and not run.patience.asking and len(self._detached()) < self._most
 
     async def end(self) -> None:
-        """Cancel all runs, and wait until they have ended."""
+        """Cancel all runs, and wait until they have ended; those who wait for one are told how to go on from it."""
+        for run in self._detached():
+            run.stopped = run.stopped or _STOPPED_WITH_SERVER.format(run.id)
         await self._tasks.end()
 
     async def _word_running(self, run: LiveRun) -> str:
