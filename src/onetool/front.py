@@ -39,9 +39,11 @@ from mcp_types import (
 from pydantic import BaseModel, ValidationError
 
 from mcp_core.json_types import Json, JsonObject
+from onetool.person_of import person_of
 from onetool.suspended_runs import Asking
 from ot.client_claims import KnownClients
 from ot.front import FrontError
+from ot.person import Person
 
 _LEVELS: tuple[str, ...] = get_args(LoggingLevel)  # the least important first
 _MOST_CLIENTS = 256
@@ -163,7 +165,7 @@ class SuspendedFront(_Asked):
         return answer
 
 
-def noting_clients(clients: KnownClients) -> ServerMiddleware[State]:
+def noting_clients(clients_of: Callable[[Person], KnownClients]) -> ServerMiddleware[State]:
     """Build the middleware that notes what each client says of itself as it comes, before any server is connected."""
 
     async def note(ctx: ServerRequestContext[State], call_next: CallNext) -> HandlerResult:
@@ -172,7 +174,7 @@ def noting_clients(clients: KnownClients) -> ServerMiddleware[State]:
             said = {"capabilities": (ctx.meta or {}).get(CLIENT_CAPABILITIES_META_KEY)}
         if said.get("capabilities"):
             with suppress(ValidationError):
-                clients.note(_Asked(ClientCapabilities.model_validate(said["capabilities"])))
+                clients_of(person_of(ctx)).note(_Asked(ClientCapabilities.model_validate(said["capabilities"])))
         return await call_next(ctx)
 
     return note

@@ -22,7 +22,7 @@ from onetool.http_connections import HttpConnection, PlaceGate, Places, bounds_w
 from onetool.http_log import quiet_log
 from onetool.http_token import accepts
 from onetool.http_watch import Readiness, watch_routes
-from onetool.late_app import LateApp
+from onetool.late_app import ServedApps
 from onetool.server import OneToolServer
 from ot.config.models import HttpSettings
 from ot.logs import write_log
@@ -68,7 +68,7 @@ class _WebServer(uvicorn.Server):
 
 
 async def serve_http(
-    app: LateApp,
+    apps: ServedApps,
     listener: socket.socket,
     *,
     settings: HttpSettings,
@@ -91,7 +91,7 @@ async def serve_http(
 
     server = _WebServer(
         uvicorn.Config(
-            _build_web_app(app, hosts, token, telemetry),
+            _build_web_app(apps, hosts, token, telemetry),
             http=Connection,
             backlog=bounds.accepted_at_once,
             log_config=None,
@@ -124,10 +124,10 @@ def _find_address(listener: socket.socket) -> tuple[str, set[str]]:
     return f"http://{authority}{PATH}", {authority, f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"}
 
 
-def build_routes(app: LateApp, telemetry: Telemetry) -> list[Route]:
+def build_routes(apps: ServedApps, telemetry: Telemetry) -> list[Route]:
     """Build what is served beside MCP; each route has its own rule of who may come."""
     readiness = Readiness()
-    readiness.add("engine", app.why_not_ready)
+    readiness.add("engine", apps.why_not_ready)
     return watch_routes(readiness, telemetry.meters or Meters(), _is_administrator)
 
 
@@ -148,8 +148,8 @@ class BesideMcp:
         await (self._router if beside else self._app)(scope, receive, send)
 
 
-def _build_web_app(app: LateApp, hosts: set[str], token: str | None, telemetry: Telemetry) -> ASGIApp:
-    web_app = OneToolServer(app, telemetry).streamable_http_app(
+def _build_web_app(apps: ServedApps, hosts: set[str], token: str | None, telemetry: Telemetry) -> ASGIApp:
+    web_app = OneToolServer(apps, telemetry).streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_LINE,
         transport_security=TransportSecuritySettings(
@@ -157,4 +157,4 @@ def _build_web_app(app: LateApp, hosts: set[str], token: str | None, telemetry: 
         ),
     )
     placed = PlaceGate(web_app)
-    return BesideMcp(placed if token is None else BearerGate(placed, token), build_routes(app, telemetry))
+    return BesideMcp(placed if token is None else BearerGate(placed, token), build_routes(apps, telemetry))

@@ -14,7 +14,7 @@ from mcp_core import ToolArguments
 from mcp_core.json_types import JsonObject
 from mcp_official import DeclaredToolsServer
 from onetool.front import LogLevels, noting_clients
-from onetool.late_app import LateApp
+from onetool.late_app import ServedApps
 from onetool.offer import Offer, open_offer
 from onetool.operations import watching_operations
 from onetool.suspended_runs import open_suspended_runs
@@ -31,23 +31,23 @@ _LONGEST_NAME = 60
 
 
 class OneToolServer(DeclaredToolsServer[Service]):
-    """The tool `run`, and the log level that a client asks for; `app` must stay open as long as it serves."""
+    """The tool `run`, and the log level that a client asks for; `apps` must stay open as long as it serves."""
 
-    def __init__(self, app: LateApp, telemetry: Telemetry | None = None) -> None:
-        log_levels, offer = LogLevels(), Offer(app)
+    def __init__(self, apps: ServedApps, telemetry: Telemetry | None = None) -> None:
+        log_levels, offer = LogLevels(), Offer(apps)
 
         @asynccontextmanager
         async def open_service() -> AsyncIterator[Service]:
             async with open_suspended_runs() as suspended, open_offer(offer):
-                yield Service(app, suspended, log_levels)  # the app is opened and closed by whoever serves it
+                yield Service(apps, suspended, log_levels)  # apps are opened and closed by whoever serves them
 
         super().__init__(
             "onetool",
-            instructions=_instruct(app.mistakes),
+            instructions=_instruct(apps.mistakes),
             open_state=open_service,
             modules=[tool_run],
-            middleware=[noting_clients(app.clients), offer.note_client],
-            subscriptions=offer.bus,
+            middleware=[noting_clients(apps.clients_of), offer.note_client],
+            subscriptions=offer,
         )
         self._offer = offer
         self._lowlevel_server.middleware.insert(0, watching_operations(telemetry or Telemetry()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ from ot.caller import NOBODY, Caller
 from ot.client_claims import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
-from ot.config.paths import PackFolders, skill_folders, state_folder, tool_folders
+from ot.config.paths import FOLDER, SKILLS, PackFolders, skill_folders, state_folder, tool_folders
 from ot.config.project_trust import project_trust
 from ot.errors import PackLoadError
 from ot.execution.tool_executor import ToolExecutor
@@ -33,11 +33,9 @@ from ot.introspect import Finder, Health, Reload
 from ot.isolate import IsolateHost
 from ot.journal.equality import Equality
 from ot.journal.journal import JOURNAL_FOLDER, Journal
-from ot.kernel.groups import find_own_group
-from ot.kernel.supply import KernelSupply, open_supply
+from ot.kernel.supply import KernelSupply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.live_config import LiveConfig, LiveParts, note_absent, reads_of, run_settings
-from ot.paces import Paces
 from ot.processes.standby import Standby
 from ot.proxy import BuildConnection, ProxyHost, Servers, open_servers
 from ot.registry.built_in import BuiltInPacks
@@ -58,12 +56,13 @@ from ot.run.namespace import Namespace
 from ot.run.runner import Runner
 from ot.run.runs import Runs, open_runs
 from ot.shapes.shapes import SHAPES_FOLDER, open_shapes
+from ot.shared_parts import SharedParts, open_shared_parts
 from ot.skills.skill_loader import SkillLoader
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
 from ot.store.credentials import FileCredentials
 from ot.store.embedded_journal import EmbeddedJournal
-from ot.store.opening import Store, open_store
+from ot.store.opening import Store, build_store
 from ot.store.shelf import FolderShelf
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
@@ -76,7 +75,6 @@ if TYPE_CHECKING:
 
 BUILT_IN_PACKS = "ot_tools"
 QUESTIONS_FOLDER = "questions"
-DEFINITIONS_FILE = "definitions.json"
 AFTER_START = 0.2  # seconds
 SOON = 0.02  # seconds until lines are written for which no answer waits
 
@@ -111,6 +109,7 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
     loaded: LoadedConfig,
     *,
     launched: ZygoteProcess | None = None,
+    shared: SharedParts | None = None,
     packs: Sequence[Path] = (),
     environ: Mapping[str, str] = os.environ,
     own_definition: Callable[[], str] = str,
@@ -118,27 +117,29 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
     connect_ahead: bool = True,
     clients: KnownClients | None = None,
     telemetry: Telemetry | None = None,
+    reload_everywhere: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncIterator[App]:
-    """Build the engine on a loaded configuration.
+    """Build the engine on a loaded configuration: all of it, or what is a person's own beside the `shared` parts.
 
     `packs` are folders of packs beside the built-in ones; workers get what they need of `environ`. `own_definition` is
     what a client is told of us, which the statistics set against what its tools would have told it. `offer_run` makes
     running code a tool like any other, `onetool.run`, which the assistant needs. Without `connect_ahead` no server is
     connected for code that does not ask for it: a command that is over in a moment would wait for one that hangs.
-    `telemetry` hears of runs and calls.
+    `telemetry` hears of runs and calls. `reload_everywhere` is what `ot.reload` does for whoever looks after a server
+    that many share.
     """
     config = loaded.config
     async with AsyncExitStack() as stack:
-        store = await stack.enter_async_context(open_store(config.store, state_folder(loaded.home)))
-        zygote = launched or launch(loaded)
-        supply = await stack.enter_async_context(open_supply(zygote, group=find_own_group()))
+        if shared is None:
+            shared = await stack.enter_async_context(open_shared_parts(loaded, launched))
+        supply, cache = shared.supply, shared.definitions
+        store = build_store(state_folder(loaded.home), shared.link)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=worker_host(loaded, environ)))
         isolates = await stack.enter_async_context(IsolateHost(find_python=workers.environments.python_of))
         standby = await stack.enter_async_context(Standby())
         threads = ToolThreads()
         stack.callback(threads.close)
         folders = [*find_built_in_packs(), *packs]
-        cache = DefinitionCache(state_folder(loaded.home) / DEFINITIONS_FILE)
         registry = load_registry(folders, isolates, threads, cache)
         registry.trust_reads(reads_of(config))
         note_absent(registry, loaded)
@@ -162,7 +163,13 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
             telemetry=telemetry,
         )
         executor.lend(
-            isolates, standby, workers.environments, PackFolders(state_folder(loaded.home)), Paces(), shapes, journal
+            isolates,
+            standby,
+            workers.environments,
+            PackFolders(state_folder(loaded.home)),
+            shared.paces,
+            shapes,
+            journal,
         )
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
@@ -221,7 +228,7 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
                 rebuild=rebuild,
             ),
         )
-        reload = Reload(loaded, live.follow, registry)
+        reload = Reload(loaded, live.follow, registry, everywhere=reload_everywhere)
         executor.lend(reload)
         for load in (load_compiler, cache.save):
             stack.callback(load_when_idle(load).cancel)
@@ -337,7 +344,9 @@ def build_statistics(
 
 def worker_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> WorkerHost:
     """Build the surroundings that the workers of a configuration live in."""
-    return WorkerHost(loaded.project, loaded.home, state_folder(loaded.home), environ, word=word_error)
+    home = loaded.machine_home
+    always = loaded.administrator is not None
+    return WorkerHost(loaded.project, home, state_folder(home), environ, word=word_error, always_confined=always)
 
 
 def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str], clients: KnownClients | None = None) -> ProxyHost:
@@ -385,7 +394,7 @@ def load_extensions(
     forget: Callable[[Path], None] = lambda _: None,
 ) -> ExtensionLoader:
     """The person's own packs beside those in the registry, read from their source too."""
-    folders = with_trust(tool_folders(loaded.project, loaded.home), loaded)
+    folders = with_trust(tool_folders(loaded.project, loaded.machine_home), loaded)
     timeout = loaded.config.workers.call_timeout
     loader = ExtensionLoader(registry, folders, function_of, timeout=timeout, places=places, forget=forget)
     loader.load()
@@ -394,7 +403,9 @@ def load_extensions(
 
 def load_skills(registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig) -> SkillLoader:
     """The skills of the project and of the person, read from their source."""
-    folders = with_trust(skill_folders(loaded.project, loaded.home), loaded)
+    folders = with_trust(skill_folders(loaded.project, loaded.machine_home), loaded)
+    if loaded.administrator is not None:
+        folders = [ToolFolder(loaded.home / FOLDER / SKILLS), *folders]
     loader = SkillLoader(registry, places, folders, home=loaded.home, redact=loaded.redactor.text)
     loader.load()
     return loader
@@ -403,7 +414,7 @@ def load_skills(registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig
 def with_trust(folders: tuple[Path, Path], loaded: LoadedConfig) -> list[ToolFolder]:
     """Return the project's folder and the person's; what is in the project's counts as the person has trusted it."""
     near, far = folders
-    trust = project_trust(loaded.project, loaded.home)
+    trust = project_trust(loaded.project, loaded.machine_home)
     return [ToolFolder(far)] if trust is None else [ToolFolder(near, trust), ToolFolder(far)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields as fields_of
 from dataclasses import is_dataclass
 from functools import partial
@@ -23,7 +23,20 @@ _INERT = frozenset({int, float, bool, complex, type(None)})
 
 
 class Redactor(KnownSecrets):
-    """Masks known secrets in whatever can cross to a kernel; it may learn more while calls are being made."""
+    """Masks known secrets in whatever can cross to a kernel; it may learn more while calls are being made.
+
+    `teach` is told of what it learns: a person's redactor lets the server's log know, and no other person's.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), *, teach: Callable[[str], None] | None = None) -> None:
+        self._teach = teach
+        super().__init__(secrets)
+
+    def learn(self, secret: str) -> None:
+        """Mask this value from now on, also quoted or encoded."""
+        super().learn(secret)
+        if self._teach is not None:
+            self._teach(secret)
 
     def value(self, value: object) -> Any:
         """Return the value without secrets: itself where there are none in it, else a copy of what had to change."""

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from ot.app import (
-    DEFINITIONS_FILE,
     find_built_in_packs,
     load_extensions,
     load_registry,
@@ -25,6 +24,7 @@ from ot.registry.definition_cache import DefinitionCache
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
+from ot.shared_parts import DEFINITIONS_FILE
 from ot.skills.skill_loader import SkillLoader
 from ot.workers.extension import Extension
 

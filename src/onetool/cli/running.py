@@ -37,10 +37,17 @@ def show_running(what: str, loaded: LoadedConfig, here: Sequence[JsonObject], wo
 
 
 def _show_table(items: Sequence[JsonObject], word: Word, *, nothing: str) -> None:
-    rows = [[(one_line(text, _WIDEST), style) for text, style in word(item)] for item in items]
+    rows = [[(one_line(text, _WIDEST), style) for text, style in _cells(item, word)] for item in items]
     widths = [max(len(text) for text, _ in column) for column in zip(*rows, strict=True)]
     for row in rows:
         padded = [(f"{text:<{width}}", style) for (text, style), width in zip(row, widths, strict=True)]
         say("  " + "  ".join(paint(text, style) if style else text for text, style in padded).rstrip())
     if not rows:
         say(f"  {nothing}")
+
+
+def _cells(item: JsonObject, word: Word) -> Cells:
+    """Yield the cells of one row; where many people share a server, the first says whose it is."""
+    if "person" in item:
+        yield item["person"], None
+    yield from word(item)

@@ -24,12 +24,15 @@ from ot.client_claims import KnownClients
 from ot.config.environment import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
+from ot.config.personal import for_team
 from ot.errors import ConfigError
 from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote
 from ot.logs import write_log
 
 if TYPE_CHECKING:
+    from onetool.late_app import LateApps, ServedApps
     from ot.app import App
+    from ot.apps import Apps
     from ot.telemetry.telemetry import Telemetry
 
 
@@ -98,7 +101,7 @@ async def _open_app(
     loaded: LoadedConfig, launched: ZygoteProcess, clients: KnownClients, telemetry: Telemetry, over: str
 ) -> AsyncIterator[App]:
     """Load the engine, which is not needed before the client is greeted, and let the person's commands reach it."""
-    from onetool.control.answering import open_control
+    from onetool.control.answering import control_one, open_control
     from onetool.server import own_definition
     from onetool.telling import sending_telemetry
     from ot.app import open_app
@@ -110,9 +113,35 @@ async def _open_app(
             open_app(
                 loaded, launched=launched, own_definition=own_definition, clients=clients, telemetry=telemetry
             ) as app,
-            open_control(app, loaded, over=over),
+            open_control(control_one(app), loaded, over=over),
         ):
             yield app
+
+
+@asynccontextmanager
+async def _open_apps(
+    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str, late: LateApps
+) -> AsyncIterator[Apps]:
+    """Load what opens an engine for each person, and let the administrator's commands reach all of them."""
+    from onetool.control.answering import control_all, open_control
+    from onetool.server import own_definition
+    from onetool.telling import sending_telemetry
+    from ot.apps import open_apps
+
+    gc.freeze()
+    with sending_telemetry(telemetry, team, os.environ):
+        async with (
+            open_apps(
+                team,
+                launched=launched,
+                own_definition=own_definition,
+                clients_of=late.clients_of,
+                opened=lambda person, app: late.opened(person, app),
+                telemetry=telemetry,
+            ) as apps,
+            open_control(control_all(apps), team, over=over),
+        ):
+            yield apps
 
 
 def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
@@ -140,20 +169,20 @@ def _serve_socket(loaded: LoadedConfig, path: Path) -> int:
 
 
 def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | None, guard: str, over: str) -> int:
+    shared = loaded.config.auth.in_force
+    loaded = for_team(loaded) if shared else loaded
     launched = launch_zygote(loaded.config.execution)
     import anyio  # start-up path, as above: a web server is more than a client on stdin should wait for
 
     from onetool.http_server import serve_http
-    from onetool.late_app import open_late_app
     from onetool.telling import build_telemetry
 
     async def serve() -> None:
-        clients, telemetry = KnownClients(), build_telemetry(loaded, os.environ, counted=True)
-        open_app = partial(_open_app, loaded, launched, clients, telemetry, over)
-        async with open_late_app(open_app, loaded.mistakes, clients) as app:
-            app.want()
+        telemetry = build_telemetry(loaded, os.environ, counted=True)
+        open_served = _open_for_all if shared else _open_for_one
+        async with open_served(loaded, launched, telemetry, over) as apps:
             await serve_http(
-                app,
+                apps,
                 listener,
                 settings=loaded.config.http,
                 token=token,
@@ -163,3 +192,27 @@ def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | N
 
     anyio.run(serve)
     return OK
+
+
+@asynccontextmanager
+async def _open_for_one(
+    loaded: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str
+) -> AsyncIterator[ServedApps]:
+    from onetool.late_app import open_late_app
+
+    clients = KnownClients()
+    open_app = partial(_open_app, loaded, launched, clients, telemetry, over)
+    async with open_late_app(open_app, loaded.mistakes, clients) as app:
+        app.want()
+        yield app
+
+
+@asynccontextmanager
+async def _open_for_all(
+    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str
+) -> AsyncIterator[ServedApps]:
+    from onetool.late_app import open_late_apps
+
+    async with open_late_apps(partial(_open_apps, team, launched, telemetry, over), team.mistakes) as apps:
+        apps.want()
+        yield apps

@@ -11,9 +11,9 @@ import logging
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import anyio
@@ -23,19 +23,46 @@ from mcp_core.json_types import Json, JsonObject
 from onetool.control.places import DESCRIPTORS, ENDING, LONGEST_REQUEST, running_folder
 from onetool.unix_socket import listen_privately, user_of_peer
 from ot.app import App
+from ot.apps import Apps
 from ot.config.loader import LoadedConfig
 from ot.errors import ConfigError
 from ot.execution.failing import call_error_from
-from ot.execution.wording import word_error
+from ot.execution.wording import word_error, word_mistakes
+from ot.introspect.reload import RELOADED
 from ot.logs import write_log
+from ot.proxy import ServerStatus
+from ot.workers.pool import WorkerStatus
 
 _PATIENCE = 5.0  # seconds in which a request must have come
 
 Answers = dict[str, Callable[[], Awaitable[Json]]]
 
 
+@dataclass(frozen=True, slots=True)
+class Controlled:
+    """What commands reach: every engine that is open, with the name of whose it is where there are several."""
+
+    engines: Callable[[], Sequence[tuple[str, App]]]
+    reload: Callable[[], Awaitable[str]]  # raises ConfigError
+
+
+def control_one(app: App) -> Controlled:
+    """Let commands reach the engine of the one person who is served."""
+    return Controlled(lambda: [("", app)], app.reload.reload)
+
+
+def control_all(apps: Apps) -> Controlled:
+    """Let the administrator's commands reach the engines of all people."""
+
+    async def reload() -> str:
+        await apps.reload()
+        return "\n".join([RELOADED, *word_mistakes(apps.config.mistakes)])
+
+    return Controlled(lambda: [(person.name or person.subject, app) for person, app in apps.all_open()], reload)
+
+
 @asynccontextmanager
-async def open_control(app: App, loaded: LoadedConfig, *, over: str) -> AsyncIterator[None]:
+async def open_control(controlled: Controlled, loaded: LoadedConfig, *, over: str) -> AsyncIterator[None]:
     """Answer this person's commands until this is closed; where no socket can be made, the log says why.
 
     `over` says how the server is reached by its clients.
@@ -49,7 +76,7 @@ async def open_control(app: App, loaded: LoadedConfig, *, over: str) -> AsyncIte
             return
         facts = {"pid": os.getpid(), "project": str(loaded.project), "over": over, "since": time.time()}
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_accept, listener, facts, _answers_of(app))
+            tasks.start_soon(_accept, listener, facts, _answers_of(controlled, loaded))
             yield
             tasks.cancel_scope.cancel()
 
@@ -63,29 +90,30 @@ def _listen(folder: Path, stack: ExitStack) -> socket.socket:
     return listener
 
 
-def _answers_of(app: App) -> Answers:
+def _answers_of(controlled: Controlled, loaded: LoadedConfig) -> Answers:
     async def reload() -> Json:
         try:
-            return {"reloaded": True, "text": await app.reload.reload()}
+            text, reloaded = await controlled.reload(), True
         except ConfigError as error:
-            return {"reloaded": False, "text": f"The configuration was not reloaded: {word_error(error)}"}
+            text, reloaded = f"The configuration was not reloaded: {word_error(error)}", False
+        return loaded.redactor.value({"reloaded": reloaded, "text": text})
 
     async def servers() -> Json:
-        return [asdict(status) for status in app.servers.status()]
+        return _of_each(controlled, lambda app: app.servers.status())
 
     async def workers() -> Json:
-        return [asdict(status) for status in app.workers.status()]
+        return _of_each(controlled, lambda app: app.workers.status())
 
-    answers = {"reload": reload, "servers": servers, "workers": workers}
-    redact = app.executor.redactor.value
+    return {"reload": reload, "servers": servers, "workers": workers}
 
-    def redacted(answer: Callable[[], Awaitable[Json]]) -> Callable[[], Awaitable[Json]]:
-        async def answer_redacted() -> Json:
-            return redact(await answer())
 
-        return answer_redacted
-
-    return {name: redacted(answer) for name, answer in answers.items()}
+def _of_each(controlled: Controlled, look: Callable[[App], Sequence[ServerStatus] | Sequence[WorkerStatus]]) -> Json:
+    """Return what every engine has, each without its secrets, and with the name of whose it is."""
+    found = []
+    for name, app in controlled.engines():
+        whose = {"person": name} if name else {}
+        found += [app.executor.redactor.value({**whose, **asdict(status)}) for status in look(app)]
+    return found
 
 
 async def _accept(listener: socket.socket, facts: JsonObject, answers: Answers) -> None:

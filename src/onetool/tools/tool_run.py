@@ -32,7 +32,8 @@ from mcp_official import can_ask, is_sessionless
 from onetool.asking import asking_between, asking_within
 from onetool.clients import Clients
 from onetool.front import ClientFront, LogLevels, SuspendedFront, can_be_asked
-from onetool.late_app import LateApp
+from onetool.late_app import ServedApps
+from onetool.person_of import person_of
 from onetool.suspended_runs import RunClient, RunState, SuspendedRuns, UnknownRunError, Waiting
 from ot.caller import Caller, Milestone
 from ot.output import escape_surrogates
@@ -54,7 +55,7 @@ class RunArguments(ToolArguments):
 class Service:
     """The parts that the server hands to its tools."""
 
-    app: LateApp
+    apps: ServedApps
     suspended: SuspendedRuns
     log_levels: LogLevels = field(default_factory=LogLevels)
     clients: Clients = field(default_factory=Clients)
@@ -81,9 +82,17 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
     ask = asking_within(ctx) if can_ask(ctx) else None
     front = ClientFront(ctx, service.log_levels)
     memory = service.clients.memory_of(ctx)
-    caller = Caller(progress=progress, ask=ask, front=front, memory=memory, client=_name_client(ctx))
-    app = await service.app.get()
-    return render_result(await app.runs.run(args.command, caller=caller, since=came))
+    person = person_of(ctx)
+    caller = Caller(
+        progress=progress,
+        ask=ask,
+        front=front,
+        memory=memory,
+        client=_name_client(ctx),
+        principal=person.principal,
+    )
+    async with service.apps.use(person) as app:
+        return render_result(await app.runs.run(args.command, caller=caller, since=came))
 
 
 async def _work_in_turns(
@@ -93,10 +102,18 @@ async def _work_in_turns(
     ask = asking_between(client.ask) if can_ask(ctx) else None
     front = SuspendedFront(ctx, client.ask)
     memory = service.clients.memory_of(ctx)
-    name = _name_client(ctx)
-    caller = Caller(progress=client.progress, ask=ask, front=front, memory=memory, client=name, run_id=client.run)
-    runs = (await service.app.get()).runs
-    return await runs.run(command, caller=caller, since=came, asked_between=True)
+    person = person_of(ctx)
+    caller = Caller(
+        progress=client.progress,
+        ask=ask,
+        front=front,
+        memory=memory,
+        client=_name_client(ctx),
+        run_id=client.run,
+        principal=person.principal,
+    )
+    async with service.apps.use(person) as app:
+        return await app.runs.run(command, caller=caller, since=came, asked_between=True)
 
 
 def _name_client(ctx: Context[Service]) -> str:

@@ -53,6 +53,12 @@ class LoadedConfig:
     # The same places as they are by then; raises ConfigError. Not shown: it holds the environment.
     read_again: Callable[[], LoadedConfig] = field(repr=False, compare=False)
     home: Path = field(default_factory=Path.home)
+    administrator: Path | None = None  # the home of who looks after a server that many share; None: nobody shares it
+
+    @property
+    def machine_home(self) -> Path:
+        """The home that extensions, and environments for libraries, belong to."""
+        return self.administrator or self.home
 
 
 def load_config(

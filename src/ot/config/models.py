@@ -260,6 +260,13 @@ class PolicySettings(Section):
     )
 
 
+class GrantedPolicy(PolicySettings):
+    """The policy for one of many people: that of all, with the grants of their groups; made, and never read."""
+
+    only_granted: tuple[str, ...] = ()  # packs that are off for everybody else; of them, only what is granted is called
+    granted: tuple[str, ...] = ()
+
+
 class SecuritySettings(Section):
     """Trust in what other servers say about themselves."""
 

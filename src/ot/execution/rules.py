@@ -6,7 +6,10 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from ot.config.models import FlowSettings, PolicySettings
+from ot.config.models import FlowSettings, GrantedPolicy, PolicySettings
+
+NOT_GRANTED = "no group of yours is granted it"
+"""Stands for the rule where something is denied because nobody has allowed it."""
 
 
 def first_rule(names: Sequence[str], rules: Iterable[str]) -> str | None:
@@ -34,9 +37,16 @@ def build_guard(names: tuple[str, ...], policy: PolicySettings) -> Guard:
     """Find the rules that name something."""
     return Guard(
         names,
-        first_rule(names, policy.deny),
+        first_rule(names, policy.deny) or _withheld(names, policy),
         first_rule(names, policy.ask),
         first_rule(names, policy.allow),
         any(first_rule(names, flow.origins) for flow in policy.flows),
         tuple(flow for flow in policy.flows if first_rule(names, flow.to)),
     )
+
+
+def _withheld(names: tuple[str, ...], policy: PolicySettings) -> str | None:
+    """Return why a tool is denied whose pack is there for what groups are granted of it."""
+    if not isinstance(policy, GrantedPolicy) or names[0].partition(".")[0] not in policy.only_granted:
+        return None
+    return NOT_GRANTED if first_rule(names, policy.granted) is None else None

@@ -75,8 +75,8 @@ class AllowedFiles:
         self._real_project = Path(os.path.realpath(project))
         self.home = home
         secrets = [folder / FOLDER / SECRETS_FILE for folder in (home, project)]  # by whatever other name they have
-        self._closed = (home / FOLDER, *secrets, *closed)
-        self._closed_places = frozenset(Path(os.path.realpath(place)) for place in self._closed)
+        self.closed = (home / FOLDER, *secrets, *closed)
+        self._closed_places = frozenset(Path(os.path.realpath(place)) for place in self.closed)
 
     def locate(self, path: AnyPath, *, write: bool = False) -> Path:
         """Return the real path of what is there, or, to write, of what would be there; its folder exists."""
@@ -207,9 +207,11 @@ class AllowedFiles:
 
     def _identities(self) -> set[Identity]:
         """Return what is closed under any name: a folder that is mounted twice, a file with a second name."""
-        return {identity_of(found) for place in self._closed if (found := _status(place)) is not None}
+        return {identity_of(found) for place in self.closed if (found := _status(place)) is not None}
 
     def _name_roots(self) -> str:
+        if not self.roots:
+            return "what tools may use: no group of yours is granted the files of this server"
         named = ", ".join(map(str, self.roots[:5])) + (" …" if len(self.roots) > 5 else "")
         return f"the folders that tools may use: {named}. A person can add one to `roots` in their onetool.yaml"
 
@@ -242,12 +244,19 @@ def allowed_files() -> AllowedFiles:
 
 
 def build_allowed_files(loaded: LoadedConfig, *, also: Sequence[Path] = ()) -> AllowedFiles:
-    """Build the allowed files of a configuration; the files that it was read from are closed, wherever they lie."""
+    """Build the allowed files of a configuration; the files that it was read from are closed, wherever they lie.
+
+    The project is nobody's own where many share the server: those for whom it is open have it among their roots.
+    """
+    shared = loaded.administrator is not None
     return AllowedFiles(
-        (loaded.project, *loaded.roots, *also),
+        (*(() if shared else (loaded.project,)), *loaded.roots, *also),
         project=loaded.project,
         home=loaded.home,
-        closed=[file for file in loaded.files if file.parent != loaded.project / FOLDER],
+        closed=[
+            *(file for file in loaded.files if file.parent != loaded.project / FOLDER),
+            *([loaded.machine_home / FOLDER] if shared else ()),
+        ],
     )
 
 

@@ -20,21 +20,45 @@ class Reload:
     """One reload at a time, lent to the ot pack; `waiting` are keys that take effect at the next start."""
 
     def __init__(
-        self, loaded: LoadedConfig, follow: Callable[[LoadedConfig], Awaitable[list[str]]], registry: ToolRegistry
+        self,
+        loaded: LoadedConfig,
+        follow: Callable[[LoadedConfig], Awaitable[list[str]]],
+        registry: ToolRegistry,
+        *,
+        everywhere: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self._read_again = loaded.read_again
+        self._loaded = loaded
         self._follow = follow
         self._registry = registry
+        self._everywhere = everywhere
         self._turn = anyio.Lock()
         self.waiting: list[str] = []
 
     async def reload(self) -> str:
-        """Read and follow what is on disk now; if that raises ConfigError, nothing has changed."""
+        """Read and follow what is on disk now; if that raises ConfigError, nothing has changed.
+
+        For whoever looks after a server that many share, everybody's app follows it.
+        """
+        if self._everywhere is not None:
+            await self._everywhere()
+        else:
+            async with self._turn:
+                with LogSpan("config.reload") as span:
+                    await self._apply(await anyio.to_thread.run_sync(self._loaded.read_again))
+                    span.add(files=[str(file) for file in self._loaded.files], waiting=self.waiting)
+        return self._word()
+
+    async def follow(self, loaded: LoadedConfig) -> None:
+        """Follow a configuration that somebody else has read."""
         async with self._turn:
-            with LogSpan("config.reload") as span:
-                loaded = await anyio.to_thread.run_sync(self._read_again)
-                self.waiting = await self._follow(loaded)
-                span.add(files=[str(file) for file in loaded.files], waiting=self.waiting)
+            await self._apply(loaded)
+
+    async def _apply(self, loaded: LoadedConfig) -> None:
+        self.waiting = await self._follow(loaded)
+        self._loaded = loaded
+
+    def _word(self) -> str:
+        loaded = self._loaded
         lines = [RELOADED, *word_mistakes(loaded.mistakes), *find_alias_problems(loaded.config, self._registry)]
         if self.waiting:
             lines.append(f"Takes effect at the next start of the server: {', '.join(self.waiting)}")

@@ -49,7 +49,7 @@ def confine_call(
         if files is not None:
             files.locate(path, write=True)
     read = sorted({path for value in named.values() for path in _each(value)})
-    closed = closed_places(project=files.project, home=files.home) if touches.of_project and files else ()
+    closed = _closed_places(files) if touches.of_project and files else ()
     confine = Confine(
         readable=(*own, *(path for path in _places(touches.reads) if Path(path).exists())),
         writable=tuple(_places(touches.writes)),
@@ -64,6 +64,11 @@ def confine_call(
         mounted=touches.mounted,
     )
     return ConfinedCall({**arguments, **named}, confine, outputs)
+
+
+def _closed_places(files: AllowedFiles) -> tuple[str, ...]:
+    named = (*closed_places(project=files.project, home=files.home), *map(str, files.closed))
+    return tuple(dict.fromkeys(named))
 
 
 def _parameters(declared: Iterable[str]) -> Iterable[str]:

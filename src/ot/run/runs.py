@@ -246,6 +246,11 @@ class Runs:
             return here
         return list(dict.fromkeys([*here, *await self._elsewhere.names(caller.principal)]))
 
+    @property
+    def busy(self) -> bool:
+        """True while a run goes on, with or without its client."""
+        return bool(self._live)
+
     def _detached(self) -> list[LiveRun]:
         return [run for run in self._live.values() if run.detached]
 

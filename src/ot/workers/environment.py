@@ -47,9 +47,16 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
     except OSError as error:
         raise PreparationError(f"the folder for ot_sdk cannot be made: {error}") from error
     own = plain_environment(host.environ)
-    if header is None:
-        return Command((sys.executable, "-S", _main_of(sdk), str(file)), own)
     settings = _confinement(file, header, host)
+    if header is None:
+        words = [
+            sys.executable,
+            "-S",
+            _main_of(sdk),
+            str(file),
+            *_bounds(file, Path(sys.executable), sdk, settings, host),
+        ]
+        return Command(tuple(words), own)
     python = await Installer(file, header, host, tell).interpreter()
     if launch == "uv-run" and settings is None:
         words = guarded(
@@ -58,21 +65,27 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
         active = {"VIRTUAL_ENV": str(python.parent.parent)}  # made from the lock, which uv would not find by itself
         return Command(tuple(words), uv_environment(host.environ) | active | {"PYTHONPATH": str(sdk)})
     programs = os.pathsep.join(filter(None, (str(python.parent), own.get("PATH"))))
-    words = [str(python), _main_of(sdk), str(file)]
-    if settings is not None:
-        files = (*files_of_python(python, writable=settings.write), *files_of_sdk(sdk), str(file.parent))
-        closed = closed_places(project=host.project, home=host.home)
-        words.append(settings.build(files, closed=closed).to_text())
+    words = [str(python), _main_of(sdk), str(file), *_bounds(file, python, sdk, settings, host)]
     return Command(tuple(words), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs})
 
 
-def _confinement(file: Path, header: ScriptHeader, host: WorkerHost) -> ConfineSettings | None:
-    """Return what the header confines the extension to; raises PreparationError rather than let it go unconfined."""
+def _confinement(file: Path, header: ScriptHeader | None, host: WorkerHost) -> ConfineSettings | None:
+    """Return what the extension is confined to; raises PreparationError rather than let it go unconfined."""
     try:
-        read_placement(header)
-        return read_confine(header, file, project=host.project)
+        if header is not None:
+            read_placement(header)
+        named = None if header is None else read_confine(header, file, project=host.project)
     except HeaderMistakeError as error:
         raise PreparationError(str(error)) from error
+    return ConfineSettings.model_construct() if named is None and host.always_confined else named
+
+
+def _bounds(file: Path, python: Path, sdk: Path, settings: ConfineSettings | None, host: WorkerHost) -> list[str]:
+    """Return the bounds of an extension as a word of its command line; none where it has none."""
+    if settings is None:
+        return []
+    files = (*files_of_python(python, writable=settings.write), *files_of_sdk(sdk), str(file.parent))
+    return [settings.build(files, closed=closed_places(project=host.project, home=host.home)).to_text()]
 
 
 def _main_of(sdk: Path) -> str:

@@ -19,4 +19,5 @@ class WorkerHost:
     state: Path  # where the server keeps what it makes itself
     environ: Mapping[str, str]  # of which workers get what they need
     word: Callable[[CallError], str] = str  # the sentence for an error that goes back into an extension
+    always_confined: bool = False  # an extension that names no bounds has only its own files
     find_uv: Callable[[Mapping[str, str]], Path | None] = find_uv

@@ -172,6 +172,8 @@ async def find_database(connection: str | None, path: Paths | None, *, write: bo
     if (connection is None) == (path is None):
         raise ToolError("give either `connection`, a name from packs.db.connections, or `path`, a file")
     if path is not None:
+        if current().config.get("files") is False:  # of one of many people who share the server
+            raise ToolError("`path` is off: no group of yours is granted db by file. Give `connection` instead")
         return await to_thread.run_sync(_database_of_files, allowed_files(), path, write)
     assert connection is not None
     match find_connection(current().config, connection):

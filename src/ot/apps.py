@@ -1,0 +1,213 @@
+"""Apps: one engine a person, opened for their first request and closed when nobody has used it for long.
+
+Only the shared parts serve several people: a process that one person's data has touched never serves another.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from ot.app import App, open_app
+from ot.client_claims import KnownClients
+from ot.config.loader import LoadedConfig
+from ot.config.personal import for_person, groups_that_count, is_administrator
+from ot.kernel.zygote_process import ZygoteProcess
+from ot.logs import LogSpan, write_log
+from ot.person import Person
+from ot.shared_parts import SharedParts, open_shared_parts
+from ot.telemetry.telemetry import Telemetry
+
+IDLE = 900.0  # seconds until an app is closed that nobody uses
+MOST = 256  # apps that may stay open
+_LOOKS = 10  # at idle apps, while one of them becomes too old
+
+Opened = Callable[[Person, App], None]
+
+
+@dataclass(eq=False, slots=True)
+class _Kept:
+    """One person's app: being opened, open, or about to be closed."""
+
+    person: Person
+    app: App | None = None
+    failure: Exception | None = None
+    users: int = 0
+    idle_since: float = 0.0
+    settled: anyio.Event = field(default_factory=anyio.Event)  # it is open, or could not be opened
+    left: anyio.Event = field(default_factory=anyio.Event)  # nobody will use it any more
+
+    @property
+    def used(self) -> bool:
+        """True while a request or a run needs it; a run that waits for a person's word is one that goes on."""
+        return self.users > 0 or self.app is None or self.app.runs.busy
+
+
+class Apps:
+    """Opens apps late and keeps them in the order of their use; one that is in use is never closed.
+
+    A person whose groups change gets another app: what has begun with fewer rights never goes on with more.
+    """
+
+    def __init__(  # noqa: PLR0913 - what its front door does without in tests
+        self,
+        team: LoadedConfig,
+        shared: SharedParts,
+        tasks: TaskGroup,
+        *,
+        own_definition: Callable[[], str] = str,
+        clients_of: Callable[[Person], KnownClients | None] = lambda person: None,
+        opened: Opened = lambda person, app: None,
+        telemetry: Telemetry | None = None,
+        idle: float = IDLE,
+        most: int = MOST,
+    ) -> None:
+        self._team = team
+        self._shared = shared
+        self._tasks = tasks
+        self._own_definition = own_definition
+        self._clients_of = clients_of
+        self._opened = opened
+        self._telemetry = telemetry
+        self._idle = idle
+        self._most = most
+        self._kept: OrderedDict[tuple[str, frozenset[str]], _Kept] = OrderedDict()  # the least recently used first
+        self._reloading = anyio.Lock()
+
+    @property
+    def config(self) -> LoadedConfig:
+        """The configuration that all have in common."""
+        return self._team
+
+    @asynccontextmanager
+    async def use(self, person: Person) -> AsyncIterator[App]:
+        """Give a person's app, which stays open meanwhile; raises whatever keeps it from being opened."""
+        kept = self._find(person)
+        kept.users += 1
+        try:
+            await kept.settled.wait()
+            if kept.app is None:
+                assert kept.failure is not None
+                raise kept.failure.with_traceback(None)
+            yield kept.app
+        finally:
+            kept.users -= 1
+            kept.idle_since = anyio.current_time()
+
+    def all_open(self) -> list[tuple[Person, App]]:
+        """Return everybody whose app is open, the least recently seen first."""
+        return [(kept.person, kept.app) for kept in self._kept.values() if kept.app is not None]
+
+    async def reload(self) -> None:
+        """Read the configuration again, and let every app follow it; raises ConfigError, and nothing has changed."""
+        async with self._reloading:
+            with LogSpan("config.reload") as span:
+                self._team = await anyio.to_thread.run_sync(self._team.read_again)
+                apps = self.all_open()
+                for person, app in apps:
+                    await app.reload.follow(for_person(self._team, person))
+                span.add(files=[str(file) for file in self._team.files], apps=len(apps))
+
+    # -- their lives
+
+    def _find(self, person: Person) -> _Kept:
+        key = person.principal, groups_that_count(self._team.config, person)
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = _Kept(person)
+            self._tasks.start_soon(self._live, key, kept)
+            self._make_room()
+        self._kept.move_to_end(key)
+        return kept
+
+    async def _live(self, key: tuple[str, frozenset[str]], kept: _Kept) -> None:
+        """Open an app and close it, in one task as its parts require."""
+        try:
+            with LogSpan("app.live", level=logging.DEBUG, principal=kept.person.principal):
+                async with self._open(kept.person) as kept.app:
+                    self._opened(kept.person, kept.app)
+                    kept.idle_since = anyio.current_time()
+                    kept.settled.set()
+                    await kept.left.wait()
+        except Exception as error:  # noqa: BLE001 - it concerns one person, and not the server
+            kept.failure = error
+            write_log(logging.ERROR, "app.live", principal=kept.person.principal, detail=traceback.format_exc())
+        finally:
+            if self._kept.get(key) is kept:
+                del self._kept[key]
+            kept.settled.set()
+
+    @asynccontextmanager
+    async def _open(self, person: Person) -> AsyncIterator[App]:
+        team = self._team
+        administers = is_administrator(team.config, person)
+        async with open_app(
+            for_person(team, person),
+            shared=self._shared,
+            own_definition=self._own_definition,
+            connect_ahead=False,  # no process for somebody who does not need it
+            clients=self._clients_of(person),
+            telemetry=self._telemetry,
+            reload_everywhere=self.reload if administers else None,
+        ) as app:
+            if team is not self._team:  # it was reloaded meanwhile
+                await app.reload.follow(for_person(self._team, person))
+            yield app
+
+    async def close_idle(self) -> None:
+        """Look after apps for as long as this is not cancelled."""
+        while True:
+            await anyio.sleep(self._idle / _LOOKS)
+            now = anyio.current_time()
+            for key, kept in list(self._kept.items()):
+                if kept.used:
+                    kept.idle_since = now
+                elif now - kept.idle_since >= self._idle:
+                    self._leave(key)
+
+    def _make_room(self) -> None:
+        unused = [key for key, kept in self._kept.items() if not kept.used]
+        for key in unused[: max(0, len(self._kept) - self._most)]:
+            self._leave(key)
+
+    def _leave(self, key: tuple[str, frozenset[str]]) -> None:
+        """Let nobody use an app from now on, so that it can be closed: whoever comes gets a new one."""
+        self._kept.pop(key).left.set()
+
+
+@asynccontextmanager
+async def open_apps(
+    team: LoadedConfig,
+    *,
+    launched: ZygoteProcess | None = None,
+    own_definition: Callable[[], str] = str,
+    clients_of: Callable[[Person], KnownClients | None] = lambda person: None,
+    opened: Opened = lambda person, app: None,
+    telemetry: Telemetry | None = None,
+    idle: float = IDLE,
+    most: int = MOST,
+) -> AsyncIterator[Apps]:
+    """Serve the people of a team; `opened` hears of each app that was opened."""
+    async with open_shared_parts(team, launched) as shared, anyio.create_task_group() as tasks:
+        apps = Apps(
+            team,
+            shared,
+            tasks,
+            own_definition=own_definition,
+            clients_of=clients_of,
+            opened=opened,
+            telemetry=telemetry,
+            idle=idle,
+            most=most,
+        )
+        tasks.start_soon(apps.close_idle)
+        yield apps
+        tasks.cancel_scope.cancel()

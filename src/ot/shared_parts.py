@@ -1,0 +1,42 @@
+"""The parts that every person's app of one process uses: none of them holds anything of a person."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.kernel.groups import find_own_group
+from ot.kernel.supply import KernelSupply, open_supply
+from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
+from ot.paces import Paces
+from ot.registry.definition_cache import DefinitionCache
+from ot.store.opening import open_link
+
+if TYPE_CHECKING:  # its library is loaded where a database is configured
+    from ot.store.postgres.link import PostgresLink
+
+DEFINITIONS_FILE = "definitions.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedParts:
+    """Opened once a process, before the first app, and closed after the last one."""
+
+    link: PostgresLink | None  # to the database of the store; None where the store lies in files
+    supply: KernelSupply  # a kernel is used once, so nothing crosses from run to run
+    definitions: DefinitionCache  # of built-in packs
+    paces: Paces = field(default_factory=Paces)  # by key: who shares a key shares its pace
+
+
+@asynccontextmanager
+async def open_shared_parts(loaded: LoadedConfig, launched: ZygoteProcess | None = None) -> AsyncIterator[SharedParts]:
+    """Open them on the configuration of the server; `launched` is a zygote that is already starting."""
+    async with (
+        open_link(loaded.config.store) as link,
+        open_supply(launched or launch_zygote(loaded.config.execution), group=find_own_group()) as supply,
+    ):
+        yield SharedParts(link, supply, DefinitionCache(state_folder(loaded.machine_home) / DEFINITIONS_FILE))

@@ -1,0 +1,98 @@
+"""One engine a person: opened late, shared where nothing is a person's, closed when idle and never while used."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ot.app import App
+from ot.apps import Apps, open_apps
+from ot.caller import Caller
+from ot.config.loader import load_config
+from ot.config.personal import for_team
+from ot.person import Person
+from tests.read_packs import give_definitions
+
+pytestmark = pytest.mark.anyio
+
+ALICE, BOB = Person("https://id.example", "alice"), Person("https://id.example", "bob")
+CONFIG = """
+auth: {public_url: https://tools.example, admins: [ops]}
+execution: {warm: 1, patience: 1}
+"""
+
+
+@asynccontextmanager
+async def opened(folder: Path, config: str = "", *, idle: float = 900.0, most: int = 256) -> AsyncIterator[Apps]:
+    """The engines of a team whose administrator's home is a folder."""
+    (folder / ".onetool").mkdir(exist_ok=True)
+    (folder / ".onetool" / "onetool.yaml").write_text(CONFIG + config)
+    give_definitions(folder)
+    team = for_team(load_config(environ={}, cwd=folder, home=folder))
+    async with open_apps(team, idle=idle, most=most) as apps:
+        yield apps
+
+
+async def answer(apps: Apps, person: Person, command: str) -> str:
+    async with apps.use(person) as app:
+        return (await app.runs.run(command, caller=Caller(principal=person.principal))).text
+
+
+def is_open(apps: Apps, app: App) -> bool:
+    return any(other is app for _, other in apps.all_open())
+
+
+async def test_an_app_is_used_again_and_people_share_its_kernels_only(tmp_path: Path) -> None:
+    async with (
+        opened(tmp_path) as apps,
+        apps.use(ALICE) as first,
+        apps.use(ALICE) as second,
+        apps.use(BOB) as other,
+    ):
+        assert first is second
+        assert first.supply is other.supply
+        assert first.executor is not other.executor
+        assert first.workers is not other.workers
+
+
+async def test_what_one_person_keeps_does_not_exist_for_another(tmp_path: Path) -> None:
+    async with opened(tmp_path) as apps:
+        await answer(apps, ALICE, 'ot.keep(name="plan", value="the secret plan")')
+
+        assert "the secret plan" in await answer(apps, ALICE, 'ot.kept(name="plan")')
+        refused = await answer(apps, BOB, 'ot.kept(name="plan")')
+        assert "the secret plan" not in refused
+
+
+async def test_the_least_recently_used_app_gives_way_unless_it_is_in_use(tmp_path: Path) -> None:
+    async with opened(tmp_path, most=1) as apps, apps.use(ALICE) as alices:
+        async with apps.use(BOB) as bobs:
+            pass
+        async with apps.use(Person("https://id.example", "carol")):
+            assert is_open(apps, alices)
+            assert not is_open(apps, bobs)
+
+
+async def test_an_idle_app_is_closed_and_opened_again_with_all_that_was_kept(tmp_path: Path) -> None:
+    async with opened(tmp_path, idle=0.05) as apps:
+        await answer(apps, ALICE, 'ot.keep(name="plan", value="a plan")')
+        with anyio.fail_after(20):
+            while apps.all_open():
+                await anyio.sleep(0.01)
+
+        assert "a plan" in await answer(apps, ALICE, 'ot.kept(name="plan")')
+
+
+async def test_a_run_that_goes_on_without_its_client_keeps_its_app_open(tmp_path: Path) -> None:
+    async with opened(tmp_path, idle=0.05) as apps:
+        told = await answer(apps, ALICE, 'import time\ntime.sleep(3)\n"done at last"')
+        [(_, app)] = apps.all_open()
+        [run] = await app.runs.detached_of(Caller(principal=ALICE.principal))
+
+        assert run in told
+        assert "done at last" in await answer(apps, ALICE, f'ot.wait(run="{run}")')
+        assert is_open(apps, app)
