@@ -6,7 +6,7 @@ import asyncio
 import importlib.util
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from ot.files.watches import FolderWatches
 from ot.introspect import Finder, Health, Reload
 from ot.isolate import IsolateHost
 from ot.journal.equality import Equality
-from ot.journal.journal import JOURNAL_FOLDER, Journal
+from ot.journal.journal import Journal
 from ot.kernel.supply import KernelSupply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.live_config import LiveConfig, LiveParts, note_absent, reads_of, run_settings
@@ -61,8 +61,7 @@ from ot.skills.skill_loader import SkillLoader
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
 from ot.store.credentials import FileCredentials
-from ot.store.embedded_journal import EmbeddedJournal
-from ot.store.opening import Store, build_store
+from ot.store.opening import Retention, Store, build_link, build_store
 from ot.store.shelf import FolderShelf
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
@@ -71,6 +70,7 @@ from ot.workers.pool import WorkerPool, open_worker_pool
 
 if TYPE_CHECKING:
     from ot.ai import ToolLoop
+    from ot.store.postgres.link import PostgresLink
     from ot.telemetry.telemetry import Telemetry
 
 BUILT_IN_PACKS = "ot_tools"
@@ -133,7 +133,7 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
         if shared is None:
             shared = await stack.enter_async_context(open_shared_parts(loaded, launched))
         supply, cache = shared.supply, shared.definitions
-        store = build_store(state_folder(loaded.home), shared.link)
+        store = stack.enter_context(closing(store_of(loaded, shared.link)))
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=worker_host(loaded, environ)))
         isolates = await stack.enter_async_context(IsolateHost(find_python=workers.environments.python_of))
         standby = await stack.enter_async_context(Standby())
@@ -147,7 +147,7 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
         results = build_results(loaded)
         audit = stack.enter_context(open_audit_log(loaded))
         shapes = await stack.enter_async_context(open_shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER)))
-        journal = stack.enter_context(open_journal(loaded))
+        journal = build_journal(loaded, store)
         executor = ToolExecutor(
             registry,
             config=config,
@@ -239,6 +239,22 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
         yield App(config, registry, executor, supply, runner, servers, runs, workers, reload)
 
 
+@contextmanager
+def open_own_store(loaded: LoadedConfig) -> Iterator[Store]:
+    """Open the store of a configuration, with a link of its own if it needs one. Raises ConfigError."""
+    with ExitStack() as stack:
+        link = build_link(loaded.config.store)
+        if link is not None:
+            stack.callback(link.close)
+        yield stack.enter_context(closing(store_of(loaded, link)))
+
+
+def store_of(loaded: LoadedConfig, link: PostgresLink | None) -> Store:
+    """Build the store of a configuration on the link that this process has, if any."""
+    journal = loaded.config.journal
+    return build_store(state_folder(loaded.home), link, journal=Retention(journal.keep_for, journal.max_size))
+
+
 def load_when_idle(load: Callable[[], None]) -> asyncio.TimerHandle:
     """Load something on a thread when the start is over, so that neither the start nor the first call waits for it."""
     loop = asyncio.get_running_loop()
@@ -321,17 +337,21 @@ def build_kept_answers(loaded: LoadedConfig, store: Store, results: ResultStore,
 
 @contextmanager
 def open_journal(loaded: LoadedConfig) -> Iterator[Journal]:
-    """Open the journal of runs. Its files are made late, and none where the configuration wants no journal."""
-    settings, folder = loaded.config.journal, state_folder(loaded.home) / JOURNAL_FOLDER
-    with closing(EmbeddedJournal(folder, keep_for=settings.keep_for, max_size=settings.max_size)) as store:
-        yield Journal(
-            store,
-            settings,
-            project=loaded.project,
-            equality=Equality(folder),
-            redactor=loaded.redactor,
-            later=lambda flush: asyncio.get_running_loop().call_later(SOON, flush),  # who only reads has no loop
-        )
+    """Open the journal of a configuration for reading. Raises ConfigError."""
+    with open_own_store(loaded) as store:
+        yield build_journal(loaded, store)
+
+
+def build_journal(loaded: LoadedConfig, store: Store) -> Journal:
+    """Build the journal of runs; nothing is written where the configuration wants none."""
+    return Journal(
+        store.journal,
+        loaded.config.journal,
+        project=loaded.project,
+        equality=Equality(store.journal.load_key),
+        redactor=loaded.redactor,
+        later=lambda flush: asyncio.get_running_loop().call_later(SOON, flush),  # who only reads has no loop
+    )
 
 
 def build_statistics(

@@ -65,6 +65,7 @@ OneToolError
 │   ├── RunNotResumableError
 │   ├── LateResumeError
 │   ├── CallNotRepeatedError
+│   ├── CallNotJournalledError
 │   ├── RecordedFailureError
 │   ├── CallNotRecordedError
 │   ├── ArgumentValueError
@@ -83,7 +84,8 @@ OneToolError
     ├── RunTimeoutError
     ├── RunLimitError
     ├── RunCrashedError
-    └── RunRefusedError
+    ├── RunRefusedError
+    └── StoreGoneError
 """
 
 from __future__ import annotations
@@ -456,6 +458,13 @@ class CallNotRecordedError(CallError):
     reason: str
 
 
+class CallNotJournalledError(CallError):
+    """A call that may have an effect was not made, because it could not be written down first."""
+
+    tool: str
+    reason: str
+
+
 class WorkerStartError(CallError):
     """The worker of an extension could not be started; `tail` is the end of what it wrote to stderr."""
 
@@ -714,5 +723,11 @@ class RunCrashedError(RunError):
 
 class RunRefusedError(RunError):
     """The kernel broke the protocol between it and the server, or was cancelled."""
+
+    reason: str
+
+
+class StoreGoneError(RunError):
+    """The store of this server cannot be reached, so that no run begins."""
 
     reason: str

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from ot.store.opening import Store, build_store
+from ot.store.opening import Retention, Store, build_store
 
+KEPT = Retention(keep_for=3600, max_size=100 * 1024**2)
 EMBEDDED, POSTGRES = "embedded", "postgres"
 BOTH = [EMBEDDED, pytest.param(POSTGRES, marks=pytest.mark.xdist_group("databases"))]
+
+
+@contextmanager
+def open_postgres(address: str, state: Path) -> Iterator[Store]:
+    """A store in a database, with a link of its own."""
+    from ot.store.postgres.link import PostgresLink
+
+    with closing(PostgresLink(address)) as link:
+        yield build_store(state, link, journal=KEPT)
 
 
 @pytest.fixture(params=BOTH)
@@ -20,15 +30,12 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Calla
     with ExitStack() as stack:
 
         def open_embedded() -> Store:
-            return build_store(tmp_path / "state")
+            return build_store(tmp_path / "state", journal=KEPT)
 
-        def open_postgres() -> Store:
-            from ot.store.postgres.link import PostgresLink
+        def open_in_database() -> Store:
+            return stack.enter_context(open_postgres(request.getfixturevalue("database"), tmp_path / "state"))
 
-            address = request.getfixturevalue("database")
-            return build_store(tmp_path / "state", stack.enter_context(closing(PostgresLink(address))))
-
-        yield open_embedded if request.param == EMBEDDED else open_postgres
+        yield open_embedded if request.param == EMBEDDED else open_in_database
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import threading
 from contextlib import closing
 from urllib.parse import quote
 
+import anyio
 import asyncpg
 import pytest
 
@@ -99,3 +100,35 @@ def test_the_address_says_whether_the_way_is_encrypted(postgres: RunningServer, 
 
     assert is_encrypted("require")
     assert not is_encrypted("disable")
+
+
+async def test_rows_of_all_who_wait_are_committed_together(database: str) -> None:
+    add = "INSERT INTO kept_names VALUES ('group', 'local', $1, $2, pg_current_xact_id()::text, 0)"
+    with closing(PostgresLink(database)) as link:
+        await link.ready()
+
+        async def write(number: int) -> None:
+            link.commits.add(add, "together", str(number))
+            await link.commits.settle()
+
+        async with anyio.create_task_group() as group:
+            for number in range(50):
+                group.start_soon(write, number)
+
+        asked = "SELECT count(*), count(DISTINCT handle) AS transactions FROM kept_names WHERE project = 'together'"
+        found = await link.run(lambda connection: connection.fetchrow(asked))
+    assert found is not None
+    assert found["count"] == 50
+    assert found["transactions"] <= 10
+
+
+async def test_who_waits_is_told_that_rows_were_not_committed(database: str) -> None:
+    add = "INSERT INTO kept_names VALUES ('group', 'local', 'twice', 'name', 'handle', 0)"
+    with closing(PostgresLink(database)) as link:
+        link.commits.add(add)
+        link.commits.add(add)
+        with pytest.raises(StoreUnavailableError, match="duplicate key"):
+            await link.commits.settle()
+
+        link.commits.add(add)
+        await link.commits.settle()

@@ -13,6 +13,7 @@ import anyio.to_thread
 from ot.effects import Effect
 from ot.errors import (
     CallError,
+    CallNotJournalledError,
     CallNotRecordedError,
     CallNotRepeatedError,
     RecordedFailureError,
@@ -117,11 +118,14 @@ class CallJournal(OpenCall):
         if self._run is not None:
             self.given = await aside(self._given, bound)
 
-    def begin(self, bound: dict[str, ToolValue]) -> None:
-        """Note that a call with these arguments begins, and write it if it may have an effect."""
+    def begin(self, bound: dict[str, ToolValue]) -> bool:
+        """Note that a call with these arguments begins, and write it if it may have an effect.
+
+        Return True if `settle` has to be awaited before it is made.
+        """
         run = self._run
         if run is None:
-            return
+            return False
         reads = self.effect is Effect.READS
         if not self.given:
             if reads:
@@ -130,8 +134,18 @@ class CallJournal(OpenCall):
                 self.given = self._given(bound)
         run.prepare(self)
         self.begun = True
-        if not reads:
-            run.begin(self)
+        if reads:
+            return False
+        run.begin(self)
+        return run.waits
+
+    async def settle(self) -> None:
+        """Wait until it is written that the call begins; raises CallNotJournalledError where it is not."""
+        assert self._run is not None
+        try:
+            await self._run.settle()
+        except OSError as error:
+            raise CallNotJournalledError(self.tool, error.strerror or str(error)) from error
 
     async def keep(self, packed: bytes) -> None:
         """Write a large value beside the lines, before the code gets it: the run may end with that."""

@@ -240,7 +240,8 @@ class ToolExecutor:
         if journal is not None:
             if len(call.sent) > LARGE_MESSAGE:
                 await journal.word(bound)
-            journal.begin(bound)
+            if journal.begin(bound):
+                await journal.settle()
         return await invoke(call, bound, self._door, record)
 
     async def _bind(self, call: Call) -> dict[str, ToolValue]:

@@ -389,6 +389,10 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f'effect. Find out, then begin with ot.resume(run="{error.run}", unknown="repeat") to make it again, or with '
         f'unknown="skip" to go on without it: it then gives None.'
     ),
+    errors.CallNotJournalledError: lambda error: (
+        f"{error.tool} was not called: a call that may have an effect is written down first, and that failed "
+        f"({error.reason}). Try again once the database answers."
+    ),
     errors.ArgumentValueError: lambda error: error.message,
     errors.ResultNotKeptError: lambda error: f"It could not be stored: {error.reason}.",
     errors.ToolFailedError: _word_failed,
@@ -407,6 +411,11 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         "The configuration key execution.sandbox says how much is demanded."
     ),
     errors.KernelStartError: lambda error: f"No run could be started: {error.reason}.",
+    errors.StoreGoneError: lambda error: (
+        f"Runs are refused for the moment: {error.reason}. Nothing that was answered is lost, and nothing of this "
+        "command was done. Try again soon: runs are accepted again as soon as the database answers (store in the "
+        "configuration)."
+    ),
     errors.RunTimeoutError: lambda error: (
         f"The run took longer than {error.limit:.3g} s and was stopped{_at_line(error.line)}. "
         "Do less in one run, or call slow tools together with ot.parallel; the limit is execution.timeout in the "
@@ -429,6 +438,7 @@ _KINDS: dict[type, str] = {
     errors.NoDetachedRunError: "LookupError",
     errors.UnknownRunError: "LookupError",
     errors.CallNotRecordedError: "LookupError",
+    errors.CallNotJournalledError: "ConnectionError",
     errors.ArgumentValueError: "ValueError",
     errors.ConfigError: "ValueError",
     errors.CommandError: "SyntaxError",

@@ -9,20 +9,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
-import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
-from mcp_core.atomic_write import write_private
 from ot.registry.definitions import PROXY, ToolDefinition
-from ot.store.owned_files import open_plain
 from ot_kernel.values import Encoded, decode, encode
 
-KEY_FILE = "key"
-_KEY_SIZE = 64  # hexadecimal digits
 _UNORDERED = frozenset({"set", "frozenset", "dict"})
 _TAG = '"$":'
 
@@ -30,10 +24,10 @@ _to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circula
 
 
 class Equality:
-    """Gives the digest of a call. The key is the person's own, so that a digest tells nobody what was given."""
+    """Gives the digest of a call. The key is that of the journal, so that a digest tells nobody what was given."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, load_key: Callable[[], bytes]) -> None:
+        self._load_key = load_key
 
     def digest(self, tool: str, source: str, arguments: Encoded) -> str:
         """Return the digest of a call with these encoded arguments; raises OSError where there is no key."""
@@ -42,12 +36,7 @@ class Equality:
 
     @cached_property
     def _key(self) -> bytes:
-        file = self._folder / KEY_FILE
-        with suppress(FileNotFoundError):
-            return _read_key(file)
-        with suppress(FileExistsError):  # another server was first, and its key is as good
-            write_private(file, secrets.token_hex(_KEY_SIZE // 2), replace=False)
-        return _read_key(file)
+        return self._load_key()
 
 
 class Source(NamedTuple):
@@ -98,11 +87,3 @@ def _source(definition: ToolDefinition) -> bytes:
             return definition.file.read_bytes()
     facts = [definition.source, definition.original, definition.description, definition.parameters]
     return json.dumps(facts, sort_keys=True, default=str).encode()
-
-
-def _read_key(file: Path) -> bytes:
-    with open_plain(file) as descriptor:
-        key = os.read(descriptor, _KEY_SIZE)
-    if len(key) != _KEY_SIZE:
-        raise OSError(f"{file} is no key; remove it and a new one is made")
-    return key

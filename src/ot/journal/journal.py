@@ -13,7 +13,7 @@ from mcp_core.json_types import JsonObject
 from ot.caller import Caller
 from ot.config.models import JournalSettings
 from ot.effects import Effect
-from ot.errors import LateResumeError, RunNotResumableError, UnknownRunError
+from ot.errors import LateResumeError, RunNotResumableError, StoreGoneError, UnknownRunError
 from ot.journal.equality import Equality, Sources
 from ot.journal.recorded import (
     ENDED,
@@ -36,7 +36,6 @@ from ot.store.journal_store import JournalStore, begin_line
 from ot.store.owner import Owner
 from ot_kernel.values import Encoded
 
-JOURNAL_FOLDER = "journal"
 RESUME = "ot.resume"
 _RUNS = 4  # that the journal has room for, however large they are
 
@@ -85,6 +84,18 @@ class Journal:
         facts: JsonObject = {"outcome": outcome, "error": error, "answer": self._redactor.text(answer)[:LONGEST_ANSWER]}
         run.end(facts)
 
+    @property
+    def waits(self) -> bool:
+        """True if runs wait for what is written, and are refused where nothing can be."""
+        return self.store.waits
+
+    async def admit(self) -> None:
+        """Let a run begin; raises StoreGoneError where it could not be written down."""
+        try:
+            await self.store.ready()
+        except OSError as error:
+            raise StoreGoneError(error.strerror or str(error)) from error
+
     def run_of(self, run_id: str) -> RunJournal | None:
         """Return the journal of a run that goes on in this process."""
         return self._open.get(run_id)
@@ -109,6 +120,11 @@ class Journal:
             raise LateResumeError(RESUME)
         reuse, lines = await anyio.to_thread.run_sync(self._prepare_resume, mine, caller.principal, run, unknown)
         mine.resume(reuse, lines)
+        if mine.waits:
+            try:
+                await mine.settle()  # else what the other run did would be done again by whoever goes on from this one
+            except OSError as error:
+                raise RunNotResumableError(run, error.strerror or str(error)) from error
         return _summary(run, reuse.left)
 
     # -- reading; blocking

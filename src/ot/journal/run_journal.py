@@ -21,6 +21,7 @@ from ot.journal.recorded import Outcome, RecordedCall, describe
 from ot.journal.reuse import Reuse
 from ot.logs import write_log
 from ot.store.journal_store import WHOLE, JournalStore, Mark, Place
+from ot.store.unavailable import StoreUnavailableError
 
 INLINE = 16 * 1024  # bytes of arguments or of a value in a line
 LONGEST_ANSWER = 20_000  # characters
@@ -75,6 +76,7 @@ class RunJournal:
         """`later` calls a function in a moment; without it every line is written at once."""
         self.run = run
         self.lost = ""  # why it cannot be resumed, if so
+        self._gone: StoreUnavailableError | None = None  # that was the reason
         self.reuse: Reuse | None = None
         self.made = 0
         self._store = store
@@ -202,6 +204,21 @@ class RunJournal:
         """Write large arguments beside the lines, on whatever thread; return the field that says where."""
         return self._keep(b"arguments_at", data)
 
+    @property
+    def waits(self) -> bool:
+        """True if lines are certain to be there only once `settle` has been awaited."""
+        return self._store.waits
+
+    async def settle(self) -> None:
+        """Wait until all lines are there; raises OSError where the store was gone meanwhile."""
+        if self._gone is None:
+            try:
+                await self._store.settle()
+            except OSError as error:
+                self._lose(error)
+        if self._gone is not None:
+            raise self._gone
+
     def flush(self) -> None:
         """Write the lines that wait."""
         if self._waiting:
@@ -291,7 +308,7 @@ class RunJournal:
         try:
             if self._room < 0:
                 raise OSError(_TOO_MUCH)
-            place = None if self.lost else self._store.keep(data)
+            place = None if self.lost else self._store.keep(self._beginning, data)
         except OSError as error:
             self._lose(error)
         return b'"%b":%b' % (field, json.dumps(place).encode("ascii"))
@@ -300,6 +317,8 @@ class RunJournal:
         """Give up: a run of which a line is missing would repeat what it has done."""
         if self.lost:
             return
+        if isinstance(error, StoreUnavailableError):
+            self._gone = error
         self.lost = f"its journal could not be written: {error.strerror}" if error.strerror else str(error)
         write_log(logging.WARNING, "journal.write", run=self.run, error=self.lost)
         if self._mark is not None:

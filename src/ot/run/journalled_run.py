@@ -20,7 +20,8 @@ class JournalledRun:
 
     def __init__(self, journal: Journal | None, command: str, caller: Caller) -> None:
         self._journal = journal
-        self._run = journal.begin(command, caller) if journal is not None else None
+        self._run = run = journal.begin(command, caller) if journal is not None else None
+        self._awaited = run if run is not None and run.waits else None
 
     def add_notes(self, notes: Notes, *, failed: bool) -> None:
         """Say below the answer what was reused and, where the run failed, how the next one can go on."""
@@ -36,6 +37,20 @@ class JournalledRun:
                 self._end("nothing", "", answer)
             case _:
                 self._end("value", "", answer)
+
+    @property
+    def waits(self) -> bool:
+        """True if the answer may be given only once `settle` has been awaited."""
+        return self._awaited is not None
+
+    async def settle(self) -> str:
+        """Wait until everything is written; say so if it is not."""
+        try:
+            if self._awaited is not None:
+                await self._awaited.settle()
+        except OSError as error:
+            return f"This run is not in the journal: {error.strerror or error}."
+        return ""
 
     def __enter__(self) -> Self:
         return self

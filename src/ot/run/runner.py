@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from ot.caller import NOBODY, Caller, Notes
 from ot.client_memory import ClientMemory
-from ot.errors import OneToolError, UntrustedSnippetError
+from ot.errors import OneToolError, StoreGoneError, UntrustedSnippetError
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
 from ot.logs import LogSpan
@@ -105,6 +105,10 @@ class Runner:
     ) -> tuple[Answer, str]:
         """Return the answer, and the type of what went wrong."""
         notes = caller.notes or Notes()
+        if (refusal := await self._refuse()) is not None:
+            sight.outcome = refusal
+            answer = render_answer(refusal, inline_limit=settings.inline_limit, registry=self._registry)
+            return answer, error_kind(refusal)
         journalled, made = JournalledRun(self._executor.journal, command, caller), MadeCalls()
         with LogSpan("run.command", size=len(command)) as span, record, journalled:
             try:
@@ -124,9 +128,21 @@ class Runner:
             journalled.add_notes(notes, failed=answer.is_error)
             answer = replace(answer, text=notes.below(answer.text))
             journalled.end(outcome, told)
+            if journalled.waits and (problem := await journalled.settle()):
+                answer = replace(answer, text=f"{answer.text}\n{problem}")
             failure = error_kind(outcome)
             record.end(answer.text, error=failure, attachments=len(answer.attachments))
         return answer, failure
+
+    async def _refuse(self) -> Failure | None:
+        """Return the refusal of a run that could not be written down, where nothing is done without that."""
+        journal = self._executor.journal
+        if journal is not None and journal.waits:
+            try:
+                await journal.admit()
+            except StoreGoneError as error:
+                return Failure(error)
+        return None
 
     def _add_made(self, made: MadeCalls, notes: Notes) -> None:
         words = made.word(self._executor.redactor)

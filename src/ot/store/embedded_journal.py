@@ -17,11 +17,15 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
+from mcp_core.atomic_write import write_private
 from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
 from ot.store.owned_files import claim, is_in_use, open_plain, prune
 from ot.store.owner import Owner
 
+JOURNAL_FOLDER = "journal"
 LARGEST_FILE = 4 * 1024**2  # bytes of lines
+KEY_FILE = "key"
+_KEY_SIZE = 64  # hexadecimal digits
 MOST_FILES = 1000  # each short command leaves one
 _PARTS = 8  # a file is followed by the next after this part of the time and of the size that all are kept for
 _LINES, _VALUES = ".jsonl", ".values"
@@ -40,6 +44,8 @@ class _Lines(NamedTuple):
 
 class EmbeddedJournal:
     """Keeps the journal in a folder. Lines are appended by one thread; values are kept and fetched by any."""
+
+    waits = False
 
     def __init__(
         self,
@@ -92,7 +98,7 @@ class EmbeddedJournal:
         finally:
             os.close(descriptor)
 
-    def keep(self, data: bytes) -> Place:
+    def keep(self, _: bytes, data: bytes) -> Place:
         """Write a value beside the lines and return its place."""
         if len(data) > self._most_values:
             raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for it")
@@ -103,11 +109,26 @@ class EmbeddedJournal:
             _write_all(self._values, data, offset)
             return self._name(_VALUES), offset, len(data)
 
+    async def ready(self) -> None:
+        """Return at once: what cannot be written is no reason to refuse a run."""
+
+    async def settle(self) -> None:
+        """Return at once: lines are there when they are written."""
+
     def close(self) -> None:
         with self._keeping:
             self._let_go()
 
     # -- reading
+
+    def load_key(self) -> bytes:
+        """Return the key of this journal, which is made if there is none; raises OSError."""
+        file = self._folder / KEY_FILE
+        with suppress(FileNotFoundError):
+            return _read_key(file)
+        with suppress(FileExistsError):  # another server was first, and its key is as good
+            write_private(file, secrets.token_hex(_KEY_SIZE // 2), replace=False)
+        return _read_key(file)
 
     def fetch(self, place: Place) -> bytes:
         """Return a value by its place; raises OSError where it has gone."""
@@ -210,6 +231,14 @@ class EmbeddedJournal:
                 if name is not None and entry.name.endswith(_LINES):
                     found.append(_Lines(name["chain"], int(name["part"]), Path(entry.path)))
         return sorted(found)
+
+
+def _read_key(file: Path) -> bytes:
+    with open_plain(file) as descriptor:
+        key = os.read(descriptor, _KEY_SIZE)
+    if len(key) != _KEY_SIZE:
+        raise OSError(f"{file} is no key; remove it and a new one is made")
+    return key
 
 
 def _content(file: Path) -> bytes:

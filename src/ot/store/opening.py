@@ -14,6 +14,8 @@ import anyio.to_thread
 
 from mcp_core.distribution import with_extra
 from ot.errors import ConfigError
+from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
+from ot.store.journal_store import JournalStore
 from ot.store.kept_names import ANSWERS_FOLDER, KEPT_FOLDER, EmbeddedKeptNames, KeptNames
 
 if TYPE_CHECKING:  # its library is loaded where a database is configured
@@ -28,32 +30,30 @@ class Store:
     """The parts of a store. `link` is None where they are files of this machine."""
 
     link: PostgresLink | None
+    journal: JournalStore
     kept_values: KeptNames
     kept_answers: KeptNames
 
+    def close(self) -> None:
+        """Let go of what is open; the link is its owner's to close."""
+        self.journal.close()
 
-@asynccontextmanager
-async def open_store(address: str, state: Path) -> AsyncIterator[Store]:
-    """Open a store with a link of its own, if it needs one. Raises as `open_link` does."""
-    async with open_link(address) as link:
-        yield build_store(state, link)
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long something is kept, and how much of it."""
+
+    keep_for: float  # seconds
+    max_size: int  # bytes
 
 
 @asynccontextmanager
 async def open_link(address: str) -> AsyncIterator[PostgresLink | None]:
-    """Open the one link of this process to the database at an address; None if the store lies in files.
-
-    Raises ConfigError where the library for it is not installed.
-    """
-    if not address.startswith(POSTGRES):
+    """Open the link of this process, which connects at once; None if the store lies in files. Raises ConfigError."""
+    link = build_link(address)
+    if link is None:
         yield None
         return
-    if find_spec("asyncpg") is None:
-        missing = "PostgreSQL needs a library that is not installed"
-        raise ConfigError(missing, key="store", fix=f"pip install '{with_extra('team')}'")
-    from ot.store.postgres.link import PostgresLink  # noqa: PLC0415 - as above
-
-    link = PostgresLink(address)
     link.connect()
     try:
         yield link
@@ -62,15 +62,33 @@ async def open_link(address: str) -> AsyncIterator[PostgresLink | None]:
             await anyio.to_thread.run_sync(link.close)
 
 
-def build_store(state: Path, link: PostgresLink | None = None) -> Store:
+def build_link(address: str) -> PostgresLink | None:
+    """Build the one link of this process to the database at an address; None if the store lies in files.
+
+    Raises ConfigError where the library for it is not installed.
+    """
+    if not address.startswith(POSTGRES):
+        return None
+    if find_spec("asyncpg") is None:
+        missing = "PostgreSQL needs a library that is not installed"
+        raise ConfigError(missing, key="store", fix=f"pip install '{with_extra('team')}'")
+    from ot.store.postgres.link import PostgresLink  # noqa: PLC0415 - as above
+
+    return PostgresLink(address)
+
+
+def build_store(state: Path, link: PostgresLink | None = None, *, journal: Retention) -> Store:
     """Build the parts of a store; nothing is made or read before it is used."""
     if link is None:
+        lines = EmbeddedJournal(state / JOURNAL_FOLDER, keep_for=journal.keep_for, max_size=journal.max_size)
         answers = EmbeddedKeptNames(state, folder=ANSWERS_FOLDER)
-        return Store(None, kept_values=EmbeddedKeptNames(state), kept_answers=answers)
+        return Store(None, journal=lines, kept_values=EmbeddedKeptNames(state), kept_answers=answers)
+    from ot.store.postgres.journal import PostgresJournal  # noqa: PLC0415 - as above
     from ot.store.postgres.kept_names import PostgresKeptNames  # noqa: PLC0415 - as above
 
     return Store(
         link,
+        journal=PostgresJournal(link, keep_for=journal.keep_for, max_size=journal.max_size),
         kept_values=PostgresKeptNames(link, kind=KEPT_FOLDER),
         kept_answers=PostgresKeptNames(link, kind=ANSWERS_FOLDER),
     )

@@ -181,7 +181,7 @@ def test_a_run_of_an_older_version_is_read_and_one_of_a_newer_is_not(tmp_path: P
         EmbeddedJournal(tmp_path, keep_for=3600, max_size=10**8),
         JournalSettings(),
         project=OWNER.project,
-        equality=Equality(tmp_path),
+        equality=Equality(bytes),
         redactor=Redactor(),
         clock=lambda: 1794881700.0,
     )

@@ -8,8 +8,11 @@ link tries again on its own until it is back.
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
+import secrets
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import TypeVar
@@ -19,6 +22,7 @@ import asyncpg
 
 from ot.logs import write_log
 from ot.store.postgres.connection import Connection, Work
+from ot.store.postgres.group_commit import GroupCommit
 from ot.store.postgres.migrations import SCHEMA, migrate
 from ot.store.unavailable import StoreUnavailableError
 
@@ -27,7 +31,6 @@ CONNECTING = 5.0  # seconds
 STATEMENT = 15.0  # seconds
 TRYING_AGAIN = 0.5  # seconds between two attempts to reach a database that is gone
 CLOSING = 5.0  # seconds
-IDLE = 300.0  # seconds after which an unused connection is closed
 
 Given = TypeVar("Given")
 
@@ -53,6 +56,7 @@ class PostgresLink:
     def __init__(self, url: str, *, most_connections: int = MOST_CONNECTIONS) -> None:
         self.problem = ""  # why the database cannot be used at present, if so
         self.place = place_of(url)
+        self.name = f"onetool {secrets.token_hex(8)}"  # of this process, as the database lists it
         self._url = url
         self._most = most_connections
         self._starting = threading.Lock()
@@ -62,6 +66,8 @@ class PostgresLink:
         self._opening = asyncio.Lock()
         self._trying: asyncio.Task[None] | None = None
         self._closed = False
+        self._key = b""
+        self.commits = GroupCommit(self._soon, self._use)
 
     # -- from other threads
 
@@ -76,6 +82,19 @@ class PostgresLink:
     def run_now(self, work: Work[Given]) -> Given:
         """Do some work, and wait for it on a thread that may wait."""
         return self.submit(work).result()
+
+    async def ready(self) -> None:
+        """Wait until the tables are there; raises StoreUnavailableError where they cannot be used."""
+        if self.problem:
+            raise StoreUnavailableError(self.problem)
+        if self._pool is None:
+            await self.run(_nothing)
+
+    def derive_key(self, purpose: str) -> bytes:
+        """Return a key for a purpose, the same in all replicas; raises StoreUnavailableError before there is a link."""
+        if not self._key:
+            raise StoreUnavailableError(self.problem or f"{self.place} is not connected yet")
+        return hmac.digest(self._key, purpose.encode(), "sha256")
 
     def submit(self, work: Work[Given]) -> Future[Given]:
         """Do some work whose outcome somebody looks at later, on whatever thread."""
@@ -94,6 +113,14 @@ class PostgresLink:
             asyncio.run_coroutine_threadsafe(self._close(), loop).result(CLOSING * 2)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(CLOSING)
+
+    def _soon(self, call: Callable[[], None], seconds: float) -> None:
+        """Have something called on the thread of the link."""
+        loop = self._start()
+        if seconds:
+            loop.call_soon_threadsafe(loop.call_later, seconds, call)
+        else:
+            loop.call_soon_threadsafe(call)
 
     def _start(self) -> asyncio.AbstractEventLoop:
         loop = self._loop
@@ -125,30 +152,31 @@ class PostgresLink:
         async with self._opening:
             if self._pool is not None:
                 return self._pool
-            limit = str(int(STATEMENT * 1000))
             pool = await asyncpg.create_pool(
                 self._url,
                 min_size=0,
                 max_size=self._most,
+                max_inactive_connection_lifetime=0,  # as long as this process lives, the database knows of it
                 timeout=CONNECTING,
                 command_timeout=STATEMENT + 1,
-                max_inactive_connection_lifetime=IDLE,
                 init=self._look_after,
-                server_settings={
-                    "application_name": "onetool",
-                    "search_path": SCHEMA,
-                    "statement_timeout": limit,
-                    "idle_in_transaction_session_timeout": limit,
-                },
+                reset=_nothing,  # work leaves nothing behind in its session, and the usual reset is a round trip
+                server_settings=self._settings(),
             )
             try:
                 async with pool.acquire(timeout=CONNECTING) as connection:
                     await migrate(connection)
+                    self._key = await connection.fetchval("SELECT key FROM keys")
             except BaseException:
                 pool.terminate()
                 raise
             self._pool = pool
             return pool
+
+    def _settings(self) -> dict[str, str]:
+        limit = str(int(STATEMENT * 1000))
+        timeouts = {"statement_timeout": limit, "idle_in_transaction_session_timeout": limit}
+        return {"application_name": self.name, "search_path": SCHEMA, **timeouts}
 
     async def _look_after(self, connection: asyncpg.Connection[asyncpg.Record] | Connection) -> None:
         connection.add_termination_listener(lambda _: self._try_soon())
@@ -185,9 +213,13 @@ class PostgresLink:
             self._trying.cancel()
         if self._pool is not None:
             try:
-                await asyncio.wait_for(self._pool.close(), CLOSING)
+                await asyncio.wait_for(self._finish(self._pool), CLOSING)
             except (TimeoutError, *LOST):
                 self._pool.terminate()
+
+    async def _finish(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
+        await self.commits.finish()
+        await pool.close()
 
     def _word(self, error: BaseException) -> str:
         if isinstance(error, StoreUnavailableError):
@@ -196,6 +228,10 @@ class PostgresLink:
             return f"{self.place} does not answer in time"
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return f"{self.place} cannot be used: {reason}"
+
+
+async def _nothing(_: object) -> None:
+    pass
 
 
 def place_of(url: str) -> str:

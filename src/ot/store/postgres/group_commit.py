@@ -1,0 +1,143 @@
+"""Rows that are added a few at a time and committed together: one transaction for all who wait, then the next one.
+
+Whoever adds a row waits for nothing. Whoever must know that it is there awaits `settle`, which also has it written at
+once; otherwise it is written in a moment, with what has come by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from threading import Lock
+from typing import TypeAlias
+
+import asyncpg
+
+from ot.store.postgres.connection import Connection, Work
+from ot.store.unavailable import StoreUnavailableError
+
+SOON = 0.02  # seconds
+MOST_BYTES = 64 * 1024**2  # of rows that wait; a database that is slower than this is no place for more
+
+Row: TypeAlias = tuple[object, ...]
+Waiter: TypeAlias = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
+
+
+class _Batch:
+    """Rows that are committed together, and those who wait for that."""
+
+    __slots__ = ("rows", "size", "waiters")
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, Row]] = []
+        self.size = 0  # bytes
+        self.waiters: list[Waiter] = []
+
+    def tell(self, error: OSError | None) -> None:
+        for loop, waiter in self.waiters:
+            with suppress(RuntimeError):  # its loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(_settle, waiter, error)
+
+
+class GroupCommit:
+    """Writes rows on the thread of a link, in the order in which they were added on whatever threads."""
+
+    def __init__(
+        self,
+        soon: Callable[[Callable[[], None], float], None],
+        use: Callable[[Work[None]], Awaitable[None]],
+    ) -> None:
+        """`soon` has something called on the link's thread in some seconds; `use` does work there."""
+        self._soon = soon
+        self._use = use
+        self._lock = Lock()
+        self._next = _Batch()
+        self._writing: _Batch | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, statement: str, *row: object, size: int = 0) -> None:
+        """Have a row written with a statement; raises OSError where too much waits already."""
+        with self._lock:
+            batch = self._next
+            if batch.size + size > MOST_BYTES:
+                raise StoreUnavailableError("it takes what is written too slowly")
+            batch.rows.append((statement, row))
+            batch.size += size
+            first = len(batch.rows) == 1
+        if first:
+            self._soon(self._begin, SOON)
+
+    async def settle(self) -> None:
+        """Wait until everything that was added is committed; raises OSError where it is not."""
+        loop = asyncio.get_running_loop()
+        waiters: list[asyncio.Future[None]] = []
+        with self._lock:
+            for batch in (self._writing, self._next):
+                if batch is not None and batch.rows:
+                    waiters.append(loop.create_future())
+                    batch.waiters.append((loop, waiters[-1]))
+            pending = bool(self._next.rows)
+        if pending:
+            self._soon(self._begin, 0)
+        for outcome in await asyncio.gather(*waiters, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def finish(self) -> None:
+        """Write what is left, on the link's thread."""
+        self._begin()
+        if self._task is not None:
+            await self._task
+
+    # -- on the thread of the link
+
+    def _begin(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._write_all())
+
+    async def _write_all(self) -> None:
+        while True:
+            with self._lock:
+                batch, self._next = self._next, _Batch()
+                self._writing = batch
+            error: OSError | None = StoreUnavailableError("the link to it is closed")
+            try:
+                if batch.rows:
+                    await self._use(partial(_write, rows=batch.rows))
+                error = None
+            except OSError as caught:
+                error = caught
+            except asyncpg.PostgresError as caught:
+                error = StoreUnavailableError(str(caught))
+            finally:
+                with self._lock:
+                    self._writing = None
+                    more = bool(self._next.rows)
+                batch.tell(error)
+            if not more:
+                return
+
+
+async def _write(connection: Connection, rows: list[tuple[str, Row]]) -> None:
+    by_statement: dict[str, list[Row]] = defaultdict(list)
+    for statement, row in rows:
+        by_statement[statement].append(row)
+    if len(by_statement) == 1:
+        [(statement, only)] = by_statement.items()
+        await connection.executemany(statement, only)  # a transaction of its own
+        return
+    async with connection.transaction():
+        for statement, some in by_statement.items():
+            await connection.executemany(statement, some)
+
+
+def _settle(waiter: asyncio.Future[None], error: OSError | None) -> None:
+    if waiter.done():
+        return
+    if error is None:
+        waiter.set_result(None)
+    else:
+        waiter.set_exception(error)

@@ -1,0 +1,186 @@
+"""The journal in PostgreSQL: lines wait for nobody, and are committed with those of all other runs of this process.
+
+Who must know that lines are there awaits `settle`. A run is in use as long as the database knows of a connection of the
+process that writes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place
+from ot.store.owner import Owner
+from ot.store.postgres.connection import Connection
+from ot.store.postgres.link import PostgresLink
+from ot.store.postgres.ownership import project_of
+from ot.store.unavailable import StoreUnavailableError
+
+PRUNING = 300.0  # seconds
+_PARTS = 8  # of the size of all, for one value
+_START = "start"
+_NUMBER = b'"n":'  # ends the beginning of a line
+_EVENT = re.compile(rb'"n":\d+,"event":"(?P<event>start|resume|ended)"')
+_OWN_ROW = (b'"event":"resume"', b'"event":"ended"')
+
+_ADD_LINES = """
+INSERT INTO journal_lines (principal, project, run, event, writer, written, lines) VALUES ($1, $2, $3, $4, $5, $6, $7)
+"""
+_ADD_VALUE = "INSERT INTO journal_values (name, principal, project, run, written, data) VALUES ($1, $2, $3, $4, $5, $6)"
+_SPOIL = """
+UPDATE journal_lines SET lines = overlay(lines placing $4::bytea from $5)
+WHERE principal = $1 AND project = $2 AND run = $3 AND event = 'start'
+"""
+_READ = """
+SELECT lines, EXISTS (SELECT FROM pg_stat_activity WHERE application_name = writer) AS in_use FROM journal_lines
+WHERE principal = $1 AND project = $2 AND run = $3 ORDER BY id
+"""
+_READ_EVENTS = """
+SELECT lines FROM journal_lines WHERE principal = $1 AND project = $2 AND event = ANY($3) ORDER BY id
+"""
+_FIND_EXCESS = """
+SELECT project, run FROM (
+    SELECT project, run, sum(sum(size)) OVER (ORDER BY max(written) DESC, run) AS total, max(written) AS last FROM (
+        SELECT project, run, written, octet_length(lines) AS size FROM journal_lines WHERE principal = $1
+        UNION ALL
+        SELECT project, run, written, octet_length(data) FROM journal_values WHERE principal = $1
+    ) AS parts GROUP BY project, run
+) AS runs WHERE last < $2 OR total > $3
+"""
+
+
+class _Run(NamedTuple):
+    """A run as its rows name it."""
+
+    principal: str
+    project: str
+    run: str
+
+
+class PostgresJournal:
+    """Keeps the journal of one engine, among those of all others."""
+
+    waits = True
+
+    def __init__(
+        self, link: PostgresLink, *, keep_for: float, max_size: int, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._link = link
+        self._keep_for = keep_for
+        self._max_size = max_size
+        self._clock = clock
+        self._next_pruning: dict[str, float] = {}  # by principal
+
+    # -- writing; nothing here blocks
+
+    def begin(self, line: bytes) -> Mark:
+        """Add the first line of a run."""
+        beginning = line[: line.index(_NUMBER)]
+        run = _run_of(beginning)
+        self._add(run, _START, line)
+        self._prune_when_due(run.principal)
+        return Mark(beginning.decode("ascii"), line.index(WHOLE))
+
+    def append(self, lines: bytes) -> None:
+        """Add lines of one run."""
+        run = _run_of(lines[: lines.index(_NUMBER)])
+        if not any(event in lines for event in _OWN_ROW):
+            self._add(run, "", lines)
+            return
+        for line in lines.splitlines(keepends=True):
+            found = _EVENT.search(line)
+            self._add(run, found["event"].decode("ascii") if found is not None else "", line)
+
+    def spoil(self, mark: Mark) -> None:
+        """Have it said of a run that not all of its lines are there, if that can be said."""
+        self._check()
+        self._link.commits.add(_SPOIL, *_run_of(mark.file.encode("ascii")), SPOILT, mark.offset + 1)
+
+    def keep(self, beginning: bytes, data: bytes) -> Place:
+        """Add a value of a run and return its place."""
+        if len(data) > self._max_size // _PARTS:
+            raise OSError(errno.EFBIG, f"a value of {len(data) // 1024**2} MB is too large for it")
+        self._check()
+        name = secrets.token_hex(16)
+        run = _run_of(beginning[: beginning.index(_NUMBER)])
+        self._link.commits.add(_ADD_VALUE, name, *run, self._clock(), data, size=len(data))
+        return name, 0, len(data)
+
+    async def settle(self) -> None:
+        """Wait until everything is committed; raises OSError where it is not."""
+        self._check()
+        await self._link.commits.settle()
+
+    async def ready(self) -> None:
+        """Wait until the journal can be written; raises OSError where it cannot."""
+        await self._link.ready()
+
+    def close(self) -> None:
+        """Leave the link to whoever opened it."""
+
+    # -- reading; blocking
+
+    def load_key(self) -> bytes:
+        """Return the key that all replicas compare calls with; raises OSError before there is a link."""
+        return self._link.derive_key("journal")
+
+    def fetch(self, place: Place) -> bytes:
+        """Return a value by its place; raises OSError where it has gone."""
+        name, _, size = place
+        statement = "SELECT data FROM journal_values WHERE name = $1"
+        data = self._link.run_now(lambda connection: connection.fetchval(statement, name))
+        if not isinstance(data, bytes) or len(data) != size:
+            raise OSError(errno.ENODATA, "it is no longer kept")
+        return data
+
+    def read(self, owner: Owner, run: str) -> FoundRun | None:
+        """Return the lines of a run of this owner, in their order; None where there are none."""
+        place = owner.principal, project_of(owner), run
+        rows = self._link.run_now(lambda connection: connection.fetch(_READ, *place))
+        lines = [line for row in rows for line in row["lines"].splitlines(keepends=True)]
+        return FoundRun(lines, any(row["in_use"] for row in rows)) if lines else None
+
+    def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]:
+        """Yield the lines of these events in all runs of this owner, the oldest first."""
+        place = owner.principal, project_of(owner), list(events)
+        for row in self._link.run_now(lambda connection: connection.fetch(_READ_EVENTS, *place)):
+            yield row["lines"]
+
+    # -- rows
+
+    def _add(self, run: _Run, event: str, lines: bytes) -> None:
+        self._check()
+        self._link.commits.add(_ADD_LINES, *run, event, self._link.name, self._clock(), lines, size=len(lines))
+
+    def _check(self) -> None:
+        if self._link.problem:
+            raise StoreUnavailableError(self._link.problem)
+
+    def _prune_when_due(self, principal: str) -> None:
+        now = self._clock()
+        if now < self._next_pruning.get(principal, 0):
+            return
+        self._next_pruning[principal] = now + min(PRUNING, self._keep_for / _PARTS)
+
+        async def prune(connection: Connection) -> None:
+            excess = await connection.fetch(_FIND_EXCESS, principal, now - self._keep_for, self._max_size)
+            places = [(principal, row["project"], row["run"]) for row in excess]
+            for table in ("journal_lines", "journal_values"):
+                await connection.executemany(
+                    f"DELETE FROM {table} WHERE principal = $1 AND project = $2 AND run = $3", places
+                )
+
+        self._link.submit(prune)
+
+
+def _run_of(beginning: bytes) -> _Run:
+    """Read to which run a line belongs that begins like this."""
+    facts = json.loads(beginning.rstrip(b",") + b"}")
+    owner = Owner(facts["principal"], Path(facts["project"]))
+    return _Run(owner.principal, project_of(owner), facts["run"])

@@ -1,0 +1,40 @@
+-- The one key from which replicas derive those that they have in common.
+CREATE TABLE keys (key bytea NOT NULL);
+INSERT INTO keys SELECT uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid());
+
+-- Names of kept values and of answers that wait to be fetched: the stored result that each one stands for.
+CREATE TABLE kept_names (
+    kind text NOT NULL,
+    principal text NOT NULL,
+    project text NOT NULL,
+    name text NOT NULL,
+    handle text NOT NULL,
+    expires double precision NOT NULL,
+    PRIMARY KEY (kind, principal, project, name)
+);
+
+-- The journal: lines of runs in the order in which they were written. Lines about a run itself have an event and a row
+-- each, lines about its calls share rows.
+CREATE TABLE journal_lines (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    principal text NOT NULL,
+    project text NOT NULL,
+    run text NOT NULL,
+    event text NOT NULL,
+    writer text NOT NULL,
+    written double precision NOT NULL,
+    lines bytea NOT NULL
+);
+CREATE INDEX journal_lines_of_runs ON journal_lines (principal, project, run, id);
+CREATE INDEX journal_runs ON journal_lines (principal, project, id) WHERE event <> '';
+
+-- Values of calls that are too large for a line.
+CREATE TABLE journal_values (
+    name text PRIMARY KEY,
+    principal text NOT NULL,
+    project text NOT NULL,
+    run text NOT NULL,
+    written double precision NOT NULL,
+    data bytea NOT NULL
+);
+CREATE INDEX journal_values_of_runs ON journal_values (principal, project, run);

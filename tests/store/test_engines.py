@@ -1,0 +1,128 @@
+"""Engines that share a database: what one keeps the other finds, and what happens when the database is gone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import anyio
+import pytest
+
+from ot.app import App
+from ot.caller import Caller
+from ot.effects import Effect
+from tests.engine import open_engine
+from tests.opened_executor import define
+from tests.packs.db.servers import RunningServer
+from tests.postgres import fresh_database
+from tests.store.cable import Cable, lay_cable
+from tests.unit.journal.resumed import World
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
+
+ADA, BOB = Caller(principal='["https://issuer","ada"]'), Caller(principal='["https://issuer","bob"]')
+
+
+@asynccontextmanager
+async def open_replica(folder: Path, store: str) -> AsyncIterator[App]:
+    async with open_engine(folder, config=f"store: {store!r}\n") as app:
+        yield app
+
+
+@pytest.fixture(scope="module")
+async def replicas(database: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[list[App]]:
+    folder = tmp_path_factory.mktemp("replicas")
+    async with open_replica(folder / "a", database) as first, open_replica(folder / "b", database) as second:
+        yield [first, second]
+
+
+async def test_a_run_is_resumed_at_another_replica(replicas: list[App]) -> None:
+    first, second = replicas
+    world = World()
+    for app in replicas:
+        world.add_to(app)
+    failed = await first.runner.run("world.do(what='a')\nworld.set(what='b')\n1/0", caller=ADA)
+    assert failed.is_error
+    run = failed.text.partition('ot.resume(run="')[2].partition('"')[0]
+    assert run, failed.text
+
+    again = f'ot.resume(run="{run}")\nworld.do(what="a")\nworld.set(what="b")\nworld.do(what="c")'
+    for_bob = await second.runner.run(again, caller=BOB)
+    for_ada = await second.runner.run(again, caller=ADA)
+
+    assert for_bob.is_error
+    assert "no run" in for_bob.text
+    assert not for_ada.is_error, for_ada.text
+    assert world.done == ["a", "b", "c"]
+
+
+@pytest.fixture
+def cable(postgres: RunningServer, template: str) -> Iterator[Cable]:
+    with lay_cable(postgres) as cable:
+        yield cable
+
+
+def over(cable: Cable, address: str) -> str:
+    """Return the address of the same database by a cable."""
+    return urlsplit(address)._replace(netloc=f"admin@127.0.0.1:{cable.port}", query="sslmode=disable").geturl()
+
+
+async def test_runs_are_refused_while_the_database_is_gone_and_come_back_by_themselves(
+    postgres: RunningServer, cable: Cable, tmp_path: Path
+) -> None:
+    address = over(cable, fresh_database(postgres))
+    world = World()
+    async with open_replica(tmp_path / "a", address) as app:
+        world.add_to(app)
+        assert (await app.runner.run("world.do(what='a')", caller=ADA)).text == "a 1"
+
+        cable.cut()
+        with anyio.fail_after(30):
+            while not (refused := await app.runner.run("world.do(what='b')", caller=ADA)).is_error:
+                pass  # a connection that was cut is noticed soon
+
+        assert "Runs are refused for the moment: PostgreSQL at 127.0.0.1" in refused.text or (
+            "world.do was not called" in refused.text
+        ), refused.text
+        assert world.done == ["a"]
+
+        cable.mend()
+        with anyio.fail_after(30):
+            while (answer := await app.runner.run("world.do(what='c')", caller=ADA)).is_error:
+                await anyio.sleep(0.05)
+
+        assert answer.text == "c 2"
+        assert world.done == ["a", "c"]
+
+
+async def test_a_call_with_effect_is_not_made_once_the_database_is_gone(
+    postgres: RunningServer, cable: Cable, tmp_path: Path
+) -> None:
+    address = over(cable, fresh_database(postgres))
+    world = World()
+    async with open_replica(tmp_path / "a", address) as app:
+        world.add_to(app)
+
+        async def cut(_: object) -> None:
+            cable.cut()
+
+        app.registry.register(define("world.cut", declared=Effect.READS), cut)
+
+        answer = await app.runner.run("world.do(what='a')\nworld.cut()\nworld.do(what='b')", caller=ADA)
+
+        assert answer.is_error
+        assert world.done == ["a"]
+        assert "world.do was not called: a call that may have an effect is written down first" in answer.text
+        assert "This run is not in the journal: PostgreSQL at 127.0.0.1" in answer.text
+
+
+async def test_a_server_starts_without_its_database_and_says_why_it_refuses(cable: Cable, tmp_path: Path) -> None:
+    cable.cut()
+    async with open_replica(tmp_path / "a", f"postgresql://admin@127.0.0.1:{cable.port}/x") as app:
+        answer = await app.runner.run("1+1")
+
+    assert answer.is_error
+    assert "Runs are refused for the moment: PostgreSQL at 127.0.0.1" in answer.text
+    assert "Try again soon" in answer.text
