@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -52,31 +52,53 @@ class Credentials(Protocol):
         """Keep all others from renewing a login meanwhile; raises TimeoutError if another one never finishes."""
 
 
-class FileCredentials:
-    """A file of mode 0600 for each server, shared by all processes of a person; sealed, where a sealer is given.
+class LoginSeal:
+    """Logins as text, and back; sealed for the person whose they are, where a sealer is given."""
 
-    `principal` is whose they are: sealed text of another person does not open.
-    """
-
-    def __init__(self, folder: Path, *, principal: str = "", sealer: Sealer | None = None) -> None:
-        self._folder = folder
+    def __init__(self, principal: str = "", sealer: Callable[[], Sealer] | None = None) -> None:
         self._principal = principal
         self._sealer = sealer
+
+    def text(self, place: str, content: JsonObject) -> str:
+        text = json.dumps({**content, FORM: _FORM})
+        return text if self._sealer is None else self._sealer().seal(text.encode(), place=self._bound(place))
+
+    def read(self, place: str, text: str | None) -> JsonObject | None:
+        """Return what text says, empty where there is none; None, and a line in the log, if it makes no sense."""
+        if not text:
+            return {}
+        try:
+            plain = text if self._sealer is None else self._sealer().open(text, place=self._bound(place)).decode()
+            return dict(check_form(json.loads(plain), _FORM, unnamed=1))
+        except (UnknownFormError, SealError) as error:
+            write_log(logging.WARNING, "proxy.tokens", login=place, reason=str(error))
+        except ValueError as error:
+            write_log(logging.WARNING, "proxy.tokens", login=place, reason=type(error).__name__)
+        return None
+
+    def _bound(self, place: str) -> str:
+        return f"login\0{self._principal}\0{place}"
+
+
+class FileCredentials:
+    """A file of mode 0600 for each server, shared by all processes of a person."""
+
+    def __init__(self, folder: Path, seal: LoginSeal | None = None) -> None:
+        self._folder = folder
+        self._seal = seal or LoginSeal()
 
     async def read(self, place: str) -> JsonObject | None:
         file = self._file(place)
         try:
-            return self._parse(place, file.read_text())
+            return self._seal.read(place, file.read_text(errors="replace"))
         except FileNotFoundError:
             return {}
-        except (UnknownFormError, SealError) as error:
+        except OSError as error:
             write_log(logging.WARNING, "proxy.tokens", file=file, reason=str(error))
-        except (OSError, ValueError) as error:
-            write_log(logging.WARNING, "proxy.tokens", file=file, reason=type(error).__name__)
-        return None
+            return None
 
     async def write(self, place: str, content: JsonObject) -> None:
-        write_private(self._file(place), self._as_text(place, content))
+        write_private(self._file(place), self._seal.text(place, content))
 
     async def forget(self, place: str) -> None:
         self._file(place).unlink(missing_ok=True)
@@ -90,17 +112,6 @@ class FileCredentials:
             if scope.cancelled_caught:
                 raise TimeoutError("another OneTool is renewing this login and does not finish")
             yield _HeldFile(self, place)
-
-    def _parse(self, place: str, text: str) -> JsonObject:
-        if self._sealer is not None:
-            text = self._sealer.open(text, place=seal_place(self._principal, place)).decode()
-        return dict(check_form(json.loads(text), _FORM, unnamed=1))
-
-    def _as_text(self, place: str, content: JsonObject) -> str:
-        text = json.dumps({**content, FORM: _FORM})
-        if self._sealer is None:
-            return text
-        return self._sealer.seal(text.encode(), place=seal_place(self._principal, place))
 
     def _open_lock(self, place: str) -> IO[bytes]:
         """Open the file to lock, beside that of the tokens; if none can be written, tokens cannot be shared either."""
@@ -128,8 +139,3 @@ class _HeldFile:
 
     async def write(self, content: JsonObject) -> None:
         await self._credentials.write(self._place, content)
-
-
-def seal_place(principal: str, place: str) -> str:
-    """Return what sealed text of a login is bound to."""
-    return f"login\0{principal}\0{place}"

@@ -7,6 +7,7 @@ quick, for it is done on event loops; writing may block.
 from __future__ import annotations
 
 import errno
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +18,9 @@ from mcp_core.atomic_write import open_folder, write_file
 from mcp_core.file_lock import lock
 
 MOST_BYTES = 64 * 1024 * 1024
+PLAIN_NAME = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", re.ASCII)
+"""The names of documents: none leads out of the folder."""
+
 _PATIENCE = 5.0  # seconds for other processes
 
 Change = Callable[[bytes | None], bytes]
@@ -37,6 +41,12 @@ class Shelf(Protocol):
         """Return something that changes with the document, empty where there is none; at the cost of a `stat`."""
 
     def read(self, name: str) -> bytes: ...
+
+    def is_recent(self) -> bool:
+        """True if nobody else can have written what is not to be read here yet, except in the last seconds."""
+
+    def catch_up(self, *, at_once: bool = True) -> None:
+        """Have read what others have written; if not `at_once`, only if that was not done just now. Blocking."""
 
     def write(self, name: str, data: bytes, *, replace: bool = True) -> None:
         """Write a document; raises FileExistsError if there is one and it is not to be replaced. Blocking."""
@@ -73,9 +83,14 @@ class FolderShelf:
             raise OSError(errno.EFBIG, "it is too large")
         return file.read_bytes()
 
+    def is_recent(self) -> bool:
+        return True
+
+    def catch_up(self, *, at_once: bool = True) -> None:
+        """Do nothing: files are read as they are."""
+
     def write(self, name: str, data: bytes, *, replace: bool = True) -> None:
-        if len(data) > MOST_BYTES:
-            raise OSError(errno.EFBIG, "it is too large")
+        check_document(name, data)
         file = self.folder / name
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_file(file, data, replace=replace, mode=0o600)
@@ -99,3 +114,11 @@ class FolderShelf:
             with suppress(FileNotFoundError):
                 if time.time() - file.lstat().st_mtime > seconds:
                     file.unlink()
+
+
+def check_document(name: str, data: bytes) -> None:
+    """Raise OSError for what cannot be a document."""
+    if len(data) > MOST_BYTES:
+        raise OSError(errno.EFBIG, "it is too large")
+    if not PLAIN_NAME.fullmatch(name):
+        raise OSError(errno.EINVAL, "its name is none of a document")

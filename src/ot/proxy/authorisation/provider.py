@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator
 
+import anyio
+import anyio.to_thread
 import httpx2
 from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import OAuthClientMetadata
@@ -13,11 +14,12 @@ from pydantic import AnyUrl
 from ot.proxy.authorisation.login import Login, open_login
 from ot.proxy.authorisation.login_listener import LoginListener
 from ot.proxy.plan import ConnectionPlan, Landing
+from ot.trusted_roots import trusted_roots
 
 LOGIN = 300.0  # seconds that a person has
 
 _REFUSALS = (401, 403)
-_RENEWAL = httpx2.Timeout(30.0)  # seconds; others who need the token wait meanwhile
+_RENEWAL = 20.0  # seconds; others who need the token wait meanwhile, and so does whoever closes the connection
 
 
 class Authorisation(OAuthClientProvider):
@@ -66,9 +68,8 @@ class Authorisation(OAuthClientProvider):
         refusal: httpx2.Response | None = None
         sent_with = self.context.current_tokens
         for _ in range(2):
-            async with self._renewing() as renewal:
-                if renewal is not None:
-                    await self._handle_refresh_response((yield renewal))
+            if self._has_ended():
+                await self._renew()
             sent_with = self.context.current_tokens
             if sent_with is None or self.context.is_token_valid():
                 self._add_auth_header(request)
@@ -96,18 +97,20 @@ class Authorisation(OAuthClientProvider):
                 if not self._initialized:
                     await self._initialize()
 
-    @asynccontextmanager
-    async def _renewing(self) -> AsyncIterator[httpx2.Request | None]:
-        """Yield the request that renews an expired token, while keeping others from renewing it."""
-        if not self._has_ended():
-            yield None
-            return
+    async def _renew(self) -> None:
+        """Renew a token that has ended, unless somebody else has; whoever wanted it may go meanwhile.
+
+        Once it was offered, the refresh token is spent: what comes for it has to be kept. So it is sent on its own,
+        and not with the requests of a connection that may be closed.
+        """
         async with self.context.lock, self._login.alone():
             await self._adopt()
-            renewal = await self._refresh_token() if self._has_ended() else None
-            if renewal is not None:
-                renewal.extensions["timeout"] = _RENEWAL.as_dict()
-            yield renewal
+            if not self._has_ended():
+                return
+            roots = await anyio.to_thread.run_sync(trusted_roots)
+            with anyio.fail_after(_RENEWAL, shield=True):
+                async with httpx2.AsyncClient(timeout=_RENEWAL, verify=roots) as client:
+                    await self._handle_refresh_response(await client.send(await self._refresh_token()))
 
     def _has_ended(self) -> bool:
         """True if there is a token that is no longer good, and that can be renewed."""

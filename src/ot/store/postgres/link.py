@@ -64,6 +64,7 @@ class PostgresLink:
         self._thread: threading.Thread | None = None
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
         self._opening = asyncio.Lock()
+        self._holding = asyncio.Semaphore(max(1, most_connections // 3))
         self._trying: asyncio.Task[None] | None = None
         self._closed = False
         self._key = b""
@@ -78,6 +79,18 @@ class PostgresLink:
     async def run(self, work: Work[Given]) -> Given:
         """Do some work, and await it on whatever event loop."""
         return await asyncio.wrap_future(self.submit(work))
+
+    async def hold(self, work: Work[Given]) -> Given:
+        """Do work that keeps its connection for long; only a few at a time, so that others find one."""
+
+        async def held() -> Given:
+            async with self._holding:
+                return await self._use(work)
+
+        if self.problem:
+            raise StoreUnavailableError(self.problem)
+        loop = self._start()
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(held(), loop))
 
     def run_now(self, work: Work[Given]) -> Given:
         """Do some work, and wait for it on a thread that may wait."""
@@ -100,7 +113,8 @@ class PostgresLink:
         """Do some work whose outcome somebody looks at later, on whatever thread."""
         if self.problem:
             raise StoreUnavailableError(self.problem)
-        return asyncio.run_coroutine_threadsafe(self._use(work), self._start())
+        loop = self._start()
+        return asyncio.run_coroutine_threadsafe(self._use(work), loop)
 
     def close(self) -> None:
         """Let go of all connections; blocking."""

@@ -1,0 +1,50 @@
+"""The part of a store that is one person's: their shelf, and their logins at servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ot.person import LOCAL
+from ot.store.credentials import Credentials, FileCredentials, LoginSeal
+from ot.store.sealing import Sealer
+from ot.store.shelf import FolderShelf, Shelf
+
+if TYPE_CHECKING:  # its library is loaded where a database is configured
+    from ot.store.postgres.link import PostgresLink
+
+COPIES_FOLDER = "shelf"
+"""The folder in which a machine has copies of documents that lie in PostgreSQL."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalStore:
+    """What is kept for one person, and for nobody else."""
+
+    shelf: Shelf
+    credentials: Credentials
+
+
+def build_personal_store(
+    state: Path,
+    link: PostgresLink | None = None,
+    *,
+    principal: str = LOCAL,
+    sealer: Callable[[], Sealer] | None = None,
+) -> PersonalStore:
+    """Build what one person has in the store; nothing is made or read before it is used.
+
+    `sealer` gives the keys that seal their logins. Only a person who has the machine for themselves needs none.
+    """
+    if link is None:
+        files = FileCredentials(state / "servers" / "tokens", LoginSeal(principal, sealer))
+        return PersonalStore(FolderShelf(state), files)
+    from ot.store.postgres.credentials import PostgresCredentials  # noqa: PLC0415 - as above
+    from ot.store.postgres.shelf import PostgresShelf  # noqa: PLC0415 - as above
+
+    seal = LoginSeal(principal, sealer or partial(Sealer, ()))
+    shelf = PostgresShelf(link, principal, state / COPIES_FOLDER)
+    return PersonalStore(shelf, PostgresCredentials(link, principal, seal))

@@ -1,0 +1,132 @@
+"""The logins of one person in PostgreSQL, sealed; whoever renews one holds its row, among all replicas."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, suppress
+
+import anyio
+import asyncpg
+
+from mcp_core.json_types import JsonObject
+from ot.logs import write_log
+from ot.store.credentials import PATIENCE, HeldLogin, LoginSeal
+from ot.store.postgres.connection import Connection
+from ot.store.postgres.link import PostgresLink
+from ot.store.unavailable import StoreUnavailableError
+
+_HELD = 60.0  # seconds for which a row may be held while its login is renewed
+_PERSISTENT = 30.0  # seconds in which a renewed login is written again and again, if the database was lost meanwhile
+_AGAIN = 0.5  # seconds
+
+_KEEP = (
+    "INSERT INTO credentials (principal, place, sealed) VALUES ($1, $2, $3)"
+    " ON CONFLICT (principal, place) DO UPDATE SET sealed = excluded.sealed, changed = now()"
+)
+
+
+class PostgresCredentials:
+    """Rows of one person; raises StoreUnavailableError."""
+
+    def __init__(self, link: PostgresLink, principal: str, seal: LoginSeal) -> None:
+        self._link = link
+        self._principal = principal
+        self._seal = seal
+
+    async def read(self, place: str) -> JsonObject | None:
+        statement = "SELECT sealed FROM credentials WHERE principal = $1 AND place = $2"
+        found = await self._link.run(lambda connection: connection.fetchval(statement, self._principal, place))
+        return self._seal.read(place, found)
+
+    async def write(self, place: str, content: JsonObject) -> None:
+        text = self._seal.text(place, content)
+        await self._link.run(lambda connection: connection.execute(_KEEP, self._principal, place, text))
+
+    async def forget(self, place: str) -> None:
+        statement = "DELETE FROM credentials WHERE principal = $1 AND place = $2"
+        await self._link.run(lambda connection: connection.execute(statement, self._principal, place))
+
+    @asynccontextmanager
+    async def alone(self, place: str) -> AsyncIterator[HeldLogin]:
+        held = _HeldRow(self._principal, place, self._seal)
+        holding = asyncio.ensure_future(self._link.hold(held.hold))
+        try:
+            await asyncio.wait([holding, taken := asyncio.wrap_future(held.taken)], return_when="FIRST_COMPLETED")
+            if holding.done():
+                taken.cancel()
+                holding.result()  # raises what kept us from it
+            yield held
+        finally:
+            if held.taken.done():
+                # What was renewed is kept, whatever happens to whoever wanted it: the token before it is spent.
+                with anyio.CancelScope(shield=True):
+                    held.release()
+                    await self._let_go(held, holding)
+            else:
+                holding.cancel()
+
+    async def _let_go(self, held: _HeldRow, holding: asyncio.Future[None]) -> None:
+        try:
+            await holding
+        except OSError:
+            if held.fresh is not None:
+                write_log(logging.ERROR, "proxy.tokens", not_written=held.place, reason="the store is gone")
+                await self._insist(held.place, held.fresh)
+
+    async def _insist(self, place: str, content: JsonObject) -> None:
+        """Write what is to be kept as soon as the database is back; raises TimeoutError if that takes too long."""
+        with anyio.fail_after(_PERSISTENT):
+            while True:
+                with suppress(StoreUnavailableError):
+                    await self.write(place, content)
+                    return
+                await anyio.sleep(_AGAIN)
+
+
+class _HeldRow:
+    """A row that is held on the thread of the link, for whoever renews the login on another event loop."""
+
+    def __init__(self, principal: str, place: str, seal: LoginSeal) -> None:
+        self.place = place
+        self.taken: Future[None] = Future()
+        self.fresh: JsonObject | None = None  # what is to be kept
+        self._principal = principal
+        self._seal = seal
+        self._found: str | None = None
+        self._released: Future[None] = Future()
+
+    async def read(self) -> JsonObject | None:
+        return self._seal.read(self.place, self._found)
+
+    async def write(self, content: JsonObject) -> None:
+        self.fresh = content
+
+    def release(self) -> None:
+        """Let go of the row, once what was written is kept."""
+        if not self._released.done():
+            self._released.set_result(None)
+
+    async def hold(self, connection: Connection) -> None:
+        """Take the row, tell so, and keep it until it is released; the one before us may take its time."""
+        row = (self._principal, self.place)
+        async with connection.transaction():
+            await connection.execute(f"SET LOCAL idle_in_transaction_session_timeout = {int(_HELD * 1000)}")
+            await connection.execute(f"SET LOCAL statement_timeout = {int(PATIENCE * 1000)}")
+            try:
+                self._found = await connection.fetchval(
+                    "INSERT INTO credentials (principal, place, sealed) VALUES ($1, $2, '')"
+                    " ON CONFLICT (principal, place) DO UPDATE SET principal = excluded.principal RETURNING sealed",
+                    *row,
+                    timeout=PATIENCE + 1,
+                )
+            except (asyncpg.QueryCanceledError, TimeoutError) as error:
+                raise TimeoutError("another replica is renewing this login and does not finish") from error
+            if not self.taken.set_running_or_notify_cancel():
+                return  # whoever wanted it has gone
+            self.taken.set_result(None)
+            await asyncio.wrap_future(self._released)
+            if self.fresh is not None:
+                await connection.execute(_KEEP, *row, self._seal.text(self.place, self.fresh))

@@ -1,0 +1,174 @@
+"""The shelf of one person in PostgreSQL: a row for each document, and copies of them in a folder of this machine.
+
+The rows are the truth, and written first. Copies are read, so that reading needs no database; they are brought up to
+date when the shelf is opened, with each document that is written here, and from time to time while it is used.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from ot.store.postgres.connection import Connection
+from ot.store.postgres.link import PostgresLink
+from ot.store.shelf import PLAIN_NAME, Change, FolderShelf, check_document
+
+_RECENT = 3.0  # seconds for which copies count as up to date
+_ATTEMPTS = 20  # at changing a document that others change too
+
+
+@dataclass(slots=True)
+class _Copies:
+    """The folder of copies, which all parts of one shelf share."""
+
+    folder: Path
+    lock: threading.Lock = field(default_factory=threading.Lock)  # of whoever writes rows and copies
+    looked: float = 0.0
+
+
+class PostgresShelf:
+    """Documents whose names begin with a prefix; raises StoreUnavailableError where something is to be written."""
+
+    def __init__(self, link: PostgresLink, principal: str, folder: Path) -> None:
+        self._link = link
+        self._principal = principal
+        self._copies = _Copies(folder)
+        self._prefix = ""
+        self._near = FolderShelf(folder)
+
+    @property
+    def folder(self) -> Path:
+        return self._near.folder
+
+    def below(self, name: str) -> PostgresShelf:
+        part = PostgresShelf(self._link, self._principal, self._copies.folder)
+        part._copies, part._prefix, part._near = self._copies, f"{self._prefix}{name}/", self._near.below(name)
+        return part
+
+    # -- reading copies
+
+    def state(self, name: str) -> tuple[int, ...]:
+        return self._near.state(name)
+
+    def read(self, name: str) -> bytes:
+        return self._near.read(name)
+
+    def catch_up(self, *, at_once: bool = True) -> None:
+        """Bring the copies up to date; blocking. If not `at_once`, only if nobody did so a moment ago."""
+        copies = self._copies
+        with copies.lock:
+            if not at_once and time.monotonic() - copies.looked < _RECENT:
+                return
+            statement = "SELECT name, digest FROM shelf WHERE principal = $1"
+            rows = self._link.run_now(lambda connection: connection.fetch(statement, self._principal))
+            wanted = {row["name"]: row["digest"] for row in rows if PLAIN_NAME.fullmatch(row["name"])}
+            whole = FolderShelf(copies.folder)
+            held = {name: _digest_in(whole, name) for name in _list(copies.folder)}
+            for name in held.keys() - wanted.keys():
+                whole.remove(name)
+            for name, content in self._fetch([name for name, digest in wanted.items() if held.get(name) != digest]):
+                whole.write(name, content)
+            copies.looked = time.monotonic()
+
+    def is_recent(self) -> bool:
+        """True if the copies were brought up to date a moment ago."""
+        return time.monotonic() - self._copies.looked < _RECENT
+
+    def _fetch(self, names: list[str]) -> Iterable[tuple[str, bytes]]:
+        statement = "SELECT name, content FROM shelf WHERE principal = $1 AND name = ANY($2)"
+        if not names:
+            return []
+        rows = self._link.run_now(lambda connection: connection.fetch(statement, self._principal, names))
+        return [(row["name"], row["content"]) for row in rows]
+
+    # -- writing rows, and then copies
+
+    def write(self, name: str, data: bytes, *, replace: bool = True) -> None:
+        row, conflict = self._row(name, data), "DO UPDATE SET digest = $3, content = $4, changed = now()"
+        statement = (
+            "INSERT INTO shelf (principal, name, digest, content) VALUES ($1, $2, $3, $4)"
+            f" ON CONFLICT (principal, name) {conflict if replace else 'DO NOTHING'} RETURNING true"
+        )
+        with self._copies.lock:
+            if not self._link.run_now(lambda connection: connection.fetchval(statement, *row)):
+                self._copy([row[1]])
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
+            self._near.write(name, data)
+
+    def update(self, name: str, change: Change) -> None:
+        with self._copies.lock:
+            for _ in range(_ATTEMPTS):
+                found = dict(self._fetch([self._prefix + name])).get(self._prefix + name)
+                data = change(found)
+                if data == found or self._swap(name, found, data):
+                    self._near.write(name, data)
+                    return
+        raise OSError(errno.EAGAIN, "others change it all the time")
+
+    def remove(self, name: str) -> None:
+        statement = "DELETE FROM shelf WHERE principal = $1 AND name = $2"
+        with self._copies.lock:
+            row = (self._principal, self._prefix + name)
+            self._link.run_now(lambda connection: connection.execute(statement, *row))
+            self._near.remove(name)
+
+    def forget_unused(self, pattern: str, *, seconds: float) -> None:
+        async def find(connection: Connection) -> list[str]:
+            rows = await connection.fetch(
+                "SELECT name FROM shelf WHERE principal = $1 AND changed < now() - make_interval(secs => $2)",
+                self._principal,
+                seconds,
+            )
+            return [str(row["name"]) for row in rows]
+
+        for name in self._link.run_now(find):
+            if name.startswith(self._prefix) and fnmatchcase(name.removeprefix(self._prefix), pattern):
+                self.remove(name.removeprefix(self._prefix))
+
+    def _swap(self, name: str, before: bytes | None, data: bytes) -> bool:
+        """Write a document unless it is not what it was before; True if so."""
+        row = self._row(name, data)
+        if before is None:
+            statement = (
+                "INSERT INTO shelf (principal, name, digest, content) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
+            )
+            known: tuple[str, ...] = ()
+        else:
+            statement = (
+                "UPDATE shelf SET digest = $3, content = $4, changed = now()"
+                " WHERE principal = $1 AND name = $2 AND digest = $5"
+            )
+            known = (_digest(before),)
+        return bool(
+            self._link.run_now(lambda connection: connection.fetchval(f"{statement} RETURNING true", *row, *known))
+        )
+
+    def _row(self, name: str, data: bytes) -> tuple[str, str, str, bytes]:
+        check_document(name, data)
+        return self._principal, self._prefix + name, _digest(data), data
+
+    def _copy(self, names: list[str]) -> None:
+        for name, content in self._fetch(names):
+            FolderShelf(self._copies.folder).write(name, content)
+
+
+def _list(folder: Path) -> list[str]:
+    return [str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file() and file.name[:1] != "."]
+
+
+def _digest_in(shelf: FolderShelf, name: str) -> str:
+    with suppress(OSError):
+        return _digest(shelf.read(name))
+    return ""
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]

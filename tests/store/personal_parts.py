@@ -1,0 +1,54 @@
+"""The parts of a store that are one person's, for tests: as one replica or another opens them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ot.person import LOCAL
+from ot.store.personal import PersonalStore, build_personal_store
+from ot.store.sealing import Sealer, new_key
+from tests.store.conftest import BOTH, EMBEDDED
+
+if TYPE_CHECKING:
+    from ot.store.postgres.link import PostgresLink
+
+SEALER = Sealer([new_key()])
+
+OpenParts = Callable[..., PersonalStore]
+
+
+@pytest.fixture(params=BOTH)
+def open_parts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenParts]:
+    """Opens the store of a person at a replica; with the embedded store all replicas are processes of one machine."""
+    with ExitStack() as stack:
+
+        def open_embedded(principal: str = LOCAL, replica: int = 1, sealer: Sealer = SEALER) -> PersonalStore:
+            return build_personal_store(tmp_path / _folder(principal), principal=principal, sealer=lambda: sealer)
+
+        @cache
+        def open_link(replica: int) -> PostgresLink:
+            from ot.store.postgres.link import PostgresLink
+
+            return stack.enter_context(closing(PostgresLink(request.getfixturevalue("database"))))
+
+        def open_postgres(principal: str = LOCAL, replica: int = 1, sealer: Sealer = SEALER) -> PersonalStore:
+            folder = tmp_path / str(replica) / _folder(principal)
+            return build_personal_store(folder, open_link(replica), principal=principal, sealer=lambda: sealer)
+
+        yield open_embedded if request.param == EMBEDDED else open_postgres
+
+
+def _folder(principal: str) -> str:
+    return sha256(principal.encode()).hexdigest()[:8]
+
+
+def link_of(store: PersonalStore) -> PostgresLink | None:
+    """Return the link of a store that lies in PostgreSQL."""
+    return getattr(store.credentials, "_link", None)
