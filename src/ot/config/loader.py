@@ -30,6 +30,7 @@ from ot.config.secrets import Secrets, read_secrets
 from ot.config.tightening import Refusal, Tightening, guard_sections, guards_of, keep_guards
 from ot.config.variables import Variables
 from ot.errors import ConfigError
+from ot.person import LOCAL
 from ot.redaction import Redactor
 from ot.trust.untrusted import Untrusted
 
@@ -53,6 +54,7 @@ class LoadedConfig:
     # The same places as they are by then; raises ConfigError. Not shown: it holds the environment.
     read_again: Callable[[], LoadedConfig] = field(repr=False, compare=False)
     home: Path = field(default_factory=Path.home)
+    principal: str = LOCAL  # whose it is
     administrator: Path | None = None  # the home of who looks after a server that many share; None: nobody shares it
 
     @property

@@ -59,6 +59,7 @@ def for_person(team: LoadedConfig, person: Person) -> LoadedConfig:
         roots=(team.project, *team.roots) if on_machine else (),
         read_again=lambda: for_person(team.read_again(), person),
         home=home_of(team, person),
+        principal=person.principal,
         administrator=team.home,
     )
 
