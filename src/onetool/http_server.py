@@ -1,4 +1,4 @@
-"""The MCP server over streamable HTTP: this machine only, with `Host`, `Origin` and a token or the user checked."""
+"""The MCP server over streamable HTTP, with `Host`, `Origin` and a token, the user or the person checked."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import anyio
 import uvicorn
@@ -14,7 +15,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
-from starlette.routing import Route, Router
+from starlette.routing import BaseRoute, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_official import MAX_LINE, wait_for_signal
@@ -23,13 +24,16 @@ from onetool.http_log import quiet_log
 from onetool.http_token import accepts
 from onetool.http_watch import Readiness, watch_routes
 from onetool.late_app import ServedApps
+from onetool.people.gate import PeopleGate, metadata_routes
+from onetool.people.people import PATH, People
+from onetool.people.refusal import RefusedError
 from onetool.server import OneToolServer
 from ot.config.models import HttpSettings
 from ot.logs import write_log
 from ot.telemetry.meters import Meters
 from ot.telemetry.telemetry import Telemetry
 
-PATH = "/mcp"
+ANY_HOST = frozenset({"/healthz", "/readyz"})  # for those who look after replicas, by whatever address
 _PATIENCE = 1  # seconds for open connections when the server is told to end
 _QUEUE = (
     1024  # connections that may wait to be accepted: a client behind a crowd waits for its turn, not for a second try
@@ -55,6 +59,15 @@ class BearerGate:
         await self._app(scope, receive, send)
 
 
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What is served: engines, and the people they are for; None where it is one person's own."""
+
+    apps: ServedApps
+    telemetry: Telemetry
+    people: People | None = None
+
+
 class _WebServer(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -68,17 +81,17 @@ class _WebServer(uvicorn.Server):
 
 
 async def serve_http(
-    apps: ServedApps,
+    site: Site,
     listener: socket.socket,
     *,
     settings: HttpSettings,
     token: str | None,
-    telemetry: Telemetry,
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve any number of clients until a signal asks this process to end; `ready` hears the address.
 
-    On a socket in the file system only this user is served, with or without a token.
+    A site with people asks everybody who they are; a token is for one that has none. On a socket in the file system
+    only this user is served, with or without a token.
     """
     address, hosts = _find_address(listener)
     bounds = bounds_within(settings, count_open_files_allowed())
@@ -91,7 +104,7 @@ async def serve_http(
 
     server = _WebServer(
         uvicorn.Config(
-            _build_web_app(apps, hosts, token, telemetry),
+            _build_web_app(site, hosts, token),
             http=Connection,
             backlog=bounds.accepted_at_once,
             log_config=None,
@@ -124,37 +137,54 @@ def _find_address(listener: socket.socket) -> tuple[str, set[str]]:
     return f"http://{authority}{PATH}", {authority, f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"}
 
 
-def build_routes(apps: ServedApps, telemetry: Telemetry) -> list[Route]:
+def build_routes(site: Site) -> list[BaseRoute]:
     """Build what is served beside MCP; each route has its own rule of who may come."""
     readiness = Readiness()
-    readiness.add("engine", apps.why_not_ready)
-    return watch_routes(readiness, telemetry.meters or Meters(), _is_administrator)
+    readiness.add("engine", site.apps.why_not_ready)
 
+    async def is_administrator(request: Request) -> bool:
+        if site.people is None:
+            return False
+        try:
+            return site.people.is_admin(await site.people.recognise(request.headers.get("authorization")))
+        except RefusedError:
+            return False
 
-def _is_administrator(_: Request) -> bool:
-    return False  # without people there is none
+    routes: list[BaseRoute] = [*watch_routes(readiness, site.telemetry.meters or Meters(), is_administrator)]
+    if site.people is not None:
+        routes += metadata_routes(site.people)
+    return routes
 
 
 class BesideMcp:
-    """Answers the paths of its routes, before any gate; every other request is for MCP."""
+    """Answers what its routes are for, before any gate; every other request is for MCP."""
 
-    def __init__(self, app: ASGIApp, routes: Sequence[Route]) -> None:
+    def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute], hosts: set[str]) -> None:
         self._app = app
-        self._router = Router(routes)
-        self._paths = frozenset(route.path for route in routes)
+        self._router = Router(routes, default=app, redirect_slashes=False)
+        self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        beside = scope["type"] == "http" and scope["path"] in self._paths
-        await (self._router if beside else self._app)(scope, receive, send)
+        if scope["type"] != "http" or scope["path"] == PATH:
+            await self._app(scope, receive, send)
+        elif scope["path"] in ANY_HOST or Headers(scope=scope).get("host") in self._hosts:
+            await self._router(scope, receive, send)
+        else:
+            await PlainTextResponse("This server is not known by that name\n", 421)(scope, receive, send)
 
 
-def _build_web_app(apps: ServedApps, hosts: set[str], token: str | None, telemetry: Telemetry) -> ASGIApp:
-    web_app = OneToolServer(apps, telemetry).streamable_http_app(
+def _build_web_app(site: Site, hosts: set[str], token: str | None) -> ASGIApp:
+    origins = {f"http://{host}" for host in hosts}
+    if site.people is not None:
+        hosts, origins = hosts | site.people.authorities, origins | {site.people.origin}
+    web_app = OneToolServer(site.apps, site.telemetry).streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_LINE,
-        transport_security=TransportSecuritySettings(
-            allowed_hosts=sorted(hosts), allowed_origins=sorted(f"http://{host}" for host in hosts)
-        ),
+        transport_security=TransportSecuritySettings(allowed_hosts=sorted(hosts), allowed_origins=sorted(origins)),
     )
-    placed = PlaceGate(web_app)
-    return BesideMcp(placed if token is None else BearerGate(placed, token), build_routes(apps, telemetry))
+    gate: ASGIApp = PlaceGate(web_app)
+    if site.people is not None:
+        gate = PeopleGate(gate, site.people)
+    elif token is not None:
+        gate = BearerGate(gate, token)
+    return BesideMcp(gate, build_routes(site), hosts)

@@ -43,7 +43,9 @@ async def _ask(check: Check) -> str:
     return f"gave no answer within {PATIENCE:g} s"
 
 
-def watch_routes(readiness: Readiness, meters: Meters, is_administrator: Callable[[Request], bool]) -> list[Route]:
+def watch_routes(
+    readiness: Readiness, meters: Meters, is_administrator: Callable[[Request], Awaitable[bool]]
+) -> list[Route]:
     """Build the routes; the figures are for this machine and for administrators, the rest is for everybody."""
 
     async def healthz(_: Request) -> Response:
@@ -54,7 +56,7 @@ def watch_routes(readiness: Readiness, meters: Meters, is_administrator: Callabl
         return JSONResponse({"ready": not problems, "problems": problems}, status_code=503 if problems else 200)
 
     async def metrics(request: Request) -> Response:
-        if not is_on_this_machine(request) and not is_administrator(request):
+        if not is_on_this_machine(request) and not await is_administrator(request):
             return PlainTextResponse("The figures are for administrators and for this machine itself.\n", 403)
         return Response(prometheus.render(meters), media_type=prometheus.CONTENT_TYPE)
 

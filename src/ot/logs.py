@@ -12,6 +12,7 @@ from typing import Self
 from mcp_core.json_types import Json
 from mcp_core.line_log import LEVELS, TRACE, LineMessage, Redact, send_log
 from ot.log_text import brief, brief_fact
+from ot.person import served
 
 __all__ = ["LEVELS", "TRACE", "LogEntry", "LogSpan", "configure_logging", "write_log"]
 
@@ -98,6 +99,8 @@ def write_log(level: int, name: str, /, *, detail: str = "", **fields: object) -
 
 
 def _emit(level: int, entry: LogEntry) -> None:
+    if person := served():
+        entry.fields = {**entry.fields, "person": person}
     # Logger.log() would walk the stack for the caller's line, which nobody reads: the span's name says where.
     _LOGGER.handle(logging.LogRecord(_LOGGER.name, level, "", 0, entry, None, None))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from contextvars import Context
+from contextvars import Context, copy_context
 from functools import partial
 from typing import TypeVar
 
@@ -44,12 +44,14 @@ class _Idle(asyncio.Future[Work]):
 class OwnedTasks:
     """Owns a task for each piece of work in progress. `end` must be awaited: none of it outlives its owner.
 
-    `on_error` hears of work that raised; without it, asyncio reports that.
+    Work has the context variables of whoever made this. `on_error` hears of work that raised; without it, asyncio
+    reports that.
     """
 
     def __init__(self, *, on_error: Callable[[BaseException], None] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_error = on_error
+        self._context = copy_context()  # work comes from callbacks too, which know nothing of whom it is done for
         self._tasks: set[asyncio.Task[None]] = set()
         self._scopes: set[anyio.CancelScope] = set()
         self._idle: list[_Idle] = []
@@ -65,7 +67,7 @@ class OwnedTasks:
             if not waiting.done():  # a tool may have cancelled its own task
                 waiting.give(work)
                 return True
-        self._own(self._carry_out(work))
+        self._own(self._carry_out(work), self._context.copy())
         return True
 
     def start_in(self, scope: anyio.CancelScope, work: Work) -> bool:
@@ -76,8 +78,8 @@ class OwnedTasks:
         self._own(self._carry_out_in(scope, work))
         return True
 
-    def _own(self, coroutine: Coroutine[object, object, None]) -> None:
-        task = self._loop.create_task(coroutine)
+    def _own(self, coroutine: Coroutine[object, object, None], context: Context | None = None) -> None:
+        task = self._loop.create_task(coroutine, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._forget)
 

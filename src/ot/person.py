@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 LOCAL = "local"
@@ -28,3 +31,20 @@ class Person:
 
 
 LOCAL_PERSON = Person("", LOCAL)
+
+_SERVED: ContextVar[str] = ContextVar("served", default="")
+
+
+@contextmanager
+def serving(person: Person) -> Iterator[None]:
+    """Name the person in every log line that is written meanwhile, also by tasks that begin meanwhile."""
+    token = _SERVED.set(person.principal)
+    try:
+        yield
+    finally:
+        _SERVED.reset(token)
+
+
+def served() -> str:
+    """Return the principal of the person who is served at this moment; empty where there is only one."""
+    return _SERVED.get()

@@ -28,6 +28,7 @@ COMMANDS = (
     "help",
     "import_",
     "init",
+    "keys",
     "lock",
     "login",
     "logs",

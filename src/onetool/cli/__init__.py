@@ -37,6 +37,7 @@ COMMANDS = {
     "doctor": "look at everything that OneTool stands on, and say what to do about it",
     "check": "start every server and extension, and look for mistakes",
     "trust": "look at what a project's .onetool would do, and trust it",
+    "keys": "make, list and revoke API keys, with which machines use a team's server",
     "init": "write a configuration file to start from",
     "import": "import servers from other MCP clients, or add OneTool to one",
     "connect": "add OneTool to another MCP client, or take it out",

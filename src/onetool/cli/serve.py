@@ -18,13 +18,14 @@ from onetool.cli import OK, USAGE
 from onetool.cli.printing import complain
 from onetool.cli.start import load
 from onetool.http_token import TOKEN_FILE, read_token
-from onetool.loopback import bind_loopback
+from onetool.listening_address import bind_address
 from onetool.unix_socket import listen_privately
 from ot.client_claims import KnownClients
 from ot.config.environment import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal import for_team
+from ot.config.team import AuthSettings
 from ot.errors import ConfigError
 from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote
 from ot.logs import write_log
@@ -145,11 +146,17 @@ async def _open_apps(
 
 
 def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
+    auth = loaded.config.auth
+    if auth.in_force and options.no_token:
+        complain("onetool serve: --no-token is for one person's server; with auth, everybody has to say who they are")
+        return USAGE
     try:
-        listener = bind_loopback(options.http)
+        listener = bind_address(options.http, beyond=auth.in_force)
     except (ValueError, OSError) as error:
         complain(f"onetool serve: cannot listen at {options.http}: {error}")
         return USAGE
+    if auth.in_force:
+        return _serve_http(loaded, listener, token=None, guard=_word_people(auth), over="http")
     if options.no_token:
         return _serve_http(loaded, listener, token=None, guard="no token", over="http")
     folder = state_folder(loaded.home)
@@ -165,7 +172,14 @@ def _serve_socket(loaded: LoadedConfig, path: Path) -> int:
         except (ValueError, OSError) as error:
             complain(f"onetool serve: cannot listen at {path}: {error}")
             return USAGE
-        return _serve_http(loaded, listener, token=None, guard="this user only", over="unix")
+        auth = loaded.config.auth
+        guard = f"this user only, {_word_people(auth)}" if auth.in_force else "this user only"
+        return _serve_http(loaded, listener, token=None, guard=guard, over="unix")
+
+
+def _word_people(auth: AuthSettings) -> str:
+    who = "API keys" if auth.issuer is None else f"people of {auth.issuer} and API keys"
+    return f"{who}; reached at {auth.public_url}"
 
 
 def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | None, guard: str, over: str) -> int:
@@ -174,19 +188,19 @@ def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | N
     launched = launch_zygote(loaded.config.execution)
     import anyio  # start-up path, as above: a web server is more than a client on stdin should wait for
 
-    from onetool.http_server import serve_http
+    from onetool.http_server import Site, serve_http
+    from onetool.people.opening import open_people
     from onetool.telling import build_telemetry
 
     async def serve() -> None:
         telemetry = build_telemetry(loaded, os.environ, counted=True)
         open_served = _open_for_all if shared else _open_for_one
-        async with open_served(loaded, launched, telemetry, over) as apps:
+        async with open_people(loaded) as people, open_served(loaded, launched, telemetry, over) as apps:
             await serve_http(
-                apps,
+                Site(apps, telemetry, people),
                 listener,
                 settings=loaded.config.http,
                 token=token,
-                telemetry=telemetry,
                 ready=lambda address: complain(f"onetool: serving MCP at {address} ({guard})"),
             )
 

@@ -15,7 +15,7 @@ from ot.errors import ConfigError
 Entry = tuple[str, ...]
 
 _NAMED = frozenset({"aliases", "packs", "projects", "servers", "snippets"})
-_GUARDS = frozenset({"audit", "auth", "execution", "journal", "policy", "security", "store"})
+_GUARDS = frozenset({"audit", "auth", "execution", "grants", "journal", "limits", "policy", "security", "store"})
 _OFF = {"enabled": False}
 _PACKS_OF = {"ai": "llm"}  # packs that go by another section: with its defaults they would turn to somebody else
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from annotated_types import Interval
 from pydantic import AfterValidator, Field, model_validator
@@ -36,10 +37,23 @@ def check_seal_key(value: str) -> str:
     return value.strip()
 
 
+def is_safe(url: str) -> bool:
+    """True for an address that nobody between it and us can change: with TLS, or on this machine."""
+    split = urlsplit(url)
+    return split.scheme == "https" or (split.scheme == "http" and split.hostname in ("127.0.0.1", "localhost", "::1"))
+
+
+def check_issuer(value: str) -> str:
+    """Accept an issuer whose keys cannot be swapped on the way."""
+    if not is_safe(value):
+        raise mistake("whoever is between us and this issuer could swap its keys", 'write "https://..."')
+    return value
+
+
 class AuthSettings(Section):
     """Who people are: tokens of an OpenID Connect issuer, and API keys that `onetool keys new` makes."""
 
-    issuer: Url | None = setting(
+    issuer: Annotated[Url, AfterValidator(check_issuer)] | None = setting(
         None, "the OpenID Connect issuer whose tokens are accepted; if not set, API keys are the only way in"
     )
     audience: Name | None = setting(

@@ -14,6 +14,7 @@ import anyio.to_thread
 
 from mcp_core.distribution import with_extra
 from ot.errors import ConfigError
+from ot.store.api_keys import ApiKeys, EmbeddedApiKeys
 from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
 from ot.store.journal_store import JournalStore
 from ot.store.kept_names import ANSWERS_FOLDER, KEPT_FOLDER, EmbeddedKeptNames, KeptNames
@@ -92,3 +93,12 @@ def build_store(state: Path, link: PostgresLink | None = None, *, journal: Reten
         kept_values=PostgresKeptNames(link, kind=KEPT_FOLDER),
         kept_answers=PostgresKeptNames(link, kind=ANSWERS_FOLDER),
     )
+
+
+def build_api_keys(state: Path, link: PostgresLink | None) -> ApiKeys:
+    """Build the API keys of a server, in its state folder or in the database that replicas share."""
+    if link is None:
+        return EmbeddedApiKeys(state)
+    from ot.store.postgres.api_keys import PostgresApiKeys  # noqa: PLC0415 - as above
+
+    return PostgresApiKeys(link)

@@ -1,4 +1,4 @@
-"""The address of the HTTP server: one of this machine's own, never one that others can reach."""
+"""The address of the HTTP server: one of this machine's own, unless everybody who comes has to say who they are."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _HIGHEST_PORT = 65535
 _SILENCE = 1  # seconds after which a client that sends nothing is accepted all the same
 
 
-def bind_loopback(address: str) -> socket.socket:
-    """Open a listening socket at `HOST:PORT`; port 0 takes a free one.
+def bind_address(address: str, *, beyond: bool = False) -> socket.socket:
+    """Open a listening socket at `HOST:PORT`; port 0 takes a free one. `beyond` lets others reach it.
 
     Raises ValueError for an address that is not of this form or not this machine's own, OSError where it is taken.
     """
@@ -18,8 +18,8 @@ def bind_loopback(address: str) -> socket.socket:
     if not host or not port.isdecimal() or int(port) > _HIGHEST_PORT:
         raise ValueError("an address is HOST:PORT, such as 127.0.0.1:8765")
     number = "127.0.0.1" if host == "localhost" else host.removeprefix("[").removesuffix("]")
-    if not _is_loopback(number):
-        raise ValueError(f"{host} is not this machine alone; use 127.0.0.1, [::1] or localhost")
+    if not beyond and not _is_loopback(number):
+        raise ValueError(f"{host} is not this machine alone; use 127.0.0.1, [::1] or localhost, or configure auth")
     family = socket.AF_INET6 if ":" in number else socket.AF_INET
     opened = socket.create_server((number, int(port)), family=family)
     if hasattr(socket, "TCP_DEFER_ACCEPT"):

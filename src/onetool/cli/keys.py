@@ -1,0 +1,127 @@
+"""`onetool keys`: API keys with which machines use a server that a team shares."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+
+from onetool.cli import FAILED, OK
+from onetool.cli.printing import add_json_argument, complain, say, say_json, word_table
+from onetool.cli.start import load
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.store.api_keys import ApiKey, ApiKeys, new_key
+from ot.store.opening import build_api_keys, build_link
+
+EPILOG = "A key is shown once, when it is made; only a digest of it is kept. Its person is NAME of the issuer onetool."
+_DAY = 86400.0
+_MOST = (12, 40, 40, 10)  # characters of each column
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    new = actions.add_parser("new", help="make a key and print it")
+    new.add_argument("--for", dest="name", metavar="NAME", required=True, type=_name, help="the machine it is for")
+    new.add_argument("--groups", metavar="GROUP", nargs="+", default=[], type=_name, help="groups that it is in")
+    new.add_argument("--days", metavar="N", type=_days, default=365.0, help="days until it expires; 365 by default")
+    listing = actions.add_parser("list", help="list the keys; so does no action at all")
+    revoke = actions.add_parser("revoke", help="let a key, or all keys of a name, open nothing from now on")
+    revoke.add_argument("key", metavar="ID|NAME")
+    for each in (parser, listing):
+        add_json_argument(each)
+
+
+def main(options: Namespace) -> int:
+    loaded = load(options)
+    try:
+        with _open_keys(loaded) as keys:
+            match options.action:
+                case "new":
+                    return _make(keys, options, in_force=loaded.config.auth.in_force)
+                case "revoke":
+                    return _revoke(keys, options.key)
+            return _list(keys, as_json=options.json)
+    except OSError as error:
+        complain(f"onetool keys: {error.filename or 'the store'}: {error.strerror}")
+        return FAILED
+
+
+@contextmanager
+def _open_keys(loaded: LoadedConfig) -> Iterator[ApiKeys]:
+    link = build_link(loaded.config.store)
+    if link is None:
+        yield build_api_keys(state_folder(loaded.home), None)
+        return
+    with closing(link):
+        yield build_api_keys(state_folder(loaded.home), link)
+
+
+def _make(keys: ApiKeys, options: Namespace, *, in_force: bool) -> int:
+    key, text = new_key(options.name, groups=options.groups, now=time.time(), lifetime=options.days * _DAY)
+    keys.add(key)
+    say(text)
+    complain(f"Key {key.id} for {key.name} expires on {_day(key.expires)}. It is not shown again.")
+    if not in_force:
+        complain("It opens nothing yet: `auth` is not in force. Give auth.public_url in the configuration.")
+    return OK
+
+
+def _list(keys: ApiKeys, *, as_json: bool) -> int:
+    entries, now = keys.entries(), time.time()
+    if as_json:
+        say_json([_describe(key, now) for key in entries])
+        return OK
+    rows = [(key.id, key.name, ", ".join(key.groups) or "-", _end(key, now)) for key in entries]
+    for line in word_table([("key", "for", "groups", "expires"), *rows], _MOST) if rows else ():
+        say(line)
+    if not rows:
+        complain("There are no API keys; `onetool keys new --for NAME` makes one.")
+    return OK
+
+
+def _describe(key: ApiKey, now: float) -> dict[str, object]:
+    moments = {"created": _moment(key.created), "expires": _moment(key.expires), "expired": key.expires <= now}
+    return {"id": key.id, "for": key.name, "groups": list(key.groups), **moments}
+
+
+def _revoke(keys: ApiKeys, wanted: str) -> int:
+    found = [key for key in keys.entries() if wanted in (key.id, key.name)]
+    chosen = [key for key in found if key.id == wanted] or found
+    for key in chosen:
+        keys.remove(key.id)
+        say(f"Key {key.id} for {key.name} is revoked.")
+    if not chosen:
+        complain(f"There is no key with the id, or for the name, {wanted!r}; `onetool keys list` shows them.")
+        return FAILED
+    return OK
+
+
+def _end(key: ApiKey, now: float) -> str:
+    return "expired" if key.expires <= now else _day(key.expires)
+
+
+def _day(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d")
+
+
+def _moment(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _name(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise ArgumentTypeError("a name is one line of printable characters")
+    return text.strip()
+
+
+def _days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = 0.0
+    if not 0 < days <= 36500:
+        raise ArgumentTypeError("must be a number of days, such as 90")
+    return days

@@ -1,0 +1,79 @@
+"""The gate in front of the MCP endpoint: nobody comes in who was not recognised."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
+from pydantic import AnyHttpUrl
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from onetool.people.people import People
+from onetool.people.refusal import RefusedError, UnavailableError
+from onetool.person_of import SCOPE_KEY
+from ot.person import Person, serving
+
+LOGGER = logging.getLogger("onetool.http")
+
+
+class PeopleGate:
+    """Lets requests through whose person is known, and says who it is; all others are answered 401."""
+
+    def __init__(self, app: ASGIApp, people: People) -> None:
+        self._app = app
+        self._people = people
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            person = await self._people.recognise(_only(Headers(scope=scope).getlist("authorization")))
+        except RefusedError as error:
+            LOGGER.warning("refused a request: %s", error)
+            await refuse(error, self._people)(scope, receive, send)
+            return
+        with serving(person):
+            await self._app({**scope, SCOPE_KEY: person, "user": _user_of(person)}, receive, send)
+
+
+def _only(headers: list[str]) -> str | None:
+    return headers[0] if len(headers) == 1 else None
+
+
+def _user_of(person: Person) -> AuthenticatedUser:
+    """The person in the SDK's form, by which it lets a session be used only by whoever opened it."""
+    claims = {"iss": person.issuer}
+    token = AccessToken(token="", client_id=person.principal, scopes=[], subject=person.subject, claims=claims)
+    return AuthenticatedUser(token)
+
+
+def refuse(error: RefusedError, people: People) -> Response:
+    """Word a refusal as OAuth has it, with the way to those who give out tokens."""
+    challenge = [f'error="{error.error}"', f'error_description="{_quotable(str(error))}"'] if error.error else []
+    if people.settings.issuer is not None:
+        challenge.append(f'resource_metadata="{build_resource_metadata_url(AnyHttpUrl(people.resource))}"')
+    headers = {"WWW-Authenticate": " ".join(["Bearer", ", ".join(challenge) or 'realm="onetool"'])}
+    if isinstance(error, UnavailableError):
+        headers = {"Retry-After": str(error.retry_after)}
+    body = {"error": error.error or "unauthorized", "error_description": str(error)}
+    return Response(json.dumps(body), error.status, headers, media_type="application/json")
+
+
+def _quotable(text: str) -> str:
+    """Leave out what a quoted text of a header cannot have."""
+    return "".join(sign for sign in text if sign.isascii() and sign.isprintable() and sign not in '"\\')
+
+
+def metadata_routes(people: People) -> list[BaseRoute]:
+    """Build the routes at which clients learn where tokens for this server come from; none where only keys count."""
+    if people.settings.issuer is None:
+        return []
+    issuer = AnyHttpUrl(people.settings.issuer)
+    return [*create_protected_resource_routes(AnyHttpUrl(people.resource), [issuer], resource_name="OneTool")]

@@ -1,0 +1,23 @@
+"""Opens what recognises people, for as long as a server runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from onetool.people.api_key_verifier import ApiKeyVerifier
+from onetool.people.people import People, build_people
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.store.opening import build_api_keys, open_link
+
+
+@asynccontextmanager
+async def open_people(loaded: LoadedConfig) -> AsyncIterator[People | None]:
+    """Open what `auth` asks for; None where nobody has to say who they are. Raises MissingExtraError, ConfigError."""
+    if not loaded.config.auth.in_force:
+        yield None
+        return
+    async with open_link(loaded.config.store) as link:
+        keys = build_api_keys(state_folder(loaded.home), link)
+        yield build_people(loaded.config.auth, ApiKeyVerifier(keys))

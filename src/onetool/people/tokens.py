@@ -1,0 +1,84 @@
+"""Access tokens of the team's issuer: signed JWTs that were made for this server."""
+
+from __future__ import annotations
+
+import jwt
+
+from mcp_core.json_types import JsonObject
+from onetool.people.issuer_keys import ALGORITHMS, IssuerKeys
+from onetool.people.refusal import RefusedError
+from ot.person import Person
+
+_LEEWAY = 30  # seconds by which clocks may differ
+_KINDS = frozenset({"jwt", "at+jwt", "application/at+jwt"})
+_NAMES = ("name", "preferred_username", "email")
+_NEEDED = ["exp", "iss", "aud", "sub"]
+
+
+class TokenVerifier:
+    """Recognises people by tokens of one issuer for one audience."""
+
+    def __init__(self, keys: IssuerKeys, *, issuer: str, audience: str, groups_claim: str) -> None:
+        self._keys = keys
+        self._issuer = issuer
+        self._audience = audience
+        self._groups_claim = groups_claim
+
+    async def verify(self, token: str) -> Person:
+        """Return whose token it is; raises RefusedError."""
+        header = self._read_header(token)
+        key = await self._keys.find(header.get("kid"))
+        claims = self._read_claims(token, key, header["alg"])
+        if "cnf" in claims:
+            raise RefusedError("This token is bound to a key of its client, so it is not accepted as a bearer token.")
+        subject = str(claims["sub"])
+        name = next((claims[key] for key in _NAMES if isinstance(claims.get(key), str)), subject)
+        return Person(self._issuer, subject, name, read_groups(claims.get(self._groups_claim)))
+
+    def _read_header(self, token: str) -> JsonObject:
+        try:
+            header: JsonObject = jwt.get_unverified_header(token)
+        except jwt.PyJWTError:
+            raise RefusedError(
+                f"This token is no JWT, so it cannot be checked here. {self._way_out}, in the form of a JWT."
+            ) from None
+        if header.get("alg") not in ALGORITHMS:
+            raise RefusedError("This token is not signed with a public key, so anybody could have made it.")
+        if str(header.get("typ", "jwt")).lower() not in _KINDS:
+            raise RefusedError(f"This is a JWT, but no access token. {self._way_out}.")
+        return header
+
+    def _read_claims(self, token: str, key: jwt.PyJWK, algorithm: str) -> JsonObject:
+        try:
+            claims: JsonObject = jwt.decode(
+                token,
+                key.key,
+                algorithms=[algorithm],
+                audience=self._audience,
+                issuer=self._issuer,
+                leeway=_LEEWAY,
+                options={"require": _NEEDED, "enforce_minimum_key_length": True},
+            )
+        except jwt.ExpiredSignatureError:
+            raise RefusedError("This token has expired. Get a new one, or log in again.") from None
+        except jwt.ImmatureSignatureError:
+            raise RefusedError("This token is not valid yet: the clock of its issuer, or ours, is wrong.") from None
+        except jwt.InvalidAudienceError:
+            raise RefusedError(f"This token was made for another server. {self._way_out}.") from None
+        except jwt.InvalidIssuerError:
+            raise RefusedError(f"This token is of another issuer. {self._way_out}.") from None
+        except jwt.MissingRequiredClaimError as error:
+            raise RefusedError(f"This token lacks the claim {error.claim}. {self._way_out}.") from None
+        except jwt.PyJWTError:
+            raise RefusedError("The signature of this token is wrong.") from None
+        return claims
+
+    @property
+    def _way_out(self) -> str:
+        return f"Ask {self._issuer} for an access token for the resource {self._audience}"
+
+
+def read_groups(claim: object) -> frozenset[str]:
+    """Read the groups of a claim: a list of names, or one name."""
+    names = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
+    return frozenset(name for name in names if isinstance(name, str) and name)

@@ -1,0 +1,123 @@
+"""API keys of machines: kept as digests, each with the name that it was made for, its groups and its end."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from mcp_core.atomic_write import write_private
+from mcp_core.file_lock import lock
+from ot.store.forms import FORM, check_form
+
+PREFIX = "onetool_"
+"""The beginning of every key, by which people and scanners for leaked secrets know one."""
+
+KEYS_FILE = "api-keys.json"
+_FORM = 1
+_PATIENCE = 10.0  # seconds for another process that writes here
+_ID_BYTES, _SECRET_BYTES = 6, 32
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """What is known of one key; times in seconds since 1970."""
+
+    id: str
+    name: str
+    groups: tuple[str, ...]
+    digest: str  # of a secret with 256 random bits, which needs no salt and no slow hash
+    created: float
+    expires: float
+
+    def opens_with(self, secret: str, *, now: float) -> bool:
+        """True if this is the key's secret and its time is not over; equally long for every wrong secret."""
+        return secrets.compare_digest(self.digest, digest_of(secret)) and now < self.expires
+
+
+class ApiKeys(Protocol):
+    """All keys. What is not a coroutine blocks; raises OSError where the store cannot be used."""
+
+    async def find(self, key_id: str) -> ApiKey | None: ...
+    def add(self, key: ApiKey) -> None: ...
+    def entries(self) -> Sequence[ApiKey]: ...
+    def remove(self, key_id: str) -> None: ...
+
+
+def new_key(name: str, *, groups: Sequence[str], now: float, lifetime: float) -> tuple[ApiKey, str]:
+    """Make a key, and the text that its owner keeps: nobody can make that out again."""
+    key_id, secret = secrets.token_hex(_ID_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
+    key = ApiKey(key_id, name, tuple(groups), digest_of(secret), now, now + lifetime)
+    return key, f"{PREFIX}{key_id}_{secret}"
+
+
+def split_key(text: str) -> tuple[str, str]:
+    """Split the text of a key into its id and its secret; both are empty if it is none."""
+    key_id, _, secret = text.removeprefix(PREFIX).partition("_")
+    return (key_id, secret) if text.startswith(PREFIX) and key_id and secret else ("", "")
+
+
+def digest_of(secret: str) -> str:
+    """Return what is kept of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class EmbeddedApiKeys:
+    """Keys in one small file; a server notices when a command has changed it."""
+
+    def __init__(self, state: Path) -> None:
+        self._file = state / KEYS_FILE
+        self._read: tuple[tuple[int, ...], dict[str, ApiKey]] = (), {}
+
+    async def find(self, key_id: str) -> ApiKey | None:
+        """Return the key of this id."""
+        return self._load().get(key_id)
+
+    def add(self, key: ApiKey) -> None:
+        """Remember a key."""
+        with self._locked():
+            self._write({**self._load(), key.id: key})
+
+    def entries(self) -> Sequence[ApiKey]:
+        """Return all keys, the oldest first."""
+        return sorted(self._load().values(), key=lambda key: key.created)
+
+    def remove(self, key_id: str) -> None:
+        """Forget a key; it opens nothing from now on."""
+        with self._locked():
+            self._write({known: key for known, key in self._load().items() if known != key_id})
+
+    def _load(self) -> dict[str, ApiKey]:
+        try:
+            found = self._file.stat()
+        except FileNotFoundError:
+            return {}
+        version = (found.st_ino, found.st_mtime_ns, found.st_size)
+        if self._read[0] != version:
+            self._read = version, self._parse(self._file.read_bytes())
+        return self._read[1]
+
+    def _parse(self, data: bytes) -> dict[str, ApiKey]:
+        try:
+            entries = check_form(json.loads(data), _FORM)["keys"]
+            keys = [ApiKey(**entry) for entry in entries]
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            raise OSError(errno.EINVAL, f"it makes no sense: {error}", str(self._file)) from error
+        return {key.id: replace(key, groups=tuple(key.groups)) for key in keys}
+
+    def _write(self, keys: dict[str, ApiKey]) -> None:
+        write_private(self._file, json.dumps({FORM: _FORM, "keys": [asdict(key) for key in keys.values()]}))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._file.with_suffix(".lock").open("ab") as held:
+            if not lock(held.fileno(), patience=_PATIENCE):
+                raise OSError(errno.EAGAIN, "another program keeps it locked", str(self._file))
+            yield
