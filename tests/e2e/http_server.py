@@ -69,11 +69,11 @@ class HttpServer:
 
 
 @contextmanager
-def serving_to_anybody(folder: Path, config: str) -> Iterator[str]:
+def serving_to_anybody(folder: Path, config: str, *, started_by: tuple[str, ...] = ()) -> Iterator[str]:
     """The address of a server of this configuration, and of the demo pack, that asks for no token."""
     (folder / "onetool.yaml").write_text(with_demo(config))
     arguments = ("--config", str(folder / "onetool.yaml"), "--http", "127.0.0.1:0", "--no-token")
-    server = RawServer(folder, *arguments, preloaded=True)
+    server = RawServer(folder, *arguments, preloaded=True, started_by=started_by)
     try:
         yield _address_of(server)[1]
     finally:

@@ -78,9 +78,33 @@ def test_another_origin_is_refused_even_with_the_token(server: HttpServer, origi
     assert server.post({**server.headers, "Origin": origin.format(port=server.port)}).status == 403
 
 
-def test_there_is_nothing_beside_the_one_path(server: HttpServer) -> None:
+def test_there_is_nothing_else_beside_the_paths(server: HttpServer) -> None:
     assert server.post(server.headers, path="/").status == 404
     assert server.post({}, path="/").status == 401
+
+
+def get(server: HttpServer, path: str, headers: dict[str, str] | None = None) -> httpx2.Response:
+    return httpx2.get(f"http://127.0.0.1:{server.port}{path}", headers=headers, timeout=WAIT)
+
+
+def test_anybody_may_ask_if_it_lives_and_is_ready(server: HttpServer) -> None:
+    assert server.post(server.headers).status == 200
+
+    assert get(server, "/healthz", {"Host": "balancer.example"}).text == "ok\n"
+    ready = get(server, "/readyz", {"Host": "balancer.example"})
+    assert (ready.status_code, ready.json()) == (200, {"ready": True, "problems": {}})
+
+
+def test_figures_are_for_this_machine(server: HttpServer) -> None:
+    assert server.post(server.headers).status == 200
+
+    told = get(server, "/metrics")
+    assert told.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert 'mcp_server_operation_duration_seconds_count{mcp_method_name="initialize",error_type=""}' in told.text
+    assert "process_memory_usage_bytes" in told.text
+    for headers in ({"X-Forwarded-For": "192.0.2.7"}, {"Host": "evil.example"}, {"Forwarded": "for=192.0.2.7"}):
+        assert get(server, "/metrics", headers).status_code == 403
+    assert server.post(server.headers, path="/metrics").status == 405
 
 
 def test_an_address_that_others_could_reach_is_one_line_and_status_2(tmp_path: Path) -> None:

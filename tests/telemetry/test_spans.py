@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import cast
 
+import anyio
+import httpx2
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import RequestParamsMeta
 
 from tests.demo_pack import with_demo
-from tests.e2e.raw_server import RawServer
+from tests.e2e.http_server import serving_to_anybody
+from tests.e2e.raw_server import WAIT, RawServer
 from tests.proxied import program
 from tests.telemetry.otlp_receiver import Receiver, receiving
 
@@ -99,16 +109,6 @@ def test_a_proxied_server_is_called_in_the_same_trace(server: RawServer, collect
     assert told == f"00-{trace}-{call.id}-01"
 
 
-def test_a_call_inside_a_call_is_its_child(server: RawServer, collector: Receiver) -> None:
-    trace = new_trace()
-
-    run_in_trace(server, "ot.parallel([lambda: demo.upper(text='a')])", trace)
-
-    run = collector.wait_for_span("run", trace=trace)
-    call = collector.wait_for_span("execute_tool demo.upper", trace=trace)
-    assert call.parent == run.id
-
-
 def test_log_lines_are_json_objects_that_name_their_trace(server: RawServer, collector: Receiver) -> None:
     trace = new_trace()
 
@@ -130,3 +130,41 @@ def test_figures_are_sent_too(server: RawServer, collector: Receiver) -> None:
     assert calls.unit == "s"
     assert any(point.count for point in calls.histogram.data_points)
     assert {"mcp.server.operation.duration", "onetool.run.duration", "process.memory.usage"} <= set(collector.metrics)
+
+
+@pytest.mark.anyio
+async def test_the_trace_of_a_header_goes_on_and_that_of_the_request_counts_first(
+    collector: Receiver, tmp_path: Path
+) -> None:
+    header, body = new_trace(), new_trace()
+    with serving_to_anybody(tmp_path, f"telemetry: {{otlp: {collector.address}}}", started_by=_QUICK) as url:
+        headers = {"traceparent": PARENT.replace(TRACE, header)}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=WAIT) as http_client,
+            Client(streamable_http_client(url, http_client=http_client), mode="2026-07-28") as client,
+        ):
+            await client.call_tool("run", {"command": "demo.upper(text='e')"})
+            meta = cast(RequestParamsMeta, {"traceparent": PARENT.replace(TRACE, body)})
+            await client.call_tool("run", {"command": "2"}, meta=meta)
+
+        await anyio.to_thread.run_sync(partial(collector.wait_for_span, "execute_tool demo.upper", trace=header))
+        await anyio.to_thread.run_sync(partial(collector.wait_for_span, "run", trace=body))
+
+
+@pytest.mark.parametrize("kind", ["gone", "silent"])
+def test_a_collector_that_is_not_there_disturbs_no_run(tmp_path: Path, kind: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # connections are made, and nobody ever reads them
+        port = 1 if kind == "gone" else silent.getsockname()[1]
+        (tmp_path / "onetool.yaml").write_text(with_demo(f"telemetry: {{otlp: 'http://127.0.0.1:{port}'}}"))
+        quick = (*_QUICK, "OTEL_EXPORTER_OTLP_TIMEOUT=0.5")
+        server = RawServer(tmp_path, "--config", str(tmp_path / "onetool.yaml"), preloaded=True, started_by=quick)
+        server.initialize()
+
+        assert server.run("demo.upper(text='f')")["content"][0]["text"] == "F"
+        server.wait_for_log("unreachable")
+        assert server.run("demo.upper(text='g')")["content"][0]["text"] == "G"
+
+        server.close_stdin()
+        assert server.wait_for_exit() == 0
+        assert sum("unreachable" in line for line in server.log) == 1
+        assert not any("Traceback" in line for line in server.log)
