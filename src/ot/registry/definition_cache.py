@@ -22,19 +22,30 @@ _TUPLES = ("reads", "writes", "outputs", "hosts")
 
 
 class DefinitionCache:
-    """One file; what does not fit, or cannot be understood, is read from its source again."""
+    """One file; what does not fit, or cannot be understood, is read from its source again.
+
+    What was read once is the same object for every engine of this process, for as long as its file is the same.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._known: dict[str, JsonObject] | None = None  # by the path of a pack's file
         self._fresh: dict[str, tuple[list[int], PackDefinition]] = {}  # read from source by this process
+        self._read: dict[str, tuple[list[int], PackDefinition]] = {}
+        self._readers: list[int] = []  # the state of the code that reads, which this process has loaded
 
     def read(self, file: Path) -> PackDefinition:
         """Return the pack in a file; raises PackLoadError."""
         if self._known is None:
-            self._known = self._load()
-        state = [*_state_of_readers(), *(file_state(file) or ())]
-        kept = self._known.get(str(file))
+            self._known, self._readers = self._load(), _state_of_readers()
+        state = [*self._readers, *(file_state(file) or ())]
+        known = self._read.get(str(file))
+        if known is None or known[0] != state:
+            known = self._read[str(file)] = state, self._find(file, state)
+        return known[1]
+
+    def _find(self, file: Path, state: list[int]) -> PackDefinition:
+        kept = (self._known or {}).get(str(file))
         if kept is not None and kept.get("state") == state:
             with suppress(KeyError, TypeError, ValueError, AttributeError):
                 return _restore(kept["pack"])

@@ -11,6 +11,7 @@ import traceback
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
@@ -31,12 +32,16 @@ def file_state(file: Path) -> FileState:
 
 def module_reference(file: Path) -> str:
     """Return the name by which `import_module` finds a pack file: dotted inside a package, else its path."""
-    package = file.parent.name
-    if (file.parent / "__init__.py").exists():
-        spec = importlib.util.find_spec(package)
-        if spec is not None and spec.origin and Path(spec.origin).parent == file.parent:
-            return f"{package}.{file.stem}"
-    return str(file)
+    return f"{file.parent.name}.{file.stem}" if _is_package(file.parent) else str(file)
+
+
+@lru_cache(maxsize=64)  # every engine of a process asks for the same few folders, two dozen times
+def _is_package(folder: Path) -> bool:
+    """True for the folder of a package that can be imported by its name."""
+    if not (folder / "__init__.py").exists():
+        return False
+    spec = importlib.util.find_spec(folder.name)
+    return spec is not None and spec.origin is not None and Path(spec.origin).parent == folder
 
 
 def import_module(reference: str) -> ModuleType:
