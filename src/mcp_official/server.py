@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
+from mcp.server.request_state import RequestStateSecurity
 from mcp.server.subscriptions import SubscriptionBus
 from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
@@ -31,10 +32,11 @@ class DeclaredToolsServer(MCPServer[State]):
 
     `open_state` gives what the tools find as their lifespan context. `offers` names what there is beside tools.
     `prefix` comes before the tools' names, by default what MCP_TOOL_PREFIX holds; `instructions` write a tool in
-    backticks, without it. `argument_models` has what each tool takes, by its final name.
+    backticks, without it. `states` seals what clients send back; without it, only this process can read that.
+    `argument_models` has what each tool takes, by its final name.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each of our servers does without some of it
         self,
         name: str,
         *,
@@ -45,6 +47,7 @@ class DeclaredToolsServer(MCPServer[State]):
         subscriptions: SubscriptionBus | Literal[False] = False,
         middleware: Sequence[ServerMiddleware[State]] = (),
         prefix: str | None = None,
+        states: RequestStateSecurity | None = None,
     ) -> None:
         @asynccontextmanager
         async def lifespan(_: MCPServer[State]) -> AsyncIterator[State]:
@@ -57,6 +60,7 @@ class DeclaredToolsServer(MCPServer[State]):
             instructions=instructions,
             lifespan=lifespan,
             subscriptions=subscriptions,
+            request_state_security=states,
             middleware=[_correct(_OPTIONAL.difference(offers), changing=subscriptions is not False), *middleware],
         )
         tools = self._register(modules, prefix)

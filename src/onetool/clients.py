@@ -7,13 +7,14 @@ import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from mcp.server.mcpserver import Context
 
 from mcp_official import is_sessionless
 from onetool.person_of import person_of
 from ot.client_memory import IDLE, ClientMemory
+from ot.store.replicas import RememberedClient
 
 State = TypeVar("State")
 
@@ -22,12 +23,24 @@ State = TypeVar("State")
 class _Sessionless:
     memory: ClientMemory = field(default_factory=ClientMemory)
     last_seen: float = 0.0
+    saved: RememberedClient = field(default_factory=RememberedClient)
+
+
+class RememberedClients(Protocol):
+    """What replicas know in common of people's clients without a session."""
+
+    async def recall(self, principal: str) -> RememberedClient: ...
+    async def remember(self, principal: str, client: RememberedClient) -> None: ...
 
 
 class Clients:
-    """A client is a connection; all sessionless requests of a person are one, which is forgotten after an idle hour."""
+    """A client is a connection; all sessionless requests of a person are one, which is forgotten after an idle hour.
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+    `known` is what other replicas know of the latter.
+    """
+
+    def __init__(self, known: RememberedClients | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._known = known
         self._clock = clock
         self._connected: dict[int, ClientMemory] = {}
         self._numbers = itertools.count(1)
@@ -43,6 +56,23 @@ class Clients:
             memory = self._connected[id(connection)] = ClientMemory(next(self._numbers))
             weakref.finalize(connection, self._connected.pop, id(connection), None)
         return memory
+
+    async def recall(self, principal: str) -> None:
+        """Learn what a person's client without a session has done elsewhere; raises OSError."""
+        client = self._sessionless.get(principal)
+        if self._known is not None and client is not None:
+            known = client.saved = await self._known.recall(principal)
+            client.memory.note(known.read)
+            client.memory.agreed |= known.agreed
+
+    async def save(self, principal: str) -> None:
+        """Let other replicas know what is new of a person's client, before it has the answer; raises OSError."""
+        client = self._sessionless.get(principal)
+        if self._known is not None and client is not None:
+            now = RememberedClient(frozenset(client.memory.read), frozenset(client.memory.agreed))
+            if now.read - client.saved.read or now.agreed - client.saved.agreed:
+                await self._known.remember(principal, now)
+                client.saved = now
 
     def _shared(self, principal: str) -> ClientMemory:
         now = self._clock()

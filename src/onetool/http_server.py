@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import anyio
 import uvicorn
@@ -27,11 +29,17 @@ from onetool.late_app import ServedApps
 from onetool.people.gate import PeopleGate, metadata_routes
 from onetool.people.people import PATH, People
 from onetool.people.refusal import RefusedError
+from onetool.replicas.drain_gate import DrainGate
+from onetool.replicas.draining import GRACE, Draining
+from onetool.replicas.session_names import SessionNames
 from onetool.server import OneToolServer
 from ot.config.models import HttpSettings
 from ot.logs import write_log
 from ot.telemetry.meters import Meters
 from ot.telemetry.telemetry import Telemetry
+
+if TYPE_CHECKING:  # only those who have a database know of others
+    from onetool.replicas.replicas import Replicas
 
 ANY_HOST = frozenset({"/healthz", "/readyz"})  # for those who look after replicas, by whatever address
 _PATIENCE = 1  # seconds for open connections when the server is told to end
@@ -66,6 +74,12 @@ class Site:
     apps: ServedApps
     telemetry: Telemetry
     people: People | None = None
+    replicas: Replicas | None = None
+    draining: Draining = field(default_factory=Draining)
+
+    def goes_on(self) -> bool:
+        """True while a run goes on after its answer, and waits for nobody."""
+        return any(app.runs.going_on for _, app in self.apps.all_open())
 
 
 class _WebServer(uvicorn.Server):
@@ -93,7 +107,7 @@ async def serve_http(
     A site with people asks everybody who they are; a token is for one that has none. On a socket in the file system
     only this user is served, with or without a token.
     """
-    address, hosts = _find_address(listener)
+    address, hosts = find_address(listener)
     bounds = bounds_within(settings, count_open_files_allowed())
     if bounds.connections < settings.connections:
         write_log(logging.WARNING, "http.bounds", connections=bounds.connections, wanted=settings.connections)
@@ -116,7 +130,11 @@ async def serve_http(
     )
 
     async def stop_on_signal() -> None:
-        await wait_for_signal()
+        number = await wait_for_signal()
+        grace = GRACE if site.people is not None else 0.0
+        if settings.drain is not None:
+            grace = settings.drain
+        await site.draining.drain(grace if number == signal.SIGTERM else 0.0, site.goes_on)
         server.should_exit = True
 
     with quiet_log():
@@ -127,7 +145,7 @@ async def serve_http(
             tasks.cancel_scope.cancel()
 
 
-def _find_address(listener: socket.socket) -> tuple[str, set[str]]:
+def find_address(listener: socket.socket) -> tuple[str, set[str]]:
     """Return where clients reach the server, and what they may call its host."""
     name = listener.getsockname()
     if listener.family == socket.AF_UNIX:
@@ -141,6 +159,7 @@ def build_routes(site: Site) -> list[BaseRoute]:
     """Build what is served beside MCP; each route has its own rule of who may come."""
     readiness = Readiness()
     readiness.add("engine", site.apps.why_not_ready)
+    readiness.add("draining", site.draining.why_not_ready)
 
     async def is_administrator(request: Request) -> bool:
         if site.people is None:
@@ -177,12 +196,15 @@ def _build_web_app(site: Site, hosts: set[str], token: str | None) -> ASGIApp:
     origins = {f"http://{host}" for host in hosts}
     if site.people is not None:
         hosts, origins = hosts | site.people.authorities, origins | {site.people.origin}
-    web_app = OneToolServer(site.apps, site.telemetry).streamable_http_app(
+    server = OneToolServer(site.apps, site.telemetry, replicas=site.replicas, draining=site.draining)
+    web_app: ASGIApp = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_LINE,
         transport_security=TransportSecuritySettings(allowed_hosts=sorted(hosts), allowed_origins=sorted(origins)),
     )
-    gate: ASGIApp = PlaceGate(web_app)
+    if site.replicas is not None:
+        web_app = SessionNames(web_app, site.replicas.name)
+    gate: ASGIApp = PlaceGate(DrainGate(web_app, site.draining))
     if site.people is not None:
         gate = PeopleGate(gate, site.people)
     elif token is not None:

@@ -14,7 +14,7 @@ import anyio
 from onetool.stalls import name_stalls
 from ot.client_claims import KnownClients
 from ot.config.entries import Mistake
-from ot.person import Person
+from ot.person import LOCAL, Person
 
 if TYPE_CHECKING:
     from ot.app import App
@@ -39,6 +39,10 @@ class ServedApps(Protocol):
 
     def clients_of(self, person: Person) -> KnownClients:
         """Return who is told what each client of a person can do, as it comes."""
+        ...
+
+    def all_open(self) -> Sequence[tuple[str, App]]:
+        """Return the engines that are open, each with the principal it is for."""
         ...
 
 
@@ -88,6 +92,9 @@ class LateApp(_Late["App"]):
     def clients_of(self, person: Person) -> KnownClients:
         return self.clients
 
+    def all_open(self) -> Sequence[tuple[str, App]]:
+        return [] if self._engine is None else [(LOCAL, self._engine)]
+
     async def __aenter__(self) -> App:
         return await self.get()
 
@@ -109,6 +116,10 @@ class LateApps(_Late["Apps"]):
 
     def clients_of(self, person: Person) -> KnownClients:
         return self._clients.setdefault(person.principal, KnownClients())
+
+    def all_open(self) -> Sequence[tuple[str, App]]:
+        found = [] if self._engine is None else self._engine.all_open()
+        return [(person.principal, app) for person, app in found]
 
 
 @asynccontextmanager

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
@@ -13,15 +16,21 @@ from mcp_types import INVALID_PARAMS, CallToolResult, InputRequiredResult, SetLe
 from mcp_core import ToolArguments
 from mcp_core.json_types import JsonObject
 from mcp_official import DeclaredToolsServer
+from onetool.clients import Clients
 from onetool.front import LogLevels, noting_clients
 from onetool.late_app import ServedApps
 from onetool.offer import Offer, open_offer
 from onetool.operations import watching_operations
+from onetool.replicas.draining import Draining
 from onetool.suspended_runs import open_suspended_runs
 from onetool.tools import tool_run
 from onetool.tools.tool_run import Service
 from ot.config.entries import Mistake
 from ot.telemetry.telemetry import Telemetry
+
+if TYPE_CHECKING:  # only those who have a database know of others
+    from onetool.replicas.replicas import Replicas
+    from ot.run.runs import Runs
 
 INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. Start with `ot.help()`."
 
@@ -33,13 +42,28 @@ _LONGEST_NAME = 60
 class OneToolServer(DeclaredToolsServer[Service]):
     """The tool `run`, and the log level that a client asks for; `apps` must stay open as long as it serves."""
 
-    def __init__(self, apps: ServedApps, telemetry: Telemetry | None = None) -> None:
+    def __init__(
+        self,
+        apps: ServedApps,
+        telemetry: Telemetry | None = None,
+        *,
+        replicas: Replicas | None = None,
+        draining: Draining | None = None,
+    ) -> None:
         log_levels, offer = LogLevels(), Offer(apps)
+        clients = Clients(replicas.store if replicas is not None else None)
 
         @asynccontextmanager
         async def open_service() -> AsyncIterator[Service]:
-            async with open_suspended_runs() as suspended, open_offer(offer):
-                yield Service(apps, suspended, log_levels)  # apps are opened and closed by whoever serves them
+            name = "" if replicas is None else replicas.id
+            async with open_suspended_runs(replica=name) as suspended, open_offer(offer):
+                service = Service(apps, suspended, log_levels, clients, draining or Draining())
+                if replicas is None:
+                    yield service  # apps are opened and closed by whoever serves them
+                    return
+                replicas.serve_answers(suspended, tool_run.render, clients.save)
+                replicas.serve_detached(partial(_runs_with, apps))
+                yield replace(service, elsewhere=replicas.answers)
 
         super().__init__(
             "onetool",
@@ -48,6 +72,7 @@ class OneToolServer(DeclaredToolsServer[Service]):
             modules=[tool_run],
             middleware=[noting_clients(apps.clients_of), offer.note_client],
             subscriptions=offer,
+            states=None if replicas is None else replicas.states,
         )
         self._offer = offer
         self._lowlevel_server.middleware.insert(0, watching_operations(telemetry or Telemetry()))
@@ -67,6 +92,12 @@ class OneToolServer(DeclaredToolsServer[Service]):
             known = ", ".join(self.argument_models)
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}. This server has: {known}")
         return await super().call_tool(name, arguments, context)
+
+
+def _runs_with(apps: ServedApps, principal: str, run: str) -> Runs | None:
+    """Find the runs of a principal among which this one goes on."""
+    found = (app.runs for owner, app in apps.all_open() if owner == principal)
+    return next((runs for runs in found if runs.has(run)), None)
 
 
 def _instruct(mistakes: Sequence[Mistake]) -> str:

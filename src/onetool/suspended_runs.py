@@ -54,6 +54,14 @@ class UnknownRunError(Exception):
     """No run waits for this state: it was used already, its run has ended, or it was never given out."""
 
 
+class LostRunError(UnknownRunError):
+    """The replica in which a run waited has gone, and the run with it."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(run)
+        self.run = run
+
+
 class RunState(NamedTuple):
     """The way back to a run that waits: it resumes the run once."""
 
@@ -91,8 +99,8 @@ class _Question:
 class _Run:
     """One run, in a task that no request owns."""
 
-    def __init__(self, principal: str) -> None:
-        self.name = new_run_id()
+    def __init__(self, name: str, principal: str) -> None:
+        self.name = name
         self.principal = principal
         self.scope = anyio.CancelScope()
         self.questions: dict[str, _Question] = {}
@@ -163,9 +171,11 @@ class SuspendedRuns:
         self._patience = patience
         self._waiting: dict[RunState, _Run] = {}
 
-    async def start(self, work: Work, *, principal: str = LOCAL, progress: Progress | None = None) -> Answer | Waiting:
+    async def start(
+        self, work: Work, *, name: str = "", principal: str = LOCAL, progress: Progress | None = None
+    ) -> Answer | Waiting:
         """Begin a run and follow it to its end or to its first question."""
-        run = _Run(principal)
+        run = _Run(name or new_run_id(), principal)
         self._tasks.start_soon(run.carry_out, work)
         return await self._follow(run, progress)
 

@@ -56,7 +56,7 @@ from ot.run.namespace import Namespace
 from ot.run.runner import Runner
 from ot.run.runs import Runs, open_runs
 from ot.shapes.shapes import SHAPES_FOLDER, open_shapes
-from ot.shared_parts import SharedParts, open_shared_parts
+from ot.shared_parts import Backing, SharedParts, open_shared_parts
 from ot.skills.skill_loader import SkillLoader
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
@@ -109,6 +109,7 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
     loaded: LoadedConfig,
     *,
     launched: ZygoteProcess | None = None,
+    backing: Backing | None = None,
     shared: SharedParts | None = None,
     packs: Sequence[Path] = (),
     environ: Mapping[str, str] = os.environ,
@@ -126,12 +127,12 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
     running code a tool like any other, `onetool.run`, which the assistant needs. Without `connect_ahead` no server is
     connected for code that does not ask for it: a command that is over in a moment would wait for one that hangs.
     `telemetry` hears of runs and calls. `reload_everywhere` is what `ot.reload` does for whoever looks after a server
-    that many share.
+    that many share. `backing` is what the process has opened before.
     """
     config = loaded.config
     async with AsyncExitStack() as stack:
         if shared is None:
-            shared = await stack.enter_async_context(open_shared_parts(loaded, launched))
+            shared = await stack.enter_async_context(open_shared_parts(loaded, launched, backing))
         supply, cache = shared.supply, shared.definitions
         store = stack.enter_context(closing(store_of(loaded, shared.link)))
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=worker_host(loaded, environ)))
@@ -206,7 +207,9 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
             catch_up=partial(catch_up, extensions, skills, servers),
             settings=run_settings(loaded),
         )
-        runs = await stack.enter_async_context(open_runs(runner, build_kept_answers(loaded, store, results, reader)))
+        runs = await stack.enter_async_context(
+            open_runs(runner, build_kept_answers(loaded, store, results, reader), elsewhere=shared.elsewhere)
+        )
         executor.lend(runs, loaded.redactor)
 
         live = LiveConfig(

@@ -23,7 +23,7 @@ from ot.config.personal import for_person, groups_that_count, is_administrator
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.logs import LogSpan, write_log
 from ot.person import Person
-from ot.shared_parts import SharedParts, open_shared_parts
+from ot.shared_parts import Backing, SharedParts, open_shared_parts
 from ot.telemetry.telemetry import Telemetry
 
 IDLE = 900.0  # seconds until an app is closed that nobody uses
@@ -184,10 +184,11 @@ class Apps:
 
 
 @asynccontextmanager
-async def open_apps(
+async def open_apps(  # noqa: PLR0913 - what its front door does without in tests
     team: LoadedConfig,
     *,
     launched: ZygoteProcess | None = None,
+    backing: Backing | None = None,
     own_definition: Callable[[], str] = str,
     clients_of: Callable[[Person], KnownClients | None] = lambda person: None,
     opened: Opened = lambda person, app: None,
@@ -196,7 +197,7 @@ async def open_apps(
     most: int = MOST,
 ) -> AsyncIterator[Apps]:
     """Serve the people of a team; `opened` hears of each app that was opened."""
-    async with open_shared_parts(team, launched) as shared, anyio.create_task_group() as tasks:
+    async with open_shared_parts(team, launched, backing) as shared, anyio.create_task_group() as tasks:
         apps = Apps(
             team,
             shared,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,21 @@ from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.paces import Paces
 from ot.registry.definition_cache import DefinitionCache
+from ot.run.elsewhere import RunsElsewhere
 from ot.store.opening import open_link
 
 if TYPE_CHECKING:  # its library is loaded where a database is configured
     from ot.store.postgres.link import PostgresLink
 
 DEFINITIONS_FILE = "definitions.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Backing:
+    """What a process has behind all its engines: the database of the store, and other replicas on it."""
+
+    link: PostgresLink | None = None  # None where the store lies in files
+    elsewhere: RunsElsewhere | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +39,24 @@ class SharedParts:
     supply: KernelSupply  # a kernel is used once, so nothing crosses from run to run
     definitions: DefinitionCache  # of built-in packs
     paces: Paces = field(default_factory=Paces)  # by key: who shares a key shares its pace
+    elsewhere: RunsElsewhere | None = None  # the runs of other replicas
 
 
 @asynccontextmanager
-async def open_shared_parts(loaded: LoadedConfig, launched: ZygoteProcess | None = None) -> AsyncIterator[SharedParts]:
+async def open_shared_parts(
+    loaded: LoadedConfig, launched: ZygoteProcess | None = None, backing: Backing | None = None
+) -> AsyncIterator[SharedParts]:
     """Open them on the configuration of the server; `launched` is a zygote that is already starting."""
     async with (
-        open_link(loaded.config.store) as link,
+        open_backing(loaded) if backing is None else nullcontext(backing) as behind,
         open_supply(launched or launch_zygote(loaded.config.execution), group=find_own_group()) as supply,
     ):
-        yield SharedParts(link, supply, DefinitionCache(state_folder(loaded.machine_home) / DEFINITIONS_FILE))
+        definitions = DefinitionCache(state_folder(loaded.machine_home) / DEFINITIONS_FILE)
+        yield SharedParts(behind.link, supply, definitions, elsewhere=behind.elsewhere)
+
+
+@asynccontextmanager
+async def open_backing(loaded: LoadedConfig) -> AsyncIterator[Backing]:
+    """Open what a process needs that knows of no replicas."""
+    async with open_link(loaded.config.store) as link:
+        yield Backing(link)

@@ -10,7 +10,7 @@ import pytest
 
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.replicas import PostgresReplicas
-from ot.store.replicas import name_replica
+from ot.store.replicas import RememberedClient, name_replica
 from tests.packs.db.servers import RunningServer
 from tests.postgres import run_sql
 
@@ -26,7 +26,7 @@ def links(database: str) -> Iterator[tuple[PostgresLink, PostgresLink]]:
 @pytest.fixture
 async def pair(links: tuple[PostgresLink, PostgresLink]) -> AsyncIterator[tuple[PostgresReplicas, PostgresReplicas]]:
     first, second = (
-        PostgresReplicas(link, name_replica(f"127.0.0.1:{port}", version="1", host="box"))
+        PostgresReplicas(link, name_replica(f"127.0.0.1:{port}", version="1", link=link.name, host="box"))
         for link, port in zip(links, (8001, 8002), strict=True)
     )
     await first.beat()
@@ -43,7 +43,7 @@ def kill(database: str, postgres: RunningServer, replica: str) -> None:
 
 
 async def test_a_replica_is_named_by_its_place_and_each_process_has_an_id() -> None:
-    first, again = (name_replica("http://127.0.0.1:8001", version="1", host="box.local") for _ in range(2))
+    first, again = (name_replica("http://127.0.0.1:8001", version="1", link="", host="box.local") for _ in range(2))
 
     assert first.name == again.name == "box-local-8001"
     assert first.id != again.id
@@ -130,3 +130,18 @@ async def test_a_run_is_known_where_it_goes_on_and_to_nobody_but_its_person(
     await first.drop_run("ada", "r1")
     await second.drop_run("ada", "r2")
     assert await second.runs_of("ada") == []
+
+
+async def test_what_a_client_has_read_at_one_replica_is_known_at_the_other(
+    pair: tuple[PostgresReplicas, PostgresReplicas],
+) -> None:
+    first, second = pair
+    nothing = RememberedClient(frozenset(), frozenset())
+    some = RememberedClient(frozenset({"mail.read"}), frozenset({("mail.send", "policy.ask names mail.*")}))
+    assert await second.recall("ada") == nothing
+
+    await first.remember("ada", some)
+    await first.remember("ada", some)
+
+    assert await second.recall("ada") == some
+    assert await second.recall("bob") == nothing

@@ -59,10 +59,10 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
 @asynccontextmanager
 async def open_replica(app: App, database: str, port: int) -> AsyncIterator[Replica]:
     with closing(PostgresLink(database)) as link:
-        replicas = PostgresReplicas(link, name_replica(f"127.0.0.1:{port}", version="1"))
+        replicas = PostgresReplicas(link, name_replica(f"127.0.0.1:{port}", version="1", link=link.name))
         await replicas.beat()
 
-        async def runs_of(principal: str) -> Runs:
+        def runs_of(principal: str, run: str) -> Runs:
             return runs
 
         here = DetachedHere(runs_of)

@@ -8,7 +8,7 @@ import os
 import socket
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +32,12 @@ from ot.logs import write_log
 
 if TYPE_CHECKING:
     from onetool.late_app import LateApps, ServedApps
+    from onetool.replicas.draining import Draining
+    from onetool.replicas.replicas import Replicas
     from ot.app import App
     from ot.apps import Apps
+    from ot.shared_parts import Backing
+    from ot.store.postgres.link import PostgresLink
     from ot.telemetry.telemetry import Telemetry
 
 
@@ -86,7 +90,7 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
 
     async def serve() -> None:
         clients, telemetry = KnownClients(), build_telemetry(loaded, os.environ, counted=False)
-        open_app = partial(_open_app, loaded, launched, clients, telemetry, "stdio")
+        open_app = partial(_open_app, loaded, launched, clients, telemetry, "stdio", None)
         async with open_late_app(open_app, loaded.mistakes, clients) as app:
             await OneToolServer(app, telemetry).serve_stdio(source=source, sink=sink, on_first_sent=app.want)
 
@@ -99,7 +103,12 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
 
 @asynccontextmanager
 async def _open_app(
-    loaded: LoadedConfig, launched: ZygoteProcess, clients: KnownClients, telemetry: Telemetry, over: str
+    loaded: LoadedConfig,
+    launched: ZygoteProcess,
+    clients: KnownClients,
+    telemetry: Telemetry,
+    over: str,
+    backing: Backing | None,
 ) -> AsyncIterator[App]:
     """Load the engine, which is not needed before the client is greeted, and let the person's commands reach it."""
     from onetool.control.answering import control_one, open_control
@@ -112,7 +121,12 @@ async def _open_app(
     with sending_telemetry(telemetry, loaded, os.environ):
         async with (
             open_app(
-                loaded, launched=launched, own_definition=own_definition, clients=clients, telemetry=telemetry
+                loaded,
+                launched=launched,
+                backing=backing,
+                own_definition=own_definition,
+                clients=clients,
+                telemetry=telemetry,
             ) as app,
             open_control(control_one(app), loaded, over=over),
         ):
@@ -121,7 +135,7 @@ async def _open_app(
 
 @asynccontextmanager
 async def _open_apps(
-    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str, late: LateApps
+    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str, backing: Backing, late: LateApps
 ) -> AsyncIterator[Apps]:
     """Load what opens an engine for each person, and let the administrator's commands reach all of them."""
     from onetool.control.answering import control_all, open_control
@@ -135,6 +149,7 @@ async def _open_apps(
             open_apps(
                 team,
                 launched=launched,
+                backing=backing,
                 own_definition=own_definition,
                 clients_of=late.clients_of,
                 opened=lambda person, app: late.opened(person, app),
@@ -188,16 +203,25 @@ def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | N
     launched = launch_zygote(loaded.config.execution)
     import anyio  # start-up path, as above: a web server is more than a client on stdin should wait for
 
-    from onetool.http_server import Site, serve_http
+    from onetool.http_server import Site, find_address, serve_http
     from onetool.people.opening import open_people
+    from onetool.replicas.draining import Draining
     from onetool.telling import build_telemetry
+    from ot.shared_parts import Backing
+    from ot.store.opening import open_link
 
     async def serve() -> None:
-        telemetry = build_telemetry(loaded, os.environ, counted=True)
+        telemetry, draining = build_telemetry(loaded, os.environ, counted=True), Draining()
         open_served = _open_for_all if shared else _open_for_one
-        async with open_people(loaded) as people, open_served(loaded, launched, telemetry, over) as apps:
+        address, _ = find_address(listener)
+        async with AsyncExitStack() as stack:
+            link = await stack.enter_async_context(open_link(loaded.config.store))
+            replicas = await stack.enter_async_context(_open_replicas(loaded, link, address, draining))
+            backing = Backing(link, None if replicas is None else replicas.detached)
+            people = await stack.enter_async_context(open_people(loaded, link))
+            apps = await stack.enter_async_context(open_served(loaded, launched, telemetry, over, backing))
             await serve_http(
-                Site(apps, telemetry, people),
+                Site(apps, telemetry, people, replicas, draining),
                 listener,
                 settings=loaded.config.http,
                 token=token,
@@ -209,13 +233,29 @@ def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | N
 
 
 @asynccontextmanager
+async def _open_replicas(
+    loaded: LoadedConfig, link: PostgresLink | None, address: str, draining: Draining
+) -> AsyncIterator[Replicas | None]:
+    """Be one of several replicas, if there is a database that they can share."""
+    if link is None:
+        yield None
+        return
+    from onetool.replicas.replicas import open_replicas
+    from ot.config.seal_keys import load_sealer
+
+    sealer = load_sealer(loaded.config, state_folder(loaded.machine_home))
+    async with open_replicas(link, sealer, address=address, draining=draining) as replicas:
+        yield replicas
+
+
+@asynccontextmanager
 async def _open_for_one(
-    loaded: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str
+    loaded: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str, backing: Backing
 ) -> AsyncIterator[ServedApps]:
     from onetool.late_app import open_late_app
 
     clients = KnownClients()
-    open_app = partial(_open_app, loaded, launched, clients, telemetry, over)
+    open_app = partial(_open_app, loaded, launched, clients, telemetry, over, backing)
     async with open_late_app(open_app, loaded.mistakes, clients) as app:
         app.want()
         yield app
@@ -223,10 +263,10 @@ async def _open_for_one(
 
 @asynccontextmanager
 async def _open_for_all(
-    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str
+    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str, backing: Backing
 ) -> AsyncIterator[ServedApps]:
     from onetool.late_app import open_late_apps
 
-    async with open_late_apps(partial(_open_apps, team, launched, telemetry, over), team.mistakes) as apps:
+    async with open_late_apps(partial(_open_apps, team, launched, telemetry, over, backing), team.mistakes) as apps:
         apps.want()
         yield apps

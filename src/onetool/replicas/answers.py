@@ -5,7 +5,8 @@ Progress and what comes of it, an answer or the next question, go back the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import TypeAlias
 
 from mcp_types import CallToolResult, InputRequiredResult, InputResponses
@@ -13,8 +14,8 @@ from pydantic import TypeAdapter
 
 from mcp_core.json_types import Json, JsonObject
 from onetool.replicas.progress import pass_on, progress_to
-from onetool.replicas.talks import Talk, Talks
-from onetool.suspended_runs import RunState, SuspendedRuns, UnknownRunError, Waiting
+from onetool.replicas.talks import ReplicaGoneError, Talk, Talks
+from onetool.suspended_runs import LostRunError, RunState, SuspendedRuns, UnknownRunError, Waiting
 from ot.caller import Progress
 from ot.run.answer import Answer
 
@@ -22,8 +23,14 @@ SUBJECT = "answer"
 
 Rendered: TypeAlias = CallToolResult | InputRequiredResult
 Render: TypeAlias = Callable[[Answer | Waiting], Rendered]
+Save: TypeAlias = Callable[[str], Awaitable[None]]
+"""Saves what the client of a principal has read and agreed to, before something is answered."""
 
-_WORDS: TypeAdapter[InputResponses] = TypeAdapter(InputResponses)
+
+@cache
+def _words() -> TypeAdapter[InputResponses]:
+    """Build what reads and writes them, which takes a while."""
+    return TypeAdapter(InputResponses)
 
 
 class AnswersElsewhere:
@@ -35,9 +42,15 @@ class AnswersElsewhere:
     async def resume(self, state: RunState, words: InputResponses, *, principal: str, progress: Progress) -> Rendered:
         """Follow a run on from its questions, wherever it is.
 
-        Raises UnknownRunError, ReplicaGoneError, and OSError where nothing can be sent.
+        Raises UnknownRunError, and OSError where nothing can be sent.
         """
-        said = _WORDS.dump_python(words, mode="json", by_alias=True, exclude_none=True)
+        try:
+            return await self._resume(state, words, principal, progress)
+        except ReplicaGoneError:
+            raise LostRunError(state.run) from None
+
+    async def _resume(self, state: RunState, words: InputResponses, principal: str, progress: Progress) -> Rendered:
+        said = _words().dump_python(words, mode="json", by_alias=True, exclude_none=True)
         asked: JsonObject = {"state": str(state), "principal": principal, "words": said}
         async with self._talks.open(state.replica, SUBJECT, asked) as talk:
             while True:
@@ -55,18 +68,20 @@ class AnswersElsewhere:
 class AnswersHere:
     """Serves other replicas that have a client's answer for a run which waits in this one."""
 
-    def __init__(self, runs: SuspendedRuns, render: Render) -> None:
+    def __init__(self, runs: SuspendedRuns, render: Render, save: Save) -> None:
         self._runs = runs
         self._render = render
+        self._save = save
 
     async def serve(self, talk: Talk, asked: Mapping[str, Json]) -> Json:
-        words = _WORDS.validate_python(asked["words"])
+        words = _words().validate_python(asked["words"])
         try:
             state = RunState.read(asked["state"])
             progress = progress_to(talk)
             outcome = await self._runs.resume(state, words, principal=asked["principal"], progress=progress)
         except UnknownRunError:
             return {"unknown": True}
+        await self._save(asked["principal"])
         rendered = self._render(outcome)
         kind = "answer" if isinstance(rendered, CallToolResult) else "questions"
         return {kind: rendered.model_dump(mode="json", by_alias=True, exclude_none=True)}

@@ -136,8 +136,8 @@ class _ClientErrands:
         raise FrontError("the client cannot be asked this")
 
 
-RunsOf = Callable[[str], Awaitable[Runs | None]]
-"""Gives the runs of a principal in this replica, if it serves them."""
+RunsOf = Callable[[str, str], Runs | None]
+"""Gives the runs of a principal in this replica among which this one goes on."""
 
 
 class DetachedHere:
@@ -162,7 +162,7 @@ class DetachedHere:
     async def _serve(
         self, talk: Talk, asked: JsonObject, work: Callable[[Runs, Caller], Awaitable[JsonObject]]
     ) -> Json:
-        runs = await self._runs_of(asked["principal"])
+        runs = self._runs_of(asked["principal"], asked["run"])
         if runs is None:
             return None
         client = _ClientElsewhere(talk, asked.get("able"))

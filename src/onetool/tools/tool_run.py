@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
@@ -34,15 +34,26 @@ from onetool.clients import Clients
 from onetool.front import ClientFront, LogLevels, SuspendedFront, can_be_asked
 from onetool.late_app import ServedApps
 from onetool.person_of import person_of
-from onetool.suspended_runs import RunClient, RunState, SuspendedRuns, UnknownRunError, Waiting
+from onetool.replicas.draining import NO_NEW_RUNS, Draining, word_stopped
+from onetool.suspended_runs import LostRunError, RunClient, RunState, SuspendedRuns, UnknownRunError, Waiting
 from ot.caller import Caller, Milestone
 from ot.output import escape_surrogates
+from ot.person import Person
 from ot.run.answer import Answer
+from ot.run.run_id import new_run_id
 from ot_kernel.values import Audio, Image, Resource
+
+if TYPE_CHECKING:  # the engine is loaded late, other replicas only with a database
+    from onetool.replicas.answers import AnswersElsewhere
+    from ot.app import App
 
 UNNAMED_CLIENT = "unnamed"
 PROGRESS_INTERVAL = 0.1  # seconds between two notifications
 NO_SUCH_RUN = "Invalid or expired requestState: no run waits for this answer. Call run again to begin a new one."
+RUN_LOST = (
+    "Invalid or expired requestState: run {0} ended with the server in which it waited for this answer. "
+    'Code that begins with ot.resume(run="{0}") goes on from what it had done.'
+)
 
 
 class RunArguments(ToolArguments):
@@ -59,6 +70,8 @@ class Service:
     suspended: SuspendedRuns
     log_levels: LogLevels = field(default_factory=LogLevels)
     clients: Clients = field(default_factory=Clients)
+    draining: Draining = field(default_factory=Draining)
+    elsewhere: AnswersElsewhere | None = None  # runs that wait in other replicas
 
 
 @ToolArguments.declare
@@ -72,27 +85,48 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
     """
     came = asyncio.get_running_loop().time()
     service = ctx.request_context.lifespan_context
-    progress = ProgressReport(ctx.report_progress)
+    name = new_run_id()
+    if service.draining.begun and not is_sessionless(ctx):
+        return render_result(Answer(NO_NEW_RUNS, is_error=True))
+    with service.draining.running():
+        result = await _run(service, args.command, ctx, came, name)
+        await service.clients.save(person_of(ctx).principal)
+        return result
+    return render_result(Answer(word_stopped(name), is_error=True))
+
+
+async def _run(
+    service: Service, command: str, ctx: Context[Service], came: float, name: str
+) -> CallToolResult | InputRequiredResult:
+    progress, person = ProgressReport(ctx.report_progress), person_of(ctx)
     if is_sessionless(ctx):
         if ctx.request_state is not None or ctx.input_responses is not None:
             return await _resume(service, ctx, progress)
         if can_be_asked(ctx.client_capabilities):
-            work = partial(_work_in_turns, service, args.command, ctx, came)
-            return render(await service.suspended.start(work, progress=progress))
+            work = partial(_work_in_turns, service, command, ctx, came)
+            begun = service.suspended.start(work, name=name, principal=person.principal, progress=progress)
+            return render(await begun)
     ask = asking_within(ctx) if can_ask(ctx) else None
     front = ClientFront(ctx, service.log_levels)
     memory = service.clients.memory_of(ctx)
-    person = person_of(ctx)
     caller = Caller(
         progress=progress,
         ask=ask,
         front=front,
         memory=memory,
         client=_name_client(ctx),
+        run_id=name,
         principal=person.principal,
     )
     async with service.apps.use(person) as app:
-        return render_result(await app.runs.run(args.command, caller=caller, since=came))
+        await _recall(service, app, person)
+        return render_result(await app.runs.run(command, caller=caller, since=came))
+
+
+async def _recall(service: Service, app: App, person: Person) -> None:
+    """Learn what the client has done at other replicas, where rules depend on that."""
+    if app.config.policy.ask or app.config.policy.flows:
+        await service.clients.recall(person.principal)
 
 
 async def _work_in_turns(
@@ -113,6 +147,7 @@ async def _work_in_turns(
         principal=person.principal,
     )
     async with service.apps.use(person) as app:
+        await _recall(service, app, person)
         return await app.runs.run(command, caller=caller, since=came, asked_between=True)
 
 
@@ -128,7 +163,12 @@ async def _resume(
     """Go on with the run that asked; one that is gone is not started again, since it may have had effects."""
     try:
         state, words = RunState.read(ctx.request_state or ""), ctx.input_responses or {}
-        return render(await service.suspended.resume(state, words, progress=progress))
+        principal = person_of(ctx).principal
+        if service.elsewhere is not None and state.replica != service.suspended.replica:
+            return await service.elsewhere.resume(state, words, principal=principal, progress=progress)
+        return render(await service.suspended.resume(state, words, principal=principal, progress=progress))
+    except LostRunError as error:
+        raise MCPError(INVALID_PARAMS, RUN_LOST.format(error.run)) from None
     except UnknownRunError:
         raise MCPError(INVALID_PARAMS, NO_SUCH_RUN) from None
 

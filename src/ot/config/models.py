@@ -342,6 +342,10 @@ class HttpSettings(Section):
     request_timeout: Seconds = setting(
         30, "seconds within which a request must have arrived; its answer may take longer"
     )
+    drain: Seconds | None = setting(
+        None,
+        "seconds that runs may take to end after SIGTERM, when no new ones begin; if not set, 20 with `auth`, else 0",
+    )
 
 
 class PriceSettings(Section):

@@ -246,6 +246,15 @@ class Runs:
             return here
         return list(dict.fromkeys([*here, *await self._elsewhere.names(caller.principal)]))
 
+    def has(self, name: str) -> bool:
+        """True if a run of this name goes on here."""
+        return name in self._live
+
+    @property
+    def going_on(self) -> bool:
+        """True while a run goes on after its answer, and waits for nobody."""
+        return any(not run.waits_for for run in self._detached())
+
     @property
     def busy(self) -> bool:
         """True while a run goes on, with or without its client."""

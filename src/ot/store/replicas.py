@@ -8,7 +8,7 @@ import secrets
 import socket
 from dataclasses import dataclass
 
-BEAT = 3.0  # seconds between two signs of life; one that has given none for four times that is gone
+BEAT = 3.0  # seconds between two signs of life
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9-]+")
 
@@ -21,6 +21,7 @@ class ThisReplica:
     name: str
     address: str  # where it listens
     version: str
+    link: str  # its connections, as the database lists them
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,15 @@ class DetachedRun:
     alive: bool
 
 
-def name_replica(place: str, *, version: str, host: str = "") -> ThisReplica:
+@dataclass(frozen=True, slots=True)
+class RememberedClient:
+    """What a client without a session has read, and what its person has agreed to, as ClientMemory has it."""
+
+    read: frozenset[str] = frozenset()
+    agreed: frozenset[tuple[str, str]] = frozenset()
+
+
+def name_replica(place: str, *, version: str, link: str, host: str = "") -> ThisReplica:
     """Name this process by its machine and the port or socket at which it listens."""
     name = _NO_NAME.sub("-", f"{host or socket.gethostname()}-{place.rpartition(':')[2]}").strip("-")
-    return ThisReplica(f"{name}-{os.getpid()}-{secrets.token_hex(4)}", name, place, version)
+    return ThisReplica(f"{name}-{os.getpid()}-{secrets.token_hex(4)}", name, place, version, link)

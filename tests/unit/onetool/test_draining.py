@@ -12,7 +12,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from mcp_core.json_types import JsonObject
-from onetool.replicas.draining import NO_NEW_RUNS, DrainGate, Draining
+from onetool.replicas.drain_gate import DrainGate
+from onetool.replicas.draining import NO_NEW_RUNS, Draining
 from onetool.replicas.session_names import SessionNames
 
 RUN: JsonObject = {"method": "tools/call", "params": {"name": "run", "arguments": {"command": "1"}}}

@@ -13,7 +13,7 @@ import asyncpg
 
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.replicas import DetachedRun, SeenReplica, ThisReplica
+from ot.store.replicas import DetachedRun, RememberedClient, SeenReplica, ThisReplica
 from ot.store.unavailable import StoreUnavailableError
 
 _CHANNEL = "onetool_mail_"
@@ -23,7 +23,16 @@ _FORGETTING = (
     "DELETE FROM replicas WHERE seen < now() - interval '1 hour'",
     "DELETE FROM replica_mail WHERE sent < now() - interval '10 minutes'",
     "DELETE FROM detached_runs WHERE began < now() - interval '1 day'",
+    "DELETE FROM client_memories WHERE seen < now() - interval '1 hour'",
 )
+_READ, _AGREED = "read", "agreed"
+_RECALL = """
+WITH seen AS (
+    UPDATE client_memories SET seen = now() WHERE principal = $1 AND seen < now() - interval '1 minute'
+    AND seen > now() - interval '1 hour'
+)
+SELECT kind, name, reason FROM client_memories WHERE principal = $1 AND seen > now() - interval '1 hour'
+"""
 
 
 class PostgresReplicas:
@@ -45,9 +54,9 @@ class PostgresReplicas:
 
         async def tell(connection: Connection) -> None:
             await connection.execute(
-                "INSERT INTO replicas (id, name, address, version, draining) VALUES ($1, $2, $3, $4, $5)"
+                "INSERT INTO replicas (id, name, address, version, link, draining) VALUES ($1, $2, $3, $4, $5, $6)"
                 " ON CONFLICT (id) DO UPDATE SET seen = now(), draining = excluded.draining",
-                this.id, this.name, this.address, this.version, draining,
+                this.id, this.name, this.address, this.version, this.link, draining,
             )  # fmt: skip
 
         await self._link.run(tell)
@@ -163,6 +172,22 @@ class PostgresReplicas:
         )
         rows = await self._link.run(lambda connection: connection.fetch(statement, principal))
         return [DetachedRun(**row) for row in rows]
+
+    # -- what a person's client without a session has read and agreed to
+
+    async def recall(self, principal: str) -> RememberedClient:
+        """Return what is remembered of a person's client, which counts as seen by that."""
+        rows = await self._link.run(lambda connection: connection.fetch(_RECALL, principal))
+        read = frozenset(row["name"] for row in rows if row["kind"] == _READ)
+        agreed = frozenset((row["name"], row["reason"]) for row in rows if row["kind"] == _AGREED)
+        return RememberedClient(read, agreed)
+
+    async def remember(self, principal: str, client: RememberedClient) -> None:
+        """Remember more of a person's client."""
+        rows = [(principal, _READ, name, "") for name in sorted(client.read)]
+        rows += [(principal, _AGREED, *agreed) for agreed in sorted(client.agreed)]
+        statement = "INSERT INTO client_memories VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
+        await self._link.run(lambda connection: connection.executemany(statement, rows))
 
 
 def channel_of(replica: str) -> str:

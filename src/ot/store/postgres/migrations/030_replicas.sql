@@ -4,13 +4,17 @@ CREATE TABLE replicas (
     name text NOT NULL,
     address text NOT NULL,
     version text NOT NULL,
+    link text NOT NULL,
     started timestamptz NOT NULL DEFAULT now(),
     seen timestamptz NOT NULL DEFAULT now(),
     draining boolean NOT NULL DEFAULT false
 );
 
--- Those that are there: they tell it every 3 seconds.
-CREATE VIEW living_replicas AS SELECT * FROM replicas WHERE seen > now() - interval '12 seconds';
+-- Those that are there. They tell it every 3 seconds; one that is late counts as long as it has a connection, but not for
+-- ever: the machine at its other end may be gone.
+CREATE VIEW living_replicas AS SELECT * FROM replicas WHERE seen > now() - interval '4 seconds'
+    OR seen > now() - interval '15 seconds'
+    AND EXISTS (SELECT FROM pg_stat_activity WHERE application_name = link);
 
 -- Messages from one replica to another, until they are fetched.
 CREATE UNLOGGED TABLE replica_mail (

@@ -1,0 +1,62 @@
+"""This server as one of several replicas: what it does for the others, and they for it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from mcp.server.request_state import RequestStateSecurity
+
+from mcp_core.distribution import DISTRIBUTION
+from onetool.replicas.answers import SUBJECT, AnswersElsewhere, AnswersHere, Render, Save
+from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere, RunsOf
+from onetool.replicas.draining import Draining
+from onetool.replicas.presence import open_presence
+from onetool.replicas.sealed_states import seal_states
+from onetool.replicas.talks import Serve, open_talks
+from onetool.suspended_runs import SuspendedRuns
+from ot.store.postgres.link import PostgresLink
+from ot.store.postgres.replicas import PostgresReplicas
+from ot.store.replicas import name_replica
+from ot.store.sealing import Sealer
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """One replica among others."""
+
+    store: PostgresReplicas
+    states: RequestStateSecurity
+    answers: AnswersElsewhere
+    detached: DetachedElsewhere
+    _served: dict[str, Serve]
+
+    @property
+    def id(self) -> str:
+        return self.store.this.id
+
+    @property
+    def name(self) -> str:
+        return self.store.this.name
+
+    def serve_answers(self, runs: SuspendedRuns, render: Render, save: Save) -> None:
+        """Take answers to questions of runs that wait here."""
+        self._served[SUBJECT] = AnswersHere(runs, render, save).serve
+
+    def serve_detached(self, runs_of: RunsOf) -> None:
+        """Let runs that go on here be waited for and stopped."""
+        here = DetachedHere(runs_of)
+        self._served.update({WAIT: here.wait, STOP: here.stop})
+
+
+@asynccontextmanager
+async def open_replicas(
+    link: PostgresLink, sealer: Sealer, *, address: str, draining: Draining
+) -> AsyncIterator[Replicas]:
+    """Be one of the replicas on this database for as long as this is open."""
+    store = PostgresReplicas(link, name_replica(address, version=version(DISTRIBUTION), link=link.name))
+    served: dict[str, Serve] = {}
+    async with open_presence(store, draining), open_talks(store, served) as talks:
+        yield Replicas(store, seal_states(sealer), AnswersElsewhere(talks), DetachedElsewhere(store, talks), served)
