@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import h11
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -179,14 +179,17 @@ class PlaceGate:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            connection: HttpConnection = scope["state"][_STATE]
-            if not connection.places.admit(connection):
-                refusal = PlainTextResponse(
-                    "All connections of this server are busy: close one, or raise http.connections\n",
-                    status_code=503,
-                    headers={"Connection": "close", "Retry-After": "1"},
-                )
-                await refusal(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        refusal = refuse_if_crowded(scope) if scope["type"] == "http" else None
+        await (refusal or self._app)(scope, receive, send)
+
+
+def refuse_if_crowded(scope: Scope) -> Response | None:
+    """Give the connection of a request that was let in a place of its own; the answer to it where there is none."""
+    connection: HttpConnection = scope["state"][_STATE]
+    if connection.places.admit(connection):
+        return None
+    return PlainTextResponse(
+        "All connections of this server are busy: close one, or raise http.connections\n",
+        status_code=503,
+        headers={"Connection": "close", "Retry-After": "1"},
+    )

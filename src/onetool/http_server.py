@@ -17,10 +17,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
-from starlette.routing import BaseRoute, Router
+from starlette.routing import BaseRoute, Mount, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_official import MAX_LINE, wait_for_signal
+from onetool.dashboard.late import LateDashboard
 from onetool.http_connections import HttpConnection, PlaceGate, Places, bounds_within, count_open_files_allowed
 from onetool.http_log import quiet_log
 from onetool.http_token import accepts
@@ -76,6 +77,7 @@ class Site:
     people: People | None = None
     replicas: Replicas | None = None
     draining: Draining = field(default_factory=Draining)
+    dashboard: LateDashboard | None = None
 
     def goes_on(self) -> bool:
         """True while a run goes on after its answer, and waits for nobody."""
@@ -172,6 +174,8 @@ def build_routes(site: Site) -> list[BaseRoute]:
     routes: list[BaseRoute] = [*watch_routes(readiness, site.telemetry.meters or Meters(), is_administrator)]
     if site.people is not None:
         routes += metadata_routes(site.people)
+    if site.dashboard is not None:
+        routes.append(Mount("/", site.dashboard.before(site.apps)))  # last: it takes what is left
     return routes
 
 

@@ -9,10 +9,14 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Self
+
+from mcp_core.line_log import older_log
 
 _FIRST = re.compile(r"(?P<time>\d{4}-\d\d-\d\dT[\d:.]+Z) (?P<level>[A-Z]+) +(?P<text>(?P<name>\S+).*)", re.DOTALL)
 _INCIDENT = re.compile(r"\bincident=['\"]?(?P<incident>[0-9a-f]{8})\b")
@@ -120,3 +124,16 @@ class LogFile:
         except FileNotFoundError:
             return False
         return self._stream is None or not os.path.samestat(found, os.fstat(self._stream.fileno()))
+
+
+def read_recent(file: Path, incident: str | None, count: int) -> list[LogEntry]:
+    """Read the last entries of a log and of the one before it, or those of an incident; raises OSError."""
+    with LogFile(older_log(file)) as older, LogFile(file) as log:
+        return choose(read_entries(chain(older.new_lines(), log.new_lines())), incident, count)
+
+
+def choose(entries: Iterable[LogEntry], incident: str | None, count: int) -> list[LogEntry]:
+    """Choose the entries of an incident, or the last ones."""
+    if incident:
+        return [entry for entry in entries if entry.incident == incident]
+    return list(deque(entries, max(count, 0)))

@@ -145,7 +145,7 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
         registry.trust_reads(reads_of(config))
         note_absent(registry, loaded)
         recorder = await stack.enter_async_context(open_recorder(loaded))
-        results = build_results(loaded, store)
+        results = build_results(loaded)
         audit = stack.enter_context(open_audit_log(loaded))
         shapes = await stack.enter_async_context(open_shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER)))
         journal = build_journal(loaded, store)
@@ -192,11 +192,11 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
             """Lend what is built from the configuration."""
             statistics = build_statistics(fresh, recorder, registry, own_definition)
             access = ModelAccess(fresh.secrets, loaded.redactor, recorder, telemetry)
-            executor.lend(build_allowed_files(fresh), statistics, build_health(fresh), access)
+            executor.lend(build_allowed_files(fresh), statistics, build_health(fresh), access, fresh)
 
         rebuild(loaded)
         reader = build_result_reader(loaded, results, isolates)
-        executor.lend(reader, KeptValues(results, reader, store.kept_values))
+        executor.lend(results, reader, KeptValues(results, reader, store.kept_values))
         namespace = Namespace(registry, config.aliases, config.projects, shapes=shapes, modest=loaded.untrusted.aliases)
         runner = Runner(
             registry,
@@ -255,8 +255,7 @@ def open_own_store(loaded: LoadedConfig) -> Iterator[Store]:
 def store_of(loaded: LoadedConfig, link: PostgresLink | None) -> Store:
     """Build the store of a configuration on the link that this process has, if any."""
     journal = loaded.config.journal
-    kept = Retention(journal.keep_for, journal.max_size)
-    return build_store(state_folder(loaded.home), link, principal=loaded.principal, journal=kept)
+    return build_store(state_folder(loaded.home), link, journal=Retention(journal.keep_for, journal.max_size))
 
 
 def load_when_idle(load: Callable[[], None]) -> asyncio.TimerHandle:
@@ -323,10 +322,9 @@ def open_audit_log(loaded: LoadedConfig) -> Iterator[AuditLog | None]:
         yield log
 
 
-def build_results(loaded: LoadedConfig, store: Store) -> ResultStore:
+def build_results(loaded: LoadedConfig) -> ResultStore:
     """Build the store of results; nothing is read or made before it is used."""
-    folder = state_folder(loaded.home) / RESULTS_FOLDER
-    return ResultStore(folder, loaded.config.results, redactor=loaded.redactor, rows=store.results)
+    return ResultStore(state_folder(loaded.home) / RESULTS_FOLDER, loaded.config.results, redactor=loaded.redactor)
 
 
 def build_result_reader(loaded: LoadedConfig, results: ResultStore, isolates: IsolateHost) -> ResultReader:

@@ -53,6 +53,7 @@ NO_LISTINGS = {
     "seal",
     "listen",
     "demo",
+    "dashboard",
     "stubs",
     "repl",
     "completion",

@@ -78,8 +78,8 @@ def test_another_origin_is_refused_even_with_the_token(server: HttpServer, origi
     assert server.post({**server.headers, "Origin": origin.format(port=server.port)}).status == 403
 
 
-def test_there_is_nothing_else_beside_the_paths(server: HttpServer) -> None:
-    assert server.post(server.headers, path="/").status == 404
+def test_the_token_opens_nothing_beside_the_one_path(server: HttpServer) -> None:
+    assert server.post(server.headers, path="/").status == 401
     assert server.post({}, path="/").status == 401
 
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "logs": "show what went wrong lately, or the traceback behind an incident",
     "reload": "have the servers that are running read the configuration again",
     "skills": "list the skills that runs can call, or show one",
+    "dashboard": "open the dashboard: live runs, servers, results, figures and errors in a browser",
     "stats": "show what was called, how it went and what it saved",
     "runs": "list the runs of this project that the journal has, or show one",
     "replay": "run the code of a run again, with every call answered from its journal",

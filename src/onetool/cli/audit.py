@@ -11,9 +11,9 @@ from pathlib import Path
 
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import add_json_argument, complain, say, say_json, word_table
-from ot.audit.calls import AuditedCall, collect_calls
+from ot.audit.calls import AuditedCall, read_calls, whole_entries
 from ot.audit.log import AUDIT_FOLDER
-from ot.audit.reading import Chain, Entry, Finding, find_chains, walk
+from ot.audit.reading import Chain, Finding, find_chains
 from ot.config.paths import state_folder
 from ot.stats.wording import duration, precise
 
@@ -58,7 +58,7 @@ def read_time(text: str) -> str:
 
 
 def _show(chains: Sequence[Chain], options: Namespace) -> int:
-    calls, findings = _collect(chains)
+    calls, findings = read_calls(chains)
     chosen = [call for call in calls if _is_chosen(call, options.tool, options.since or "")]
     if options.json:
         say_json([asdict(call) for call in chosen])
@@ -68,24 +68,6 @@ def _show(chains: Sequence[Chain], options: Namespace) -> int:
     if findings:
         complain(f"onetool: the log is not whole ({_count(findings, 'finding')}); onetool audit --verify names them")
     return OK
-
-
-def _collect(chains: Sequence[Chain]) -> tuple[list[AuditedCall], list[Finding]]:
-    calls: list[AuditedCall] = []
-    findings: list[Finding] = []
-    for chain in chains:
-        in_use = chain.in_use  # asked first: whoever has ended since has written all
-        calls += collect_calls(_entries(chain, findings), in_use=in_use)
-    return sorted(calls, key=lambda call: call.time), [each for each in findings if not each.harmless]
-
-
-def _entries(chain: Chain, findings: list[Finding]) -> Iterator[Entry]:
-    """Go through the whole lines of a chain, and note everything else; a log may be larger than memory."""
-    for item in walk(chain):
-        if isinstance(item, Finding):
-            findings.append(item)
-        else:
-            yield item
 
 
 def _is_chosen(call: AuditedCall, tool: str, since: str) -> bool:
@@ -124,7 +106,7 @@ def _local_time(text: str) -> str:
 
 def _verify(chains: Sequence[Chain], *, as_json: bool) -> int:
     findings: list[Finding] = []
-    lines = sum(1 for chain in chains for _ in _entries(chain, findings))
+    lines = sum(1 for chain in chains for _ in whole_entries(chain, findings))
     problems = [finding for finding in findings if not finding.harmless]
     if as_json:
         say_json({"chains": len(chains), "lines": lines, "findings": [each._asdict() for each in findings]})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
@@ -15,7 +14,7 @@ from onetool.chat.clean_text import escape
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import Style, add_json_argument, complain, paint, say, say_json, visible
 from onetool.cli.start import load
-from onetool.log_entries import LogEntry, LogFile, read_entries
+from onetool.log_entries import LogEntry, LogFile, choose, read_entries
 from ot.config.paths import kept_log
 from ot.errors import ConfigError
 
@@ -39,7 +38,7 @@ def main(options: Namespace) -> int:
     try:
         with LogFile(older_log(file)) as older, LogFile(file) as log:
             entries = read_entries(chain(older.new_lines(), log.new_lines()))
-            found = _choose(entries, options.incident, options.lines)
+            found = choose(entries, options.incident, options.lines)
             if options.follow:
                 return _follow(log, found, as_json=options.json)
     except OSError as error:
@@ -76,9 +75,3 @@ def _show(entries: Iterable[LogEntry]) -> None:
         say(f"{paint(began, 'dim')} {level} {paint(entry.name, 'bold')}{visible(entry.text.removeprefix(entry.name))}")
         for line in entry.detail.splitlines():
             say(f"    {visible(line)}")
-
-
-def _choose(entries: Iterable[LogEntry], incident: str | None, count: int) -> list[LogEntry]:
-    if incident:
-        return [entry for entry in entries if entry.incident == incident]
-    return list(deque(entries, max(count, 0)))

@@ -7,11 +7,11 @@ import logging
 import os
 import socket
 from argparse import ArgumentParser, Namespace
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_core.standard_streams import claim_standard_streams
 from onetool.cli import OK, USAGE
@@ -39,6 +39,15 @@ if TYPE_CHECKING:
     from ot.shared_parts import Backing
     from ot.store.postgres.link import PostgresLink
     from ot.telemetry.telemetry import Telemetry
+
+UseLink = Callable[[str], Coroutine[None, None, None]]
+
+
+class Reached(NamedTuple):
+    """How a server is reached: by its clients, and at its dashboard, if it has one, by a link."""
+
+    over: str
+    make_link: Callable[[], Awaitable[str]] | None = None
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -90,7 +99,7 @@ def _serve_stdio(loaded: LoadedConfig) -> int:
 
     async def serve() -> None:
         clients, telemetry = KnownClients(), build_telemetry(loaded, os.environ, counted=False)
-        open_app = partial(_open_app, loaded, launched, clients, telemetry, "stdio", None)
+        open_app = partial(_open_app, loaded, launched, clients, telemetry, Reached("stdio"), None)
         async with open_late_app(open_app, loaded.mistakes, clients) as app:
             await OneToolServer(app, telemetry).serve_stdio(source=source, sink=sink, on_first_sent=app.want)
 
@@ -107,7 +116,7 @@ async def _open_app(
     launched: ZygoteProcess,
     clients: KnownClients,
     telemetry: Telemetry,
-    over: str,
+    reached: Reached,
     backing: Backing | None,
 ) -> AsyncIterator[App]:
     """Load the engine, which is not needed before the client is greeted, and let the person's commands reach it."""
@@ -128,14 +137,19 @@ async def _open_app(
                 clients=clients,
                 telemetry=telemetry,
             ) as app,
-            open_control(control_one(app), loaded, over=over),
+            open_control(control_one(app), loaded, over=reached.over, make_link=reached.make_link),
         ):
             yield app
 
 
 @asynccontextmanager
 async def _open_apps(
-    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str, backing: Backing, late: LateApps
+    team: LoadedConfig,
+    launched: ZygoteProcess,
+    telemetry: Telemetry,
+    reached: Reached,
+    backing: Backing,
+    late: LateApps,
 ) -> AsyncIterator[Apps]:
     """Load what opens an engine for each person, and let the administrator's commands reach all of them."""
     from onetool.control.answering import control_all, open_control
@@ -155,7 +169,7 @@ async def _open_apps(
                 opened=lambda person, app: late.opened(person, app),
                 telemetry=telemetry,
             ) as apps,
-            open_control(control_all(apps), team, over=over),
+            open_control(control_all(apps), team, over=reached.over, make_link=reached.make_link),
         ):
             yield apps
 
@@ -174,10 +188,15 @@ def _serve_address(loaded: LoadedConfig, options: Namespace) -> int:
         return _serve_http(loaded, listener, token=None, guard=_word_people(auth), over="http")
     if options.no_token:
         return _serve_http(loaded, listener, token=None, guard="no token", over="http")
+    return serve_with_token(loaded, listener)
+
+
+def serve_with_token(loaded: LoadedConfig, listener: socket.socket, *, use_link: UseLink | None = None) -> int:
+    """Serve whoever has the person's token at an address of this machine; `use_link` as in `_serve_http`."""
     folder = state_folder(loaded.home)
     where = f"from {TOKEN_VARIABLE}" if os.environ.get(TOKEN_VARIABLE) else f"in {folder / TOKEN_FILE}"
     token = read_token(folder, environ=os.environ)
-    return _serve_http(loaded, listener, token=token, guard=f"token {where}", over="http")
+    return _serve_http(loaded, listener, token=token, guard=f"token {where}", over="http", use_link=use_link)
 
 
 def _serve_socket(loaded: LoadedConfig, path: Path) -> int:
@@ -197,12 +216,22 @@ def _word_people(auth: AuthSettings) -> str:
     return f"{who}; reached at {auth.public_url}"
 
 
-def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | None, guard: str, over: str) -> int:
+def _serve_http(
+    loaded: LoadedConfig,
+    listener: socket.socket,
+    *,
+    token: str | None,
+    guard: str,
+    over: str,
+    use_link: UseLink | None = None,
+) -> int:
+    """Serve until a signal; `use_link` is given a link to the dashboard as soon as it can be opened."""
     shared = loaded.config.auth.in_force
     loaded = for_team(loaded) if shared else loaded
     launched = launch_zygote(loaded.config.execution)
     import anyio  # start-up path, as above: a web server is more than a client on stdin should wait for
 
+    from onetool.dashboard.late import LateDashboard
     from onetool.http_server import Site, find_address, serve_http
     from onetool.people.opening import open_people
     from onetool.replicas.draining import Draining
@@ -213,15 +242,20 @@ def _serve_http(loaded: LoadedConfig, listener: socket.socket, *, token: str | N
     async def serve() -> None:
         telemetry, draining = build_telemetry(loaded, os.environ, counted=True), Draining()
         open_served = _open_for_all if shared else _open_for_one
-        address, _ = find_address(listener)
+        address, hosts = find_address(listener)
+        dashboard = None if over == "unix" else LateDashboard(loaded.config.auth, address, hosts)
+        reached = Reached(over, None if dashboard is None else dashboard.make_link)
         async with AsyncExitStack() as stack:
             link = await stack.enter_async_context(open_link(loaded.config.store))
             replicas = await stack.enter_async_context(_open_replicas(loaded, link, address, draining))
             backing = Backing(link, None if replicas is None else replicas.detached)
             people = await stack.enter_async_context(open_people(loaded, link))
-            apps = await stack.enter_async_context(open_served(loaded, launched, telemetry, over, backing))
+            apps = await stack.enter_async_context(open_served(loaded, launched, telemetry, reached, backing))
+            if dashboard is not None and use_link is not None:
+                tasks = await stack.enter_async_context(anyio.create_task_group())
+                tasks.start_soon(use_link, await dashboard.make_link())
             await serve_http(
-                Site(apps, telemetry, people, replicas, draining),
+                Site(apps, telemetry, people, replicas, draining, dashboard),
                 listener,
                 settings=loaded.config.http,
                 token=token,
@@ -250,12 +284,12 @@ async def _open_replicas(
 
 @asynccontextmanager
 async def _open_for_one(
-    loaded: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str, backing: Backing
+    loaded: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Reached, backing: Backing
 ) -> AsyncIterator[ServedApps]:
     from onetool.late_app import open_late_app
 
     clients = KnownClients()
-    open_app = partial(_open_app, loaded, launched, clients, telemetry, over, backing)
+    open_app = partial(_open_app, loaded, launched, clients, telemetry, reached, backing)
     async with open_late_app(open_app, loaded.mistakes, clients) as app:
         app.want()
         yield app
@@ -263,10 +297,10 @@ async def _open_for_one(
 
 @asynccontextmanager
 async def _open_for_all(
-    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, over: str, backing: Backing
+    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Reached, backing: Backing
 ) -> AsyncIterator[ServedApps]:
     from onetool.late_app import open_late_apps
 
-    async with open_late_apps(partial(_open_apps, team, launched, telemetry, over, backing), team.mistakes) as apps:
+    async with open_late_apps(partial(_open_apps, team, launched, telemetry, reached, backing), team.mistakes) as apps:
         apps.want()
         yield apps

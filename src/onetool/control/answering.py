@@ -1,6 +1,7 @@
 """The side of a running server: a socket in the person's state folder that answers this user's commands.
 
-It offers no more than a run may ask for (`ot.reload`, `ot.health`), so whoever can connect as this user gains nothing.
+It offers what a run may ask for (`ot.reload`, `ot.health`), and a link to the dashboard: whoever can connect as this
+user could read and change the same files.
 """
 
 from __future__ import annotations
@@ -62,10 +63,12 @@ def control_all(apps: Apps) -> Controlled:
 
 
 @asynccontextmanager
-async def open_control(controlled: Controlled, loaded: LoadedConfig, *, over: str) -> AsyncIterator[None]:
+async def open_control(
+    controlled: Controlled, loaded: LoadedConfig, *, over: str, make_link: Callable[[], Awaitable[str]] | None = None
+) -> AsyncIterator[None]:
     """Answer this person's commands until this is closed; where no socket can be made, the log says why.
 
-    `over` says how the server is reached by its clients.
+    `over` says how the server is reached by its clients; `make_link` makes links to its dashboard, if it has one.
     """
     with ExitStack() as stack:
         try:
@@ -76,7 +79,7 @@ async def open_control(controlled: Controlled, loaded: LoadedConfig, *, over: st
             return
         facts = {"pid": os.getpid(), "project": str(loaded.project), "over": over, "since": time.time()}
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_accept, listener, facts, _answers_of(controlled, loaded))
+            tasks.start_soon(_accept, listener, facts, _answers_of(controlled, loaded, make_link))
             yield
             tasks.cancel_scope.cancel()
 
@@ -90,7 +93,9 @@ def _listen(folder: Path, stack: ExitStack) -> socket.socket:
     return listener
 
 
-def _answers_of(controlled: Controlled, loaded: LoadedConfig) -> Answers:
+def _answers_of(
+    controlled: Controlled, loaded: LoadedConfig, make_link: Callable[[], Awaitable[str]] | None
+) -> Answers:
     async def reload() -> Json:
         try:
             text, reloaded = await controlled.reload(), True
@@ -104,7 +109,10 @@ def _answers_of(controlled: Controlled, loaded: LoadedConfig) -> Answers:
     async def workers() -> Json:
         return _of_each(controlled, lambda app: app.workers.status())
 
-    return {"reload": reload, "servers": servers, "workers": workers}
+    async def dashboard() -> Json:
+        return None if make_link is None else await make_link()
+
+    return {"reload": reload, "servers": servers, "workers": workers, "dashboard": dashboard}
 
 
 def _of_each(controlled: Controlled, look: Callable[[App], Sequence[ServerStatus] | Sequence[WorkerStatus]]) -> Json:

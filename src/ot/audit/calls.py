@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isfinite
 
 from mcp_core.json_types import JsonObject
 from ot.audit.chain import ASKED, BEGIN, END, REFUSED
-from ot.audit.reading import Entry
+from ot.audit.reading import Chain, Entry, Finding, walk
 
 REFUSAL = "refused"
 RUNNING = "running"
@@ -35,6 +35,25 @@ class AuditedCall:
     outcome: str = UNKNOWN
     ms: float | None = None
     asked: list[str] = field(default_factory=list)  # answers to the tool's own questions
+
+
+def read_calls(chains: Iterable[Chain]) -> tuple[list[AuditedCall], list[Finding]]:
+    """Return the calls of all chains in the order of their time, and every sign that a line is not as written."""
+    calls: list[AuditedCall] = []
+    findings: list[Finding] = []
+    for chain in chains:
+        in_use = chain.in_use  # asked first: whoever has ended since has written all
+        calls += collect_calls(whole_entries(chain, findings), in_use=in_use)
+    return sorted(calls, key=lambda call: call.time), [each for each in findings if not each.harmless]
+
+
+def whole_entries(chain: Chain, findings: list[Finding]) -> Iterator[Entry]:
+    """Go through the whole lines of a chain, and note everything else; a log may be larger than memory."""
+    for item in walk(chain):
+        if isinstance(item, Finding):
+            findings.append(item)
+        else:
+            yield item
 
 
 def collect_calls(entries: Iterable[Entry], *, in_use: bool) -> list[AuditedCall]:

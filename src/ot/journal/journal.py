@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import anyio.to_thread
@@ -158,6 +159,16 @@ class Journal:
                 rest.setdefault(line["run"], {}).update(line)
         runs = (summarize(start, rest.get(run, {})) for run, start in starts.items())
         return sorted((run for run in runs if not self._is_old(run.time)), key=lambda run: run.time)
+
+    def going_on(self, runs: Iterable[RecordedRun]) -> list[RecordedRun]:
+        """Return those of these runs that go on at this moment, in whichever process, with the calls so far."""
+        found: list[RecordedRun] = []
+        for run in runs:
+            read = None if run.outcome else self.store.read(self._owner(run.principal), run.id)
+            if read is not None and read.in_use:
+                with suppress(DamagedRunError):
+                    found.append(read_run(read.lines, self.equality))
+        return [run for run in found if not run.outcome]
 
     def _lines(self, principal: str) -> Iterator[JsonObject]:
         for line in self.store.read_events(self._owner(principal), (START, RESUMED, ENDED)):

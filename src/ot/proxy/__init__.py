@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ot.proxy.host import BuildConnection, ProxyHost
     from ot.proxy.prompts import fill_prompt, list_prompts
     from ot.proxy.resources import list_resources, read_resource
+    from ot.proxy.server import ProxiedServer
     from ot.proxy.servers import Servers, open_servers
     from ot.proxy.status import ServerStatus
     from ot.proxy.transports.commands import find_mistake

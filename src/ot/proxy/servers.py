@@ -16,6 +16,7 @@ from ot.config.models import ServerSettings
 from ot.errors import PackLoadError, ToolError
 from ot.owned_tasks import open_background_tasks
 from ot.proxy.connections.connect_attempt import ConnectAttempt
+from ot.proxy.definitions.acceptance import Acceptance
 from ot.proxy.host import ProxyHost
 from ot.proxy.packs import BuiltPack, build_pack
 from ot.proxy.server import ProxiedServer
@@ -106,6 +107,11 @@ class Servers:
                 return [server]
         known = ", ".join(server.name for server in enabled) or "none"
         raise ToolError(f"there is no server {name!r}. Servers: {known}")
+
+    def acceptance_of(self, name: str) -> Acceptance:
+        """Compare a server as last seen with what was accepted, for a person to look at. Raises as `choose` does."""
+        server = self.choose(name)[0]
+        return Acceptance(server.name, server.settings, self._host.records)
 
     def names_of(self, server: ProxiedServer) -> tuple[str, ...]:
         """Return every name that a rule can mean a server by: as code and as the configuration know it."""

@@ -16,7 +16,9 @@ from ot.stats.figures import Moment, Savings, Summary, ToolFigures
 from ot.stats.report_file import MARK
 from ot.stats.wording import compact, duration, percent, precise, size
 
-_TEMPLATE = Path(__file__).with_name("report.html.j2")
+TEMPLATES = Path(__file__).parent
+"""The folder of the report's templates: `figures.html.j2` is its middle, for other pages too."""
+
 _MOST_SLOW = 8
 _HOUR, _DAY = 3600, 86400
 _PERIODS = {"day": "the last 24 hours", "week": "the last 7 days", "month": "the last 30 days", "all": "all time"}
@@ -24,30 +26,41 @@ _PERIODS = {"day": "the last 24 hours", "week": "the last 7 days", "month": "the
 
 def render_report(summary: Summary) -> str:
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {word.__name__: word for word in (compact, duration, percent, precise, size)}
-    busiest = max((moment.calls for moment in summary.moments), default=0)
-    top = pick_top(busiest)
-    page = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+    page = environment.get_template("report.html.j2")
     return MARK + page.render(
-        summary=summary,
+        draw(summary),
         period=_PERIODS[summary.period],
         since=None if summary.since is None else _local(summary.since).strftime("%-d %B %Y, %H:%M"),
         made=datetime.now().astimezone().strftime("%-d %B %Y, %H:%M %Z"),
         version=version(DISTRIBUTION),
-        columns=draw_columns([(moment.calls - moment.errors, moment.errors) for moment in summary.moments], top=top),
-        column_titles=[_word_moment(moment, summary.bucket_seconds) for moment in summary.moments],
-        column_labels=pick_labels([_label(moment, summary.bucket_seconds) for moment in summary.moments]),
-        busiest=busiest,
-        top=top,
-        bucket={_HOUR: "hour", _DAY: "day"}.get(summary.bucket_seconds, "week"),
-        slow=_draw_slowest(summary.tools),
-        ways=_draw_ways(summary.savings),
-        errors=draw_bars([(kind, count) for kind, count in summary.errors]),
-        clients=draw_bars([(client.client or "command line", client.runs) for client in summary.clients]),
         nonce=secrets.token_urlsafe(16),
     )
+
+
+def draw(summary: Summary) -> dict[str, object]:
+    """Draw the figures: everything that `figures.html.j2` shows."""
+    busiest = max((moment.calls for moment in summary.moments), default=0)
+    top = pick_top(busiest)
+    return {
+        "summary": summary,
+        "columns": draw_columns([(moment.calls - moment.errors, moment.errors) for moment in summary.moments], top=top),
+        "column_titles": [_word_moment(moment, summary.bucket_seconds) for moment in summary.moments],
+        "column_labels": pick_labels([_label(moment, summary.bucket_seconds) for moment in summary.moments]),
+        "busiest": busiest,
+        "top": top,
+        "bucket": {_HOUR: "hour", _DAY: "day"}.get(summary.bucket_seconds, "week"),
+        "slow": _draw_slowest(summary.tools),
+        "ways": _draw_ways(summary.savings),
+        "errors": draw_bars([(kind, count) for kind, count in summary.errors]),
+        "clients": draw_bars([(client.client or "command line", client.runs) for client in summary.clients]),
+    }
 
 
 def _draw_slowest(tools: Sequence[ToolFigures]) -> list[Bar]:

@@ -1,0 +1,116 @@
+"""The door of the dashboard: every request passes it, and no page is made before it is known for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Match, Route
+from starlette.types import Receive, Scope, Send
+
+from onetool.dashboard.address import Address
+from onetool.dashboard.logins import Logins
+from onetool.dashboard.pages import HEADERS, Pages
+from onetool.dashboard.views import VIEWS
+from onetool.dashboard.visit import RefusedFormError, View, Visit
+from onetool.dashboard.visitor import Visitor
+from onetool.http_connections import refuse_if_crowded
+from ot.app import App
+from ot.config.team import AuthSettings
+from ot.errors import CallError, UnknownResultError, UnknownRunError
+from ot.execution.failing import call_error_from
+from ot.execution.wording import word_error
+from ot.person import Person
+
+OpenFor = Callable[[Person], AbstractAsyncContextManager[App]]
+"""Gives a person's engine for as long as it is used."""
+
+_UNKNOWN = (UnknownResultError, UnknownRunError)
+
+
+class Door:
+    """An ASGI application."""
+
+    def __init__(self, address: Address, logins: Logins, open_for: OpenFor, auth: AuthSettings) -> None:
+        self._address = address
+        self._logins = logins
+        self._open_for = open_for
+        self._admins = frozenset(auth.admins)
+        self._pages = Pages()
+        self._routes = [(Route(path, _nothing, methods=[method]), view) for method, path, view in VIEWS]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        response = await self._answer(request)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        path = request.url.path
+        if path.startswith("/static/"):
+            return self._pages.asset(path.removeprefix("/static/")) or self._nowhere()
+        if path == "/login":
+            return await self._log_in(request)
+        found = await self._logins.find(request)
+        if found is None:
+            return self._pages.page("login.html.j2", {"said": "", "openid": ""}, status=401)
+        crowded = refuse_if_crowded(request.scope)
+        if crowded is not None:
+            return crowded
+        session, person = found
+        async with self._open_for(person) as app:
+            visitor = Visitor(person, bool(self._admins & person.groups), session, app)
+            return await self._show(Visit(request, visitor, self._pages, self._address.origins))
+
+    async def _log_in(self, request: Request) -> Response:
+        ticket = request.query_params.get("ticket", "")
+        if request.method == "GET" and ticket:
+            opened = await self._logins.redeem(ticket)
+            if opened is not None:
+                return opened
+        said = "This link has been used, or is too old." if ticket else ""
+        return self._pages.page("login.html.j2", {"said": said, "openid": ""}, status=401)
+
+    async def _log_out(self, visit: Visit) -> Response:
+        await visit.form()
+        response = self._pages.page("login.html.j2", {"said": "You are logged out.", "openid": ""})
+        await self._logins.close(visit.who.session, response)
+        return response
+
+    async def _show(self, visit: Visit) -> Response:
+        scope = visit.request.scope
+        view, parameters, allowed = self._find(scope)
+        if (scope["method"], scope["path"]) == ("POST", "/logout"):
+            view = self._log_out
+        if view is None:
+            status = 405 if allowed else 404
+            reason = "This page takes no such request." if allowed else "There is no such page."
+            return visit.show_failure(status, "Nothing here", reason)
+        scope["path_params"] = parameters
+        try:
+            return await view(visit)
+        except RefusedFormError as error:
+            return visit.show_failure(403, "Refused", str(error))
+        except CallError as error:
+            status = 404 if isinstance(error, _UNKNOWN) else 409
+            return visit.show_failure(status, "That did not work", word_error(error))
+        except Exception as error:  # noqa: BLE001 - a mistake on a page must not end the server
+            failed = call_error_from(error, "dashboard")
+            return visit.show_failure(500, "A mistake of ours", word_error(failed))
+
+    def _find(self, scope: Scope) -> tuple[View | None, dict[str, str], bool]:
+        allowed = False
+        for route, view in self._routes:
+            match, found = route.matches(scope)
+            if match is Match.FULL:
+                return view, found["path_params"], True
+            allowed = allowed or match is Match.PARTIAL
+        return None, {}, allowed
+
+    def _nowhere(self) -> Response:
+        return PlainTextResponse("There is no such file.\n", status_code=404, headers=HEADERS)
+
+
+async def _nothing(_: Request) -> Response:
+    raise AssertionError("routes only tell where a path leads")

@@ -1,0 +1,56 @@
+"""The dashboard behind a server that already answers: loaded by the first request for one of its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from onetool.dashboard.address import address_of
+from onetool.dashboard.tickets import MemoryTickets, Tickets
+from onetool.late_app import ServedApps
+from ot.config.team import AuthSettings
+
+if TYPE_CHECKING:
+    from onetool.dashboard.door import Door
+
+
+class LateDashboard:
+    """Most servers are never looked at, and need no templates."""
+
+    def __init__(self, auth: AuthSettings, address: str, hosts: Iterable[str]) -> None:
+        self._auth = auth
+        self._address = address_of(auth.public_url or address, hosts)
+        self._tickets: Tickets = MemoryTickets()
+        self._door: Door | None = None
+        self._turn = anyio.Lock()
+
+    async def make_link(self) -> str:
+        """Return an address that opens the dashboard; where there is one person, it logs them in, once."""
+        from onetool.dashboard.logins import make_link  # noqa: PLC0415 - the reason for this file
+
+        return self._address.url if self._auth.in_force else await make_link(self._tickets, self._address)
+
+    def before(self, apps: ServedApps) -> ASGIApp:
+        """Return the application that shows these engines."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            door = self._door or await self._load(apps)
+            await door(scope, receive, send)
+
+        return answer
+
+    async def _load(self, apps: ServedApps) -> Door:
+        async with self._turn:
+            if self._door is None:
+                self._door = await anyio.to_thread.run_sync(self._build, apps)
+            return self._door
+
+    def _build(self, apps: ServedApps) -> Door:
+        from onetool.dashboard.door import Door  # noqa: PLC0415 - as above
+        from onetool.dashboard.logins import Logins  # noqa: PLC0415
+
+        return Door(self._address, Logins(self._tickets, self._address), apps.use, self._auth)

@@ -1,0 +1,24 @@
+"""The pages, a file for each section; and where they are."""
+
+from __future__ import annotations
+
+from onetool.dashboard.views import audit, errors, extensions, live, results, servers, statistics
+from onetool.dashboard.visit import View
+
+VIEWS: tuple[tuple[str, str, View], ...] = (
+    ("GET", "/", live.show_live),
+    ("GET", "/runs/{run}", live.show_run),
+    ("POST", "/runs/{run}/stop", live.stop_run),
+    ("GET", "/servers", servers.list_servers),
+    ("GET", "/servers/{name}", servers.show_server),
+    ("POST", "/servers/{name}/connect", servers.connect),
+    ("POST", "/servers/{name}/login", servers.log_in),
+    ("POST", "/servers/{name}/accept", servers.accept),
+    ("GET", "/extensions", extensions.list_extensions),
+    ("GET", "/extensions/{pack}", extensions.show_pack),
+    ("GET", "/results", results.list_results),
+    ("GET", "/results/{handle}", results.show_result),
+    ("GET", "/statistics", statistics.show_statistics),
+    ("GET", "/errors", errors.show_errors),
+    ("GET", "/audit", audit.show_audit),
+)

@@ -1,0 +1,38 @@
+"""Audit: what was called with effect, by whom and by whose leave, and whether the log of it is whole."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+import anyio.to_thread
+from starlette.responses import Response
+
+from onetool.dashboard.visit import Visit
+from ot.audit.calls import AuditedCall, read_calls
+from ot.audit.log import AUDIT_FOLDER
+from ot.audit.reading import Finding, find_chains
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.errors import ToolError
+
+_MOST = 300
+
+
+async def show_audit(visit: Visit) -> Response:
+    """Show the latest calls with effect, of one tool, pack or pattern if it is named."""
+    wanted = visit.query.get("tool", "").strip()[:200]
+    calls, findings = await anyio.to_thread.run_sync(_read, visit.who.part(LoadedConfig))
+    chosen = [call for call in reversed(calls) if _is_chosen(call, wanted or "*")]
+    return visit.show("audit.html.j2", calls=chosen[:_MOST], total=len(chosen), findings=findings, wanted=wanted)
+
+
+def _read(loaded: LoadedConfig) -> tuple[list[AuditedCall], list[Finding]]:
+    folder = state_folder(loaded.home) / AUDIT_FOLDER
+    try:
+        return read_calls(find_chains(folder))
+    except OSError as error:
+        raise ToolError(f"{folder} cannot be read: {error.strerror}") from error
+
+
+def _is_chosen(call: AuditedCall, tool: str) -> bool:
+    return fnmatchcase(call.tool, tool) or fnmatchcase(call.tool, f"{tool}.*")

@@ -1,0 +1,34 @@
+"""Errors: runs that failed, and what the log has of warnings and errors."""
+
+from __future__ import annotations
+
+import anyio.to_thread
+from starlette.responses import Response
+
+from onetool.dashboard.visit import Visit
+from onetool.log_entries import LogEntry, read_recent
+from ot.config.loader import LoadedConfig
+from ot.config.paths import kept_log
+from ot.journal.journal import Journal
+
+_MOST_RUNS = 30
+_MOST_ENTRIES = 100
+_LEVELS = ("WARNING", "ERROR", "CRITICAL")
+
+
+async def show_errors(visit: Visit) -> Response:
+    """Show what went wrong lately; the log of a server is for whoever looks after it."""
+    incident = visit.query.get("incident", "")[:64]
+    recent = await anyio.to_thread.run_sync(visit.who.part(Journal).recent, visit.who.person.principal)
+    failed = [run for run in reversed(recent) if run.error][:_MOST_RUNS]
+    entries: list[LogEntry] = []
+    problem = ""
+    if visit.who.sees_log:
+        loaded = visit.who.part(LoadedConfig)
+        file = loaded.config.log.file or kept_log(loaded.home)
+        try:
+            entries = await anyio.to_thread.run_sync(read_recent, file, incident or None, _MOST_ENTRIES)
+        except OSError as error:
+            problem = f"{file} cannot be read: {error.strerror}"
+    entries = [entry for entry in entries if entry.level in _LEVELS][::-1]
+    return visit.show("errors.html.j2", failed=failed, entries=entries, incident=incident, problem=problem)

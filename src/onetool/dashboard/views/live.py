@@ -1,0 +1,113 @@
+"""Live: the runs that go on, with their calls as they are made, and those of the last day."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import islice
+
+import anyio.to_thread
+from starlette.responses import Response
+
+from onetool.dashboard.glances import Glances
+from onetool.dashboard.visit import Visit
+from ot.errors import StatsDisabledError
+from ot.journal.journal import Journal, word_arguments
+from ot.journal.recorded import Outcome, RecordedCall, RecordedRun
+from ot.run.runs import Runs
+from ot.stats.figures import Summary
+from ot.stats.statistics import Statistics
+
+_MOST_RECENT = 30
+_MOST_UNFINISHED = 20
+_MOST_CALLS = 12  # of a run that goes on
+_LONGEST_VALUE = 2000  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRuns:
+    """The runs of one person at one moment, the newest first."""
+
+    going_on: list[RecordedRun]
+    ended: list[RecordedRun]
+
+
+_glances: Glances[LiveRuns] = Glances()
+
+
+async def show_live(visit: Visit) -> Response:
+    """Show what goes on now, and the figures of the day."""
+    journal = visit.who.part(Journal)
+    principal = visit.who.person.principal
+    runs = await _glances.take((journal, principal), lambda: _look(journal, principal))
+    stoppable = set(await visit.who.part(Runs).detached_of(visit.who.caller))
+    is_part = "live" in visit.query
+    return visit.show_live(
+        "live.html.j2",
+        "parts/runs.html.j2",
+        runs=runs,
+        now=time.time(),
+        stoppable=stoppable,
+        most_calls=_MOST_CALLS,
+        word_call=word_call,
+        today=None if is_part else await _today(visit),
+        servers=[] if is_part else visit.who.app.servers.status(),
+    )
+
+
+def _look(journal: Journal, principal: str) -> LiveRuns:
+    recent = journal.recent(principal)[::-1]
+    unfinished = [run for run in recent if not run.outcome][:_MOST_UNFINISHED]
+    going_on = journal.going_on(unfinished)
+    names = {run.id for run in going_on}
+    ended = (run for run in recent if run.id not in names)
+    return LiveRuns(going_on, list(islice(ended, _MOST_RECENT)))
+
+
+async def _today(visit: Visit) -> Summary | None:
+    try:
+        return await anyio.to_thread.run_sync(visit.who.part(Statistics).summarize, "day")
+    except StatsDisabledError:
+        return None
+
+
+async def show_run(visit: Visit) -> Response:
+    """Show one run, whole."""
+    journal, name = visit.who.part(Journal), visit.request.path_params["run"]
+    run = await anyio.to_thread.run_sync(lambda: journal.find(visit.who.person.principal, name, ended=False))
+    running = not run.outcome and bool(await anyio.to_thread.run_sync(journal.going_on, [run]))
+    return visit.show_live(
+        "run.html.j2",
+        "parts/run.html.j2",
+        run=run,
+        running=running,
+        now=time.time(),
+        stoppable=name in await visit.who.part(Runs).detached_of(visit.who.caller),
+        word_call=word_call,
+        word_value=word_value,
+    )
+
+
+async def stop_run(visit: Visit) -> Response:
+    """End a run that goes on by itself."""
+    await visit.form()
+    name = visit.request.path_params["run"]
+    await visit.who.app.executor.call("ot.stop", {"run": name}, caller=visit.who.caller)
+    return visit.go_to(f"/runs/{name}?done=stopped")
+
+
+def word_call(call: RecordedCall) -> str:
+    """Word a call as code would write it."""
+    return f"{call.tool}({word_arguments(call.arguments) if call.arguments_at is None else '…'})"
+
+
+def word_value(call: RecordedCall) -> str:
+    """Word how a call ended."""
+    match call.outcome:
+        case Outcome.ERROR:
+            return call.error
+        case Outcome.UNKNOWN:
+            return "outcome unknown"
+    if call.value_at is not None:
+        return f"{call.value_at[2]:,} bytes"
+    return str(call.value)[:_LONGEST_VALUE] if call.has_value else "(not kept)"

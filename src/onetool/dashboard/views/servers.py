@@ -1,0 +1,106 @@
+"""Servers: how each is, what it offers, what it has changed about itself; connected, logged in to and accepted here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.responses import Response
+
+from onetool.dashboard.server_login import ask_for_login
+from onetool.dashboard.visit import RefusedFormError, Visit
+from ot.config.models import ServerSettings
+from ot.errors import ToolError
+from ot.logs import LogSpan
+from ot.proxy import ProxiedServer, ServerStatus
+from ot.proxy.definitions.acceptance import Difference
+
+
+async def list_servers(visit: Visit) -> Response:
+    """List the servers, and how they are."""
+    return visit.show_live(
+        "servers.html.j2", "parts/servers.html.j2", servers=visit.who.app.servers.status(), changes_of=changes_of
+    )
+
+
+async def show_server(visit: Visit) -> Response:
+    """Show one server: its state, what it has changed, its tools."""
+    status = _status_of(visit)
+    settings = visit.who.app.executor.settings.servers[status.name]
+    differences: Sequence[Difference] = ()
+    if status.state != "disabled":
+        differences = visit.who.app.servers.acceptance_of(status.name).differences()
+    pack = next((each for each in visit.who.app.registry.packs() if each.name == status.pack), None)
+    return visit.show_live(
+        "server.html.j2",
+        "parts/server.html.j2",
+        server=status,
+        place=visit.who.app.executor.redactor.text(_place(settings)),
+        differences=differences,
+        seen=digest_of(differences),
+        tools=sorted(pack.tools.values(), key=lambda tool: tool.name) if pack is not None else [],
+        can_log_in=settings.url is not None,
+        changes_of=changes_of,
+    )
+
+
+async def connect(visit: Visit) -> Response:
+    """Begin to connect a server; the page of it tells how that goes."""
+    await visit.form()
+    server = _choose(visit)
+    with LogSpan("dashboard.connect", server=server.name, principal=visit.who.person.principal):
+        server.connect_soon()
+    return visit.go_to(f"/servers/{server.name}")
+
+
+async def log_in(visit: Visit) -> Response:
+    """Begin to connect a server, and send the person to the page on which it asks for a login."""
+    await visit.form()
+    server = _choose(visit)
+    with LogSpan("dashboard.login", server=server.name, principal=visit.who.person.principal):
+        address = await ask_for_login(server, visit.who)
+    if address is None:
+        return visit.go_to(f"/servers/{server.name}?done=connected")
+    return visit.show("log_in.html.j2", server=server.name, address=address, host=urlsplit(address).netloc)
+
+
+async def accept(visit: Visit) -> Response:
+    """Accept what a server offers, if it is still what the person has seen."""
+    form = await visit.form()
+    server = _choose(visit)
+    acceptance = visit.who.app.servers.acceptance_of(server.name)
+    if form.get("seen") != digest_of(acceptance.differences()):
+        raise RefusedFormError("The server has changed again since this page was made: look at it once more.")
+    with LogSpan("dashboard.accept", server=server.name, principal=visit.who.person.principal):
+        acceptance.accept()
+    return visit.go_to(f"/servers/{server.name}?done=accepted")
+
+
+def changes_of(status: ServerStatus) -> list[str]:
+    """Name the parts of a server that nobody has accepted as they are."""
+    return [part for part, changes in status.changes.items() if changes.changed or changes.added]
+
+
+def digest_of(differences: Sequence[Difference]) -> str:
+    """Return a word that stands for exactly these differences."""
+    return hashlib.sha256(repr(list(differences)).encode()).hexdigest()
+
+
+def _choose(visit: Visit) -> ProxiedServer:
+    return visit.who.app.servers.choose(_status_of(visit).name)[0]
+
+
+def _status_of(visit: Visit) -> ServerStatus:
+    name = visit.request.path_params["name"]
+    for status in visit.who.app.servers.status():
+        if status.name == name:
+            return status
+    raise ToolError(f"there is no server {name!r}")
+
+
+def _place(settings: ServerSettings) -> str:
+    if settings.url is not None:
+        parts = urlsplit(settings.url)
+        return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    return " ".join([str(settings.command), *map(str, settings.args)])

@@ -1,0 +1,123 @@
+"""One visit of a page: the request, who makes it, and how it is answered."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from onetool.dashboard.pages import HEADERS, Pages
+from onetool.dashboard.visitor import Visitor, shown_name
+
+_LARGEST_FORM = 256 * 1024  # bytes
+_MOST_FIELDS = 100
+_FORM = "application/x-www-form-urlencoded"
+
+SECTIONS = (
+    ("/", "Live"),
+    ("/servers", "Servers"),
+    ("/extensions", "Extensions"),
+    ("/results", "Results"),
+    ("/statistics", "Statistics"),
+    ("/errors", "Errors"),
+    ("/audit", "Audit"),
+    ("/settings", "Settings"),
+)
+FOR_ADMINS = (("/people", "People"),)
+
+
+class RefusedFormError(Exception):
+    """A form did not come from a page of this session; its text says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request of somebody who is logged in."""
+
+    request: Request
+    who: Visitor
+    pages: Pages
+    origins: frozenset[str]
+
+    @property
+    def query(self) -> dict[str, str]:
+        return dict(self.request.query_params)
+
+    def show(self, template: str, **context: object) -> Response:
+        """Return a page."""
+        return self.pages.page(template, self._surroundings() | context)
+
+    def show_failure(self, status: int, heading: str, reason: str) -> Response:
+        """Return a page that says what did not work."""
+        context = {"heading": heading, "reason": reason}
+        return self.pages.page("failed.html.j2", self._surroundings() | context, status=status)
+
+    def show_live(self, template: str, part: str, **context: object) -> Response:
+        """Return a page with a part that changes, or only that part, for a page that is open."""
+        if "live" in self.request.query_params:
+            known = self.request.headers.get("if-none-match", "")
+            return self.pages.part(part, {**self._surroundings(), **context}, known=known)
+        return self.show(template, **context)
+
+    def _surroundings(self) -> dict[str, object]:
+        path = self.request.url.path
+        sections = SECTIONS + (FOR_ADMINS if self.who.admin else ())
+        here = next((place for place, _ in sections if place != "/" and path.startswith(place)), "/")
+        return {
+            "sections": sections,
+            "here": here,
+            "form_token": self.who.form_token,
+            "person": shown_name(self.who.person),
+            "project": str(self.who.app.executor.project),
+            "admin": self.who.admin,
+            "done": DONE.get(self.request.query_params.get("done", ""), ""),
+        }
+
+    def go_to(self, path: str) -> Response:
+        """Send the browser to another page, after a form."""
+        return RedirectResponse(path, status_code=303, headers=HEADERS)
+
+    async def form(self) -> dict[str, str]:
+        """Return the fields of a form that a page of this session sent; raises RefusedFormError."""
+        fields = await read_form(self.request, self.origins)
+        token = fields.pop("form_token", "")
+        if not hmac.compare_digest(token.encode(), self.who.form_token.encode()):
+            raise RefusedFormError("This form belongs to another session, or is too old.")
+        return fields
+
+
+DONE = {
+    "accepted": "What the server offers now is accepted.",
+    "connected": "The server is connected.",
+    "stopped": "The run has been told to stop.",
+    "saved": "Saved, and in force.",
+    "reloaded": "The configuration was read again.",
+    "secret": "The secret is stored. Nobody can read it here again.",
+    "removed": "The secret is gone.",
+}
+"""What a page says after a form; an address can choose one of these and say nothing else."""
+
+View = Callable[[Visit], Awaitable[Response]]
+
+
+async def read_form(request: Request, origins: frozenset[str]) -> dict[str, str]:
+    """Return the fields of a form that one of our own pages sent; raises RefusedFormError."""
+    origin = request.headers.get("origin")
+    if origin not in origins:
+        raise RefusedFormError(f"Forms are taken from pages of this server only, not from {origin or 'nowhere'}.")
+    if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
+        raise RefusedFormError(f"A form comes as {_FORM}.")
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _LARGEST_FORM:
+            raise RefusedFormError("This form is too large.")
+    try:
+        fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError as error:
+        raise RefusedFormError(f"This form cannot be read: {error}") from error
+    return dict(fields)

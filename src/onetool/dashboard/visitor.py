@@ -1,0 +1,71 @@
+"""The visitor of a page: who they are, what they may see, and their engine."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import TypeVar
+
+from mcp_core.json_types import JsonObject
+from ot.app import App
+from ot.caller import Caller
+from ot.person import Person
+from ot.store.owner import Owner
+
+CLIENT = "dashboard"
+"""The name under which calls from here are recorded."""
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Whoever is logged in, for one request."""
+
+    person: Person
+    admin: bool  # looks after the server of a team
+    session: str  # the ticket
+    app: App
+
+    @property
+    def sees_log(self) -> bool:
+        """True if the log of the server is theirs to read: their own server, or one that they look after."""
+        return self.admin or not self.person.issuer
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(client=CLIENT, principal=self.person.principal)
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(self.person.principal, self.app.executor.project)
+
+    @property
+    def form_token(self) -> str:
+        """The word that every form of this session carries, and no other site can know."""
+        return hmac.new(self.session.encode(), b"form", hashlib.sha256).hexdigest()
+
+    def part(self, kind: type[Part]) -> Part:
+        """Return a part of the engine, as the `ot` pack finds it; raises ToolError where there is none."""
+        return self.app.executor.context_for(CLIENT, self.caller).part(kind)
+
+
+def describe_person(person: Person) -> JsonObject:
+    """Describe a person for a ticket."""
+    return {
+        "issuer": person.issuer,
+        "subject": person.subject,
+        "name": person.name,
+        "groups": sorted(person.groups),
+    }
+
+
+def read_person(facts: JsonObject) -> Person:
+    """Read a person from a ticket."""
+    return Person(facts["issuer"], facts["subject"], facts["name"], frozenset(facts["groups"]))
+
+
+def shown_name(person: Person) -> str:
+    """Return what a person is called on a page."""
+    return person.name or person.subject
