@@ -145,7 +145,7 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
         registry.trust_reads(reads_of(config))
         note_absent(registry, loaded)
         recorder = await stack.enter_async_context(open_recorder(loaded))
-        results = build_results(loaded)
+        results = build_results(loaded, store)
         audit = stack.enter_context(open_audit_log(loaded))
         shapes = await stack.enter_async_context(open_shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER)))
         journal = build_journal(loaded, store)
@@ -255,7 +255,8 @@ def open_own_store(loaded: LoadedConfig) -> Iterator[Store]:
 def store_of(loaded: LoadedConfig, link: PostgresLink | None) -> Store:
     """Build the store of a configuration on the link that this process has, if any."""
     journal = loaded.config.journal
-    return build_store(state_folder(loaded.home), link, journal=Retention(journal.keep_for, journal.max_size))
+    kept = Retention(journal.keep_for, journal.max_size)
+    return build_store(state_folder(loaded.home), link, principal=loaded.principal, journal=kept)
 
 
 def load_when_idle(load: Callable[[], None]) -> asyncio.TimerHandle:
@@ -322,9 +323,10 @@ def open_audit_log(loaded: LoadedConfig) -> Iterator[AuditLog | None]:
         yield log
 
 
-def build_results(loaded: LoadedConfig) -> ResultStore:
+def build_results(loaded: LoadedConfig, store: Store) -> ResultStore:
     """Build the store of results; nothing is read or made before it is used."""
-    return ResultStore(state_folder(loaded.home) / RESULTS_FOLDER, loaded.config.results, redactor=loaded.redactor)
+    folder = state_folder(loaded.home) / RESULTS_FOLDER
+    return ResultStore(folder, loaded.config.results, redactor=loaded.redactor, rows=store.results)
 
 
 def build_result_reader(loaded: LoadedConfig, results: ResultStore, isolates: IsolateHost) -> ResultReader:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ot.person import LOCAL
 from ot.store.opening import Retention, Store, build_store
 
 KEPT = Retention(keep_for=3600, max_size=100 * 1024**2)
@@ -16,24 +17,25 @@ BOTH = [EMBEDDED, pytest.param(POSTGRES, marks=pytest.mark.xdist_group("database
 
 
 @contextmanager
-def open_postgres(address: str, state: Path) -> Iterator[Store]:
+def open_postgres(address: str, state: Path, principal: str = LOCAL) -> Iterator[Store]:
     """A store in a database, with a link of its own."""
     from ot.store.postgres.link import PostgresLink
 
     with closing(PostgresLink(address)) as link:
-        yield build_store(state, link, journal=KEPT)
+        yield build_store(state, link, principal=principal, journal=KEPT)
 
 
 @pytest.fixture(params=BOTH)
-def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Store]]:
+def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Store]]:
     """Opens one and the same store each time, as a further server would."""
     with ExitStack() as stack:
 
-        def open_embedded() -> Store:
-            return build_store(tmp_path / "state", journal=KEPT)
+        def open_embedded(principal: str = LOCAL) -> Store:
+            return build_store(tmp_path / "state", principal=principal, journal=KEPT)
 
-        def open_in_database() -> Store:
-            return stack.enter_context(open_postgres(request.getfixturevalue("database"), tmp_path / "state"))
+        def open_in_database(principal: str = LOCAL) -> Store:
+            address = request.getfixturevalue("database")
+            return stack.enter_context(open_postgres(address, tmp_path / "state", principal))
 
         yield open_embedded if request.param == EMBEDDED else open_in_database
 

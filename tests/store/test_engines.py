@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -56,6 +57,21 @@ async def test_a_run_is_resumed_at_another_replica(replicas: list[App]) -> None:
     assert "no run" in for_bob.text
     assert not for_ada.is_error, for_ada.text
     assert world.done == ["a", "b", "c"]
+
+
+async def test_a_kept_value_and_a_long_answer_are_read_at_another_replica(replicas: list[App]) -> None:
+    first, second = replicas
+    kept = await first.runner.run("ot.keep(name='numbers', value=list(range(1000)))", caller=ADA)
+    long = await first.runner.run("['x' * 100] * 5000", caller=ADA)
+    handle = re.search(r'handle="(\w+)"', long.text)
+    assert not kept.is_error, kept.text
+    assert handle, long.text
+
+    again = f"sum(ot.kept(name='numbers')), len(ot.load(handle={handle[1]!r}))"
+    for_ada, for_bob = [await second.runner.run(again, caller=caller) for caller in (ADA, BOB)]
+
+    assert for_ada.text == "[499500, 5000]"
+    assert "there is no kept value 'numbers'" in for_bob.text
 
 
 @pytest.fixture

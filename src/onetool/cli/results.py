@@ -13,9 +13,8 @@ from mcp_core.json_types import JsonObject
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import add_json_argument, complain, paint, say, say_json, visible, word_table
 from onetool.cli.start import load
-from ot.app import build_result_reader, build_results
+from ot.app import build_result_reader, build_results, open_own_store
 from ot.config.loader import LoadedConfig
-from ot.config.paths import state_folder
 from ot.errors import CallError
 from ot.execution.wording import word_error
 from ot.isolate import IsolateHost
@@ -23,7 +22,6 @@ from ot.person import LOCAL
 from ot.results.page import Query
 from ot.results.store import Stored
 from ot.stats.wording import duration, precise, size
-from ot.store.kept_names import EmbeddedKeptNames
 from ot.store.owner import Owner
 
 EPILOG = (
@@ -49,9 +47,11 @@ def main(options: Namespace) -> int:
 
 
 def _list(loaded: LoadedConfig, *, as_json: bool) -> int:
-    names = EmbeddedKeptNames(state_folder(loaded.home)).entries(Owner(LOCAL, loaded.project))
+    with open_own_store(loaded) as store:
+        names = store.kept_values.entries(Owner(LOCAL, loaded.project))
+        results = build_results(loaded, store).all_now()
     kept = {entry.handle: name for name, entry in names.items()}
-    found = [_describe(stored, kept.get(stored.handle, "")) for stored in build_results(loaded).all_now()]
+    found = [_describe(stored, kept.get(stored.handle, "")) for stored in results]
     if as_json:
         say_json(found)
     elif not found:
@@ -98,4 +98,5 @@ def _show(loaded: LoadedConfig, options: Namespace) -> int:
 
 async def _read(loaded: LoadedConfig, handle: str, query: Query) -> JsonObject:
     async with IsolateHost() as isolates:
-        return await build_result_reader(loaded, build_results(loaded), isolates).query(handle, query)
+        with open_own_store(loaded) as store:
+            return await build_result_reader(loaded, build_results(loaded, store), isolates).query(handle, query)

@@ -3,6 +3,8 @@
 Every result is one file. It is written beside under another name, through to the disk, and then renamed, so whatever
 has a handle is whole; what a crash leaves is swept. A file's own modification time says when it expires. What expired
 leaves an empty file behind for a while, so that an old handle is told apart from one that never was.
+
+Where replicas share a store, its rows say which results there are, and files are copies that are fetched when needed.
 """
 
 from __future__ import annotations
@@ -20,21 +22,20 @@ import anyio.to_thread
 
 from mcp_core.atomic_write import open_folder
 from ot.config.models import ResultSettings
-from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
+from ot.errors import ExpiredResultError, ResultNotKeptError, ToolError, UnknownResultError
 from ot.logs import LogSpan
 from ot.redaction import Redactor
 from ot.results.masking import mask
-from ot.results.stored_file import ContentWriter, Facts, StoredFile
+from ot.results.stored_file import ContentWriter, Facts, StoredFile, read_header
+from ot.store.result_rows import LAST_READERS, MOST_GONE, ResultRows
 from ot.values import ToolValue
 from ot_kernel.stored_form import kind_of, write_form
 from ot_kernel.values import encode
 
 RESULTS_FOLDER = "results"
 RESULT, GONE, UNFINISHED = ".result", ".gone", ".tmp"
-MOST_GONE = 1000  # handles that are remembered after their results have gone
 STALE = 600.0  # seconds after which an unfinished file belongs to nobody
 SWEEP_INTERVAL = 60.0  # seconds
-LAST_READERS = 60.0  # seconds that a result which was let go is still there
 LARGEST = 256 * 1024 * 1024  # bytes of one result, whatever the store may hold
 _LETTERS, _SIGNS = "abcdefghjkmnpqrstuvwxyz", "abcdefghjkmnpqrstuvwxyz23456789"
 _HANDLE = re.compile(rf"[{_LETTERS}][{_SIGNS}]{{9}}")
@@ -53,9 +54,16 @@ class ResultStore:
     """Blocking methods end in `_now`; the others run them on a thread."""
 
     def __init__(
-        self, folder: Path, settings: ResultSettings, *, redactor: Redactor, clock: Callable[[], float] = time.time
+        self,
+        folder: Path,
+        settings: ResultSettings,
+        *,
+        redactor: Redactor,
+        rows: ResultRows | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._folder = folder
+        self._rows = rows
         self._settings = settings
         self.redactor = redactor
         self._clock = clock
@@ -82,10 +90,13 @@ class ResultStore:
         return await anyio.to_thread.run_sync(self._keep_file_now, opened, kind, what, frozenset(read_before))
 
     def find_now(self, handle: str) -> Path:
-        """The file of a result that is there. Raises UnknownResultError or ExpiredResultError."""
+        """The file of a result that is there. Raises UnknownResultError, ExpiredResultError or ToolError."""
         if not _HANDLE.fullmatch(handle):
             raise UnknownResultError(handle)
         file = self._folder / f"{handle}{RESULT}"
+        if self._rows is not None:
+            self._find_shared(self._rows, handle, file)
+            return file
         try:
             expires = file.stat(follow_symlinks=False).st_mtime
         except FileNotFoundError:
@@ -98,8 +109,13 @@ class ResultStore:
         return file
 
     def all_now(self) -> list[Stored]:
-        """Return every result that is there, the oldest first; one that cannot be read is left out."""
+        """Return every result that is there, the oldest first; one that cannot be read is left out.
+
+        Raises StoreUnavailableError.
+        """
         now, found = self._clock(), []
+        if self._rows is not None:
+            return [Stored(row.handle, read_header(row.header)) for row in self._rows.all() if row.expires > now]
         for file, state in self._files(RESULT):
             if state.st_mtime > now:
                 with suppress(OSError, ValueError), StoredFile(file) as stored:
@@ -109,10 +125,45 @@ class ResultStore:
     def let_go_now(self, handle: str) -> None:
         """Let a result expire as soon as whoever is about to read it has done so; an unknown handle is ignored."""
         if _HANDLE.fullmatch(handle):
+            if self._rows is not None:
+                with suppress(OSError):
+                    self._rows.let_go(handle, self._clock() + LAST_READERS)
             file, end = self._folder / f"{handle}{RESULT}", self._clock() + LAST_READERS
             with suppress(OSError):
                 if file.stat(follow_symlinks=False).st_mtime > end:
                     os.utime(file, (end, end), follow_symlinks=False)
+
+    # -- sharing
+
+    def _find_shared(self, rows: ResultRows, handle: str, file: Path) -> None:
+        """Have the file of a result here; raises as `find_now` does."""
+        try:
+            row = rows.find(handle)
+            if row is None:
+                raise UnknownResultError(handle)
+            if row.gone or row.expires <= self._clock():
+                raise ExpiredResultError(handle)
+            if not file.exists():
+                self._fetch(rows, handle, file, row.expires)
+        except FileNotFoundError:
+            raise ExpiredResultError(handle) from None  # in this very moment
+        except OSError as error:
+            raise ToolError(f"the stored result cannot be read: {error.strerror}") from error
+
+    def _fetch(self, rows: ResultRows, handle: str, file: Path, expires: float) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        beside = self._folder / f"{handle}-{secrets.token_hex(8)}{UNFINISHED}"  # others may fetch it too
+        descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                rows.fetch(handle, descriptor)
+                os.utime(descriptor, (expires, expires))
+            finally:
+                os.close(descriptor)
+            beside.rename(file)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
 
     # -- keeping
 
@@ -147,6 +198,9 @@ class ResultStore:
                 facts = self._fill(descriptor, pieces, kind, what, read_before)
             finally:
                 os.close(descriptor)
+            if self._rows is not None:
+                times = {"created": facts.created, "expires": facts.expires}
+                self._rows.put(handle, beside, **times, max_size=self._settings.max_size)
             beside.rename(self._folder / f"{handle}{RESULT}")
         except BaseException:
             beside.unlink(missing_ok=True)

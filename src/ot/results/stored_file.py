@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Self
 
 from ot.store.forms import FORM, check_form
+from ot.store.result_rows import HEADER
 from ot_kernel.stored_form import TEXT
 
-HEADER = 512
 _FORM = 1  # of header, content and index together
 BLOCK = 256 * 1024  # bytes of content for which line breaks are counted together
 _COUNT = "Q"  # eight bytes
@@ -105,7 +105,7 @@ class StoredFile:
         try:
             if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
                 raise ValueError("not a file")
-            self.facts = _read_header(os.pread(self._descriptor, HEADER, 0))
+            self.facts = read_header(os.pread(self._descriptor, HEADER, 0))
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -189,7 +189,7 @@ class StoredFile:
         return self.facts.size
 
 
-def _read_header(data: bytes) -> Facts:
+def read_header(data: bytes) -> Facts:
     """Read the facts; raises ValueError for a file that is no stored result."""
     try:
         fields = dict(check_form(json.loads(data), _FORM, unnamed=1))

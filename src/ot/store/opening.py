@@ -14,10 +14,12 @@ import anyio.to_thread
 
 from mcp_core.distribution import with_extra
 from ot.errors import ConfigError
+from ot.person import LOCAL
 from ot.store.api_keys import ApiKeys, EmbeddedApiKeys
 from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
 from ot.store.journal_store import JournalStore
 from ot.store.kept_names import ANSWERS_FOLDER, KEPT_FOLDER, EmbeddedKeptNames, KeptNames
+from ot.store.result_rows import ResultRows
 
 if TYPE_CHECKING:  # its library is loaded where a database is configured
     from ot.store.postgres.link import PostgresLink
@@ -32,6 +34,7 @@ class Store:
 
     link: PostgresLink | None
     journal: JournalStore
+    results: ResultRows | None  # None: the files of results are all there is
     kept_values: KeptNames
     kept_answers: KeptNames
 
@@ -78,18 +81,20 @@ def build_link(address: str) -> PostgresLink | None:
     return PostgresLink(address)
 
 
-def build_store(state: Path, link: PostgresLink | None = None, *, journal: Retention) -> Store:
-    """Build the parts of a store; nothing is made or read before it is used."""
+def build_store(state: Path, link: PostgresLink | None = None, *, principal: str = LOCAL, journal: Retention) -> Store:
+    """Build the parts of a store for a principal; nothing is made or read before it is used."""
     if link is None:
         lines = EmbeddedJournal(state / JOURNAL_FOLDER, keep_for=journal.keep_for, max_size=journal.max_size)
         answers = EmbeddedKeptNames(state, folder=ANSWERS_FOLDER)
-        return Store(None, journal=lines, kept_values=EmbeddedKeptNames(state), kept_answers=answers)
+        return Store(None, journal=lines, results=None, kept_values=EmbeddedKeptNames(state), kept_answers=answers)
     from ot.store.postgres.journal import PostgresJournal  # noqa: PLC0415 - as above
     from ot.store.postgres.kept_names import PostgresKeptNames  # noqa: PLC0415 - as above
+    from ot.store.postgres.results import PostgresResults  # noqa: PLC0415 - as above
 
     return Store(
         link,
         journal=PostgresJournal(link, keep_for=journal.keep_for, max_size=journal.max_size),
+        results=PostgresResults(link, principal),
         kept_values=PostgresKeptNames(link, kind=KEPT_FOLDER),
         kept_answers=PostgresKeptNames(link, kind=ANSWERS_FOLDER),
     )

@@ -15,8 +15,9 @@ import anyio
 import pytest
 
 from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
-from ot.results.store import MOST_GONE, STALE, ResultStore
+from ot.results.store import STALE, ResultStore
 from ot.results.stored_value import StoredValue
+from ot.store.result_rows import MOST_GONE
 from ot_kernel.stored_form import TEXT
 from tests.unit.results.stores import Clock, files_of, open_store
 

@@ -20,12 +20,13 @@ from ot.proxy.authorisation.login import open_login
 from ot.proxy.definitions.cache import DefinitionCache, Offer
 from ot.proxy.definitions.pins import Pins
 from ot.redaction import Redactor
-from ot.results.stored_file import HEADER, StoredFile
+from ot.results.stored_file import StoredFile
 from ot.shapes.pages import Learnt, Pages
 from ot.store.credentials import FileCredentials
 from ot.store.embedded_journal import EmbeddedJournal
 from ot.store.kept_names import EmbeddedKeptNames, KeptEntry
 from ot.store.owner import Owner
+from ot.store.result_rows import HEADER
 from ot.store.shelf import FolderShelf
 from ot.trust.store import TrustStore
 from ot.workers.environment_stamp import read_stamp, write_stamp

@@ -38,3 +38,23 @@ CREATE TABLE journal_values (
     data bytea NOT NULL
 );
 CREATE INDEX journal_values_of_runs ON journal_values (principal, project, run);
+
+-- Results: their files in pieces, and what is known of those that have gone.
+CREATE TABLE results (
+    principal text NOT NULL,
+    handle text NOT NULL,
+    header bytea NOT NULL,
+    size bigint NOT NULL,
+    created double precision NOT NULL,
+    expires double precision NOT NULL,
+    gone boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (principal, handle)
+);
+CREATE TABLE result_pieces (
+    principal text NOT NULL,
+    handle text NOT NULL,
+    place bigint NOT NULL,
+    data bytea NOT NULL,
+    PRIMARY KEY (principal, handle, place)
+);
+ALTER TABLE result_pieces ALTER COLUMN data SET STORAGE EXTERNAL;

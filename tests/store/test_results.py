@@ -1,0 +1,185 @@
+"""Results in either store: found by all servers of their owner and by nobody else, gone after a while."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ot.config.models import ResultSettings
+from ot.errors import ExpiredResultError, ResultNotKeptError, ToolError, UnknownResultError
+from ot.redaction import Redactor
+from ot.results.store import ResultStore
+from ot.results.stored_value import StoredValue
+from ot.store.opening import Store
+from ot.store.postgres.link import PostgresLink
+from ot.store.postgres.results import PostgresResults
+from tests.packs.db.servers import RunningServer
+from tests.store.cable import lay_cable
+from tests.unit.results.stores import Clock
+
+pytestmark = pytest.mark.anyio
+
+MEGABYTE = 1024 * 1024
+PROGRAM = Path(__file__).parent.parent / "programs" / "keep_results.py"
+
+Opened = Callable[..., ResultStore]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def open_results(open_store: Callable[..., Store], tmp_path: Path, clock: Clock) -> Opened:
+    """Opens results as a server of somebody would; each replica that shares a database has a folder of its own."""
+
+    def open_one(principal: str = "local", **keys: Any) -> ResultStore:
+        store = open_store(f"{principal} of {tmp_path.name}")  # the tests of a module share a database
+        folder = tmp_path / principal if store.results is None else tmp_path / f"replica-{id(store)}"
+        limits = ResultSettings.model_validate(keys)
+        return ResultStore(folder / "results", limits, redactor=Redactor(), rows=store.results, clock=clock)
+
+    return open_one
+
+
+def read(results: ResultStore, handle: str) -> Any:
+    return StoredValue(results.find_now(handle)).read()
+
+
+async def test_what_one_server_keeps_another_reads_again_and_again(open_results: Opened) -> None:
+    first, second = open_results(), open_results()
+    values = ["", "text\n", ["a", 1], {"a": [1]}, "é" * 3 * MEGABYTE]
+
+    kept = [(await first.keep_value(value, read_before=["gmail.read"])).handle for value in values]
+
+    for results in (first, second, second):
+        assert [read(results, handle) for handle in kept] == values
+    assert [each.handle for each in second.all_now()] == [each.handle for each in first.all_now()]
+    assert {each.handle for each in second.all_now()} == set(kept)
+
+
+async def test_a_handle_of_another_does_not_exist(open_results: Opened) -> None:
+    ada, bob = open_results('["issuer","ada"]'), open_results('["issuer","bob"]')
+    handle = (await ada.keep_value("secret")).handle
+
+    bob.let_go_now(handle)
+
+    with pytest.raises(UnknownResultError):
+        bob.find_now(handle)
+    assert bob.all_now() == []
+    assert read(ada, handle) == "secret"
+
+
+async def test_a_result_expires_everywhere_and_is_told_apart_from_one_that_never_was(
+    open_results: Opened, clock: Clock
+) -> None:
+    first, second = open_results(keep_for=60), open_results(keep_for=1000)
+    handle = (await first.keep_value("old")).handle
+    clock.now += 59
+    assert read(second, handle) == "old"
+
+    clock.now += 2
+    await second.keep_value("sweeps")
+
+    for results in (first, second):
+        with pytest.raises(ExpiredResultError):
+            results.find_now(handle)
+        with pytest.raises(UnknownResultError):
+            results.find_now("abcdefghjk")
+
+
+async def test_what_was_let_go_is_there_for_its_last_readers_and_then_gone_everywhere(
+    open_results: Opened, clock: Clock
+) -> None:
+    first, second = open_results(), open_results()
+    handle = (await first.keep_value("let go")).handle
+
+    second.let_go_now(handle)
+    clock.now += 50
+    assert read(second, handle) == "let go"
+    clock.now += 20
+
+    with pytest.raises(ExpiredResultError):
+        first.find_now(handle)
+
+
+async def test_where_an_owner_has_too_much_the_oldest_of_theirs_go(open_results: Opened, clock: Clock) -> None:
+    results, other = open_results(max_size="16m"), open_results("other", max_size="16m")
+    others = (await other.keep_value("x" * 10 * MEGABYTE)).handle
+    handles = []
+    for number in range(5):
+        clock.now += 1
+        handles.append((await results.keep_value(str(number) * 6 * MEGABYTE)).handle)
+        await anyio.sleep(0.02)  # the file system's own clock, by which files are ordered, is coarse
+
+    assert [each.handle for each in results.all_now()] == handles[-2:]
+    with pytest.raises(ExpiredResultError):
+        results.find_now(handles[0])
+    assert read(other, others) == "x" * 10 * MEGABYTE
+
+
+@pytest.fixture(scope="module")
+def shared(database: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    link = PostgresLink(database)
+    folders = [tmp_path_factory.mktemp("results") for _ in range(2)]
+    yield [
+        ResultStore(folder, ResultSettings(), redactor=Redactor(), rows=PostgresResults(link, "property"))
+        for folder in folders
+    ]
+    link.close()
+
+
+@pytest.mark.xdist_group("databases")
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(content=st.binary(max_size=5000), times=st.sampled_from([1, 200, 1000]))
+async def test_any_bytes_cross_as_they_are(shared: list[ResultStore], content: bytes, times: int) -> None:
+    value = content * times
+
+    stored = await shared[0].keep_value(value)
+
+    assert read(shared[1], stored.handle) == value
+
+
+@pytest.mark.xdist_group("databases")
+async def test_a_database_that_is_gone_is_a_reason(postgres: RunningServer, database: str, tmp_path: Path) -> None:
+    with lay_cable(postgres) as cable:
+        link = PostgresLink(database.replace("@/", f"@127.0.0.1:{cable.port}/").partition("?")[0] + "?sslmode=disable")
+        rows = PostgresResults(link, "local")
+        results = ResultStore(tmp_path / "results", ResultSettings(), redactor=Redactor(), rows=rows)
+        handle = (await results.keep_value("there")).handle
+        cable.cut()
+
+        with pytest.raises(ToolError, match="the stored result cannot be read: PostgreSQL at 127"):
+            results.find_now(handle)
+        with pytest.raises(ResultNotKeptError) as refused:
+            await results.keep_value("more")
+        link.close()
+    assert refused.value.reason.startswith("PostgreSQL at 127.0.0.1")
+    assert [file.suffix for file in (tmp_path / "results").iterdir()] == [".result"]
+
+
+@pytest.mark.xdist_group("databases")
+async def test_a_replica_that_is_killed_loses_nothing_it_has_acknowledged(database: str, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, str(PROGRAM), str(tmp_path), database], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        told = [process.stdout.readline().strip() for _ in range(10)]
+        process.send_signal(signal.SIGKILL)
+        told += [line.strip() for line in process.stdout if line.endswith("\n")]
+
+    link = PostgresLink(database)
+    elsewhere = ResultStore(tmp_path / "b", ResultSettings(), redactor=Redactor(), rows=PostgresResults(link, "local"))
+    for handle in told:
+        assert read(elsewhere, handle) == ["x" * 1000] * 500
+    link.close()
