@@ -21,7 +21,8 @@ from ot.caller import NOBODY, Caller
 from ot.client_claims import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
-from ot.config.paths import FOLDER, SKILLS, PackFolders, skill_folders, state_folder, tool_folders
+from ot.config.paths import SKILLS, PackFolders, skill_folders, state_folder, tool_folders
+from ot.config.personal_secrets import PersonalSecrets
 from ot.config.project_trust import project_trust
 from ot.errors import PackLoadError
 from ot.execution.tool_executor import ToolExecutor
@@ -36,8 +37,10 @@ from ot.journal.journal import Journal
 from ot.kernel.supply import KernelSupply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.live_config import LiveConfig, LiveParts, note_absent, reads_of, run_settings
+from ot.own_things import OwnThings, open_own_things, personal_store_of
 from ot.processes.standby import Standby
 from ot.proxy import BuildConnection, ProxyHost, Servers, open_servers
+from ot.proxy.team_logins import TeamLogins
 from ot.registry.built_in import BuiltInPacks
 from ot.registry.definition_cache import DefinitionCache
 from ot.registry.definitions import Touches
@@ -60,9 +63,10 @@ from ot.shared_parts import Backing, SharedParts, open_shared_parts
 from ot.skills.skill_loader import SkillLoader
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
-from ot.store.credentials import FileCredentials
 from ot.store.opening import Retention, Store, build_link, build_store
-from ot.store.shelf import FolderShelf
+from ot.store.pending_logins import PendingLogins
+from ot.store.personal import PersonalStore
+from ot.store.shelf import Shelf
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
 from ot.workers.host import WorkerHost
@@ -92,6 +96,7 @@ class App:
     runs: Runs
     workers: WorkerPool
     reload: Reload
+    own_secrets: PersonalSecrets | None  # of one of many people; None: their secrets are files of theirs
 
     @property
     def problems(self) -> list[PackLoadError]:
@@ -105,7 +110,7 @@ def launch(loaded: LoadedConfig) -> ZygoteProcess:
 
 
 @asynccontextmanager
-async def open_app(  # noqa: PLR0913 - what a server, a command and a test each do without
+async def open_app(  # noqa: PLR0913, PLR0915 - the one place where parts are built
     loaded: LoadedConfig,
     *,
     launched: ZygoteProcess | None = None,
@@ -135,6 +140,8 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
             shared = await stack.enter_async_context(open_shared_parts(loaded, launched, backing))
         supply, cache = shared.supply, shared.definitions
         store = stack.enter_context(closing(store_of(loaded, shared.link)))
+        own = await open_own_things(loaded, shared.link)
+        plain, loaded = loaded, own.join(loaded)
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=worker_host(loaded, environ)))
         isolates = await stack.enter_async_context(IsolateHost(find_python=workers.environments.python_of))
         standby = await stack.enter_async_context(Standby())
@@ -147,7 +154,7 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
         recorder = await stack.enter_async_context(open_recorder(loaded))
         results = build_results(loaded, store)
         audit = stack.enter_context(open_audit_log(loaded))
-        shapes = await stack.enter_async_context(open_shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER)))
+        shapes = await stack.enter_async_context(open_shapes(own.store.shelf.below(SHAPES_FOLDER)))
         journal = build_journal(loaded, store)
         executor = ToolExecutor(
             registry,
@@ -175,13 +182,13 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
         built_in = BuiltInPacks(folders, ToolLoader(registry, isolate=isolates, threads=threads), registry)
         places = PackPlaces(registry, config.packs)
         extensions = load_extensions(registry, places, loaded, workers.function_of, forget=workers.forget)
-        skills = load_skills(registry, places, loaded)
+        skills = load_skills(registry, places, loaded, own.store.shelf)
         servers = await stack.enter_async_context(
             open_servers(
                 config.servers,
                 registry=registry,
                 places=places,
-                host=proxy_host(loaded, environ, clients),
+                host=proxy_host(loaded, environ, clients, personal=own.store, pending=shared.logins),
                 ahead=connect_ahead,
             )
         )
@@ -204,7 +211,7 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
             supply,
             namespace,
             Keeping(results),
-            catch_up=partial(catch_up, extensions, skills, servers),
+            catch_up=partial(catch_up, own, extensions, skills, servers),
             settings=run_settings(loaded),
         )
         runs = await stack.enter_async_context(
@@ -231,7 +238,8 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
                 rebuild=rebuild,
             ),
         )
-        reload = Reload(loaded, live.follow, registry, everywhere=reload_everywhere)
+        reload = Reload(plain, own.joining(live.follow), registry, everywhere=reload_everywhere)
+        own.follow_again = reload.follow_again
         executor.lend(reload)
         for load in (load_compiler, cache.save):
             stack.callback(load_when_idle(load).cancel)
@@ -239,7 +247,7 @@ async def open_app(  # noqa: PLR0913 - what a server, a command and a test each 
             from ot.run.run_tool import register_run  # only the assistant needs it
 
             register_run(registry, runner)
-        yield App(config, registry, executor, supply, runner, servers, runs, workers, reload)
+        yield App(config, registry, executor, supply, runner, servers, runs, workers, reload, own.secrets)
 
 
 @contextmanager
@@ -374,12 +382,22 @@ def worker_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> WorkerHost:
     return WorkerHost(loaded.project, home, state_folder(home), environ, word=word_error, always_confined=always)
 
 
-def proxy_host(loaded: LoadedConfig, environ: Mapping[str, str], clients: KnownClients | None = None) -> ProxyHost:
-    """Build the surroundings that the servers of a configuration live in."""
+def proxy_host(
+    loaded: LoadedConfig,
+    environ: Mapping[str, str],
+    clients: KnownClients | None = None,
+    *,
+    personal: PersonalStore | None = None,
+    pending: PendingLogins | None = None,
+) -> ProxyHost:
+    """Build the surroundings that the servers of a configuration live in; those of many people log in at `pending`."""
+    url = loaded.config.auth.public_url if loaded.administrator is not None else None
+    own = personal or personal_store_of(loaded)
     return ProxyHost(
         project=loaded.project,
-        shelf=FolderShelf(state_folder(loaded.home)),
-        credentials=FileCredentials(state_folder(loaded.home) / "servers" / "tokens"),
+        shelf=own.shelf,
+        credentials=own.credentials,
+        logins=TeamLogins(pending, loaded.principal, url) if pending is not None and url is not None else None,
         environ=environ,
         load_builder=load_connection_builder,
         pin_tools=loaded.config.security.pin_tools,
@@ -403,8 +421,11 @@ def show_servers(registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfi
     return servers
 
 
-async def catch_up(extensions: ExtensionLoader, skills: SkillLoader, servers: Servers, code: str) -> None:
+async def catch_up(
+    own: OwnThings, extensions: ExtensionLoader, skills: SkillLoader, servers: Servers, code: str
+) -> None:
     """Let the registry see what has changed since the last run, and what this one needs."""
+    await own.catch_up()
     await extensions.catch_up()
     await skills.catch_up()
     await servers.catch_up(code)
@@ -426,12 +447,15 @@ def load_extensions(
     return loader
 
 
-def load_skills(registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig) -> SkillLoader:
-    """The skills of the project and of the person, read from their source."""
+def load_skills(
+    registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig, shelf: Shelf | None = None
+) -> SkillLoader:
+    """The skills of the project and of the person, read from their source; one of many people has them on a shelf."""
     folders = with_trust(skill_folders(loaded.project, loaded.machine_home), loaded)
-    if loaded.administrator is not None:
-        folders = [ToolFolder(loaded.home / FOLDER / SKILLS), *folders]
-    loader = SkillLoader(registry, places, folders, home=loaded.home, redact=loaded.redactor.text)
+    own = shelf.below(SKILLS) if shelf is not None and loaded.administrator is not None else None
+    if own is not None:
+        folders = [ToolFolder(own.folder), *folders]
+    loader = SkillLoader(registry, places, folders, home=loaded.home, redact=loaded.redactor.text, own=own)
     loader.load()
     return loader
 

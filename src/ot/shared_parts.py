@@ -16,6 +16,8 @@ from ot.paces import Paces
 from ot.registry.definition_cache import DefinitionCache
 from ot.run.elsewhere import RunsElsewhere
 from ot.store.opening import open_link
+from ot.store.pending_logins import MemoryPendingLogins, PendingLogins
+from ot.store.personal import build_pending_logins
 
 if TYPE_CHECKING:  # its library is loaded where a database is configured
     from ot.store.postgres.link import PostgresLink
@@ -38,6 +40,7 @@ class SharedParts:
     link: PostgresLink | None  # to the database of the store; None where the store lies in files
     supply: KernelSupply  # a kernel is used once, so nothing crosses from run to run
     definitions: DefinitionCache  # of built-in packs
+    logins: PendingLogins = field(default_factory=MemoryPendingLogins)  # at servers, for people who return from one
     paces: Paces = field(default_factory=Paces)  # by key: who shares a key shares its pace
     elsewhere: RunsElsewhere | None = None  # the runs of other replicas
 
@@ -52,7 +55,8 @@ async def open_shared_parts(
         open_supply(launched or launch_zygote(loaded.config.execution), group=find_own_group()) as supply,
     ):
         definitions = DefinitionCache(state_folder(loaded.machine_home) / DEFINITIONS_FILE)
-        yield SharedParts(behind.link, supply, definitions, elsewhere=behind.elsewhere)
+        logins = build_pending_logins(behind.link)
+        yield SharedParts(behind.link, supply, definitions, logins, elsewhere=behind.elsewhere)
 
 
 @asynccontextmanager

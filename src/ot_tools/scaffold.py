@@ -11,9 +11,10 @@ from ot.context import CallContext, current
 from ot.errors import ConsentError, NewExtensionError, NewSkillError, ToolError
 from ot.execution.shown_arguments import visible
 from ot.execution.wording import word_error
-from ot.skills.draft import Draft
+from ot.skills.draft import LONGEST_SHOWN, Draft, keep_on_shelf, show_text
 from ot.skills.new_skill import NewSkill, write_text
 from ot.skills.skill_loader import SkillLoader
+from ot.store.shelf import Shelf
 from ot.trust.untrusted import trust_command
 from ot.workers.extension_loader import ExtensionLoader
 from ot.workers.new_extension import check_name, write_extension
@@ -37,6 +38,8 @@ async def extension(*, name: str) -> dict[str, str]:
         scaffold.extension(name="weather")
     """
     context = current()
+    if context.part(SkillLoader).own is not None:
+        raise ToolError("extensions come from whoever looks after this server; scaffold.skill keeps code of yours")
     extensions = context.part(ExtensionLoader)
     tools = context.project / FOLDER / TOOLS
     taken = [known.name for known in context.registry.packs()]
@@ -92,6 +95,8 @@ async def skill(
     loader = context.part(SkillLoader)
     folder = context.project / FOLDER / SKILLS
     new = NewSkill(name, code, description, parameters, arguments or {}, returns, example)
+    if loader.own is not None:
+        return await _keep_own(context, loader, loader.own, new)
     try:
         text = await anyio.to_thread.run_sync(write_text, new, folder)
         draft = Draft(folder, name, text)
@@ -107,6 +112,22 @@ async def skill(
     if agreed:
         return {"file": str(file), "try": context.registry.get(f"skills.{name}").docs.example}
     return {"file": str(file), "waits_for": f"a person who looks at it and types: {trust_command(context.project)}"}
+
+
+async def _keep_own(context: CallContext, loader: SkillLoader, own: Shelf, new: NewSkill) -> dict[str, str]:
+    """Keep a skill of one of many people, who sees all of it: nothing of it is a file that they could open."""
+    try:
+        text = await anyio.to_thread.run_sync(write_text, new, own.folder)
+        shown = show_text(text, visible)
+        if len(shown) > LONGEST_SHOWN:
+            raise NewSkillError(new.name, f"it has {len(shown):,} characters, and {LONGEST_SHOWN:,} can be shown")
+        question = f"Keep the skill {new.name!r} for your later runs?\n\n{shown}"
+        if not await keep_on_shelf(own, new.name, text, partial(context.ask, question)):
+            raise ToolError("nothing was kept: the person said no")
+    except NewSkillError as error:
+        raise ToolError(word_error(error)) from error
+    await loader.catch_up(at_once=True)
+    return {"file": f"{new.name}.py", "try": context.registry.get(f"skills.{new.name}").docs.example}
 
 
 async def _ask(context: CallContext, question: str, *, own: bool) -> bool:

@@ -17,7 +17,7 @@ from ot.person import Person
 from ot.redaction import Redactor
 
 PEOPLE_FOLDER = "people"
-MACHINE_PACKS = ("code", "file", "git", "ripgrep", "scaffold", "shell")
+MACHINE_PACKS = ("code", "file", "git", "ripgrep", "shell")
 """Packs that reach the files and programs of the machine that serves, which is nobody's own."""
 
 _DATABASES = "db"  # by name they are the administrator's choice; by file they are files of the machine

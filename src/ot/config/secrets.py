@@ -47,6 +47,12 @@ class Secrets:
         files = (self._project, self._values) if of_project else (self._values, self._project)
         return _first(name, *files)
 
+    def overlaid(self, values: Mapping[str, str]) -> Secrets:
+        """Return these secrets with others before them."""
+        return Secrets(
+            {**self._values, **values}, project=self._project, environ=self._environ, substituted=self._known
+        )
+
     def known_values(self) -> frozenset[str]:
         """Return the values that must not leave the process: those of `secrets.yaml`, and used variables."""
         return self._known
@@ -66,6 +72,11 @@ class Secrets:
         return f"Secrets({len(self._values.keys() | self._project.keys())} hidden)"
 
 
+def is_name(name: str) -> bool:
+    """True for what can be the name of a secret."""
+    return _NAME.fullmatch(name) is not None
+
+
 def _first(name: str, *places: Mapping[str, str]) -> str | None:
     return next((place[name] for place in places if name in place), None)
 
@@ -81,7 +92,7 @@ def read_secrets(files: Iterable[Path], documents: Documents | None = None) -> d
 
 
 def _checked(name: object, value: object, file: Path) -> tuple[str, str]:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not is_name(name):
         raise ConfigError(
             "is not the name of a variable", file=file, key=dotted([name]), fix="use letters, digits and _ only"
         )

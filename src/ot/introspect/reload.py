@@ -53,6 +53,11 @@ class Reload:
         async with self._turn:
             await self._apply(loaded)
 
+    async def follow_again(self) -> None:
+        """Follow the same configuration once more: what it is joined with, a person's own secrets, has changed."""
+        async with self._turn:
+            await self._apply(self._loaded)
+
     async def _apply(self, loaded: LoadedConfig) -> None:
         self.waiting = await self._follow(loaded)
         self._loaded = loaded

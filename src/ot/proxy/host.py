@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ot.client_claims import KnownClients
 from ot.proxy.definitions.memory import Records
-from ot.proxy.plan import Authorise, ConnectionPlan, Landing
+from ot.proxy.plan import Authorise, ConnectionPlan
+from ot.proxy.team_logins import TeamLogins
 from ot.store.credentials import Credentials
 from ot.store.shelf import Shelf
 
@@ -33,7 +34,7 @@ class ProxyHost:
     learn: Callable[[str], None] = lambda _: None  # is told of every secret that comes up
     clients: KnownClients = field(default_factory=KnownClients)  # who may be asked something by servers
     redact: Callable[[str], str] = str  # takes secrets out of a server's last words, which no tool brings
-    landing: Callable[[str], Landing] | None = None  # where logins at a server return to; None: here
+    logins: TeamLogins | None = None  # of one of many people; None: a person logs in at this machine
 
     @property
     def records(self) -> Records:

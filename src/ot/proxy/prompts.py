@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import anyio.to_thread
+
 from mcp_core.json_types import Json, JsonObject
 from ot.errors import ToolError
 from ot.proxy.calls.content import read_result
@@ -24,7 +26,7 @@ async def _list_all(chosen: Sequence[ProxiedServer], named: str) -> Asked:
     asked = await ask_all(chosen, lambda connection: connection.prompts(), named)
     for server in chosen:
         if server.name in asked.listed:
-            server.memory.note_prompts(asked.listed[server.name])
+            await anyio.to_thread.run_sync(server.memory.note_prompts, asked.listed[server.name])
             asked.listed[server.name] = [dict(item) for item in server.memory.shown("prompts")]
     return asked
 

@@ -103,7 +103,7 @@ class ProxiedServer:
     def connect_soon(self) -> ConnectAttempt:
         """Begin to connect, whatever the backoff says; returns the attempt that is under way."""
         if self._attempt is None or self._attempt.done:
-            attempt = self._attempt = ConnectAttempt(self.name)
+            attempt = self._attempt = ConnectAttempt(self.name, self._way_to_log_in())
             if self.state == "connected":
                 attempt.settle(None)
             elif self._retired or self._tasks is None:
@@ -112,6 +112,10 @@ class ProxiedServer:
                 # In an empty context: what the connection does later belongs to no call.
                 contextvars.Context().run(self._tasks.start_soon, self._live, attempt)
         return self._attempt
+
+    def _way_to_log_in(self) -> str:
+        logins = self._host.logins
+        return f"A person can do that with `onetool login {self.name}`." if logins is None else logins.way_of(self.name)
 
     async def obtain(self, context: CallContext | None = None) -> Connection:
         """Return a usable connection; raises ServerUnavailableError. The caller's clock stands still meanwhile."""
@@ -174,9 +178,9 @@ class ProxiedServer:
                 LogSpan("proxy.connect", server=self.name) as span,
             ):
 
-                def ready(found: Connection) -> None:
+                async def ready(found: Connection) -> None:
                     scope.deadline = math.inf
-                    self._become_connected(found, attempt, older=plan.older)
+                    await self._become_connected(found, attempt, older=plan.older)
 
                 self._deadline = scope
                 connection = build(plan)
@@ -225,23 +229,25 @@ class ProxiedServer:
             environ=self._host.environ,
             place=self.memory.place,
             credentials=self._host.credentials,
-            landing=self._host.landing(self.name) if self._host.landing is not None else None,
+            logins=self._host.logins,
             authorise=authorise,
             learn=self._host.learn,
             claims=lambda: self._host.clients.claims,
         )
 
-    def _become_connected(self, connection: Connection, attempt: ConnectAttempt, *, older: bool) -> None:
+    async def _become_connected(self, connection: Connection, attempt: ConnectAttempt, *, older: bool) -> None:
+        changed = await anyio.to_thread.run_sync(self.memory.note, connection.offer)
         self._connection = connection
         self._older = older
         self.last_failure = None
         self._backoff.succeed()
-        self._on_changed(connection)
+        if changed:
+            self._tell_changed(self)
         attempt.settle(None)
 
-    def _on_changed(self, connection: Connection) -> None:
+    async def _on_changed(self, connection: Connection) -> None:
         """Take over what a connection says about its tools."""
-        if self.memory.note(connection.offer):
+        if await anyio.to_thread.run_sync(self.memory.note, connection.offer):
             self._tell_changed(self)
 
     def _note_failure(self, failure: ConnectFailedError) -> None:

@@ -113,6 +113,13 @@ class Servers:
         server = self.choose(name)[0]
         return Acceptance(server.name, server.settings, self._host.records)
 
+    async def finish_login(self, query: Mapping[str, str]) -> str | None:
+        """Take what this person's browser has brought from a login, and return the server that it is for.
+
+        None if they have begun no such login. Raises OSError where the store cannot be used.
+        """
+        return await self._host.logins.bring(query) if self._host.logins is not None else None
+
     def names_of(self, server: ProxiedServer) -> tuple[str, ...]:
         """Return every name that a rule can mean a server by: as code and as the configuration know it."""
         wanted = identifier(server.name, fallback="server")

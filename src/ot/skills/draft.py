@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -13,8 +14,10 @@ import anyio.to_thread
 
 from mcp_core.atomic_write import write_file
 from ot.errors import NewSkillError
+from ot.store.shelf import Shelf
 from ot.workers.new_extension import check_place
 
+LONGEST_SHOWN = 16_384  # characters of a file that a person is shown where they have no other way to see it
 WHOLE = 4096  # characters of a file that stand in a question; of a longer one its beginning does
 _WIDEST = 40  # blanks in front of a line
 
@@ -32,9 +35,7 @@ class Draft:
     @asynccontextmanager
     async def shown(self, project: Path, visible: Callable[[str], str]) -> AsyncIterator[str]:
         """Give the text for a question: all of it, or its beginning and where the whole lies. Raises NewSkillError."""
-        lines = "\n".join(
-            _margin_of(line) + visible(line.removeprefix(_margin_of(line))) for line in self._text.split("\n")
-        )
+        lines = show_text(self._text, visible)
         try:
             await anyio.to_thread.run_sync(self._prepare, project, len(lines) > WHOLE)
             more = f"…\n({len(self._text):,} characters; all of them: {self._beside})"
@@ -70,6 +71,25 @@ class Draft:
 
     def _refusal(self, error: OSError) -> NewSkillError:
         return NewSkillError(self._name, f"{self._file}: {error.strerror or type(error).__name__}")
+
+
+async def keep_on_shelf(shelf: Shelf, name: str, text: str, ask: Callable[[], Awaitable[bool]]) -> bool:
+    """Keep the skill of one of many people, if they agree; True if so. Raises NewSkillError."""
+    document = f"{name}.py"
+    try:
+        if shelf.state(document):
+            raise FileExistsError(errno.EEXIST, "it is there already")
+        if not await ask():
+            return False
+        await anyio.to_thread.run_sync(partial(shelf.write, document, text.encode(), replace=False))
+    except OSError as error:
+        raise NewSkillError(name, error.strerror or type(error).__name__) from error
+    return True
+
+
+def show_text(text: str, visible: Callable[[str], str]) -> str:
+    """Return the text of a file for a person's eyes, with nothing in it that hides something else."""
+    return "\n".join(_margin_of(line) + visible(line.removeprefix(_margin_of(line))) for line in text.split("\n"))
 
 
 def _margin_of(line: str) -> str:

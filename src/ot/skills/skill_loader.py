@@ -17,6 +17,7 @@ from ot.registry.places import MODEST, OfferedPack, PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.skills.skill_code import SkillCode
 from ot.skills.skill_file import MOST_BYTES, PACK, SOURCE, Skill, parse_skill
+from ot.store.shelf import Shelf
 from ot.trust.project_trust import ProjectTrust, TrustedFiles
 from ot.values import ToolValue
 from ot.workers.discovery import FolderContents, FoundFile, ToolFolder, list_folder
@@ -58,12 +59,15 @@ class SkillLoader:
         *,
         home: Path,
         redact: Callable[[str], str] = str,
+        own: Shelf | None = None,
     ) -> None:
+        """Take the folders, nearest first; `own` is where one of many people has theirs, the first of the folders."""
         self._registry = registry
         self._places = places
         self._folders = tuple(folders)
         self._home = home
         self._redact = redact
+        self.own = own
         self._last = SkillLook(tuple(FolderContents() for _ in folders))
         self._problems: list[PackLoadError] = []
         self._looks = Looks(self._look, self._apply)
@@ -91,6 +95,8 @@ class SkillLoader:
 
     def shown(self, file: Path) -> str:
         """Write the place of a skill as a person would."""
+        if self.own is not None and file.parent == self.own.folder:
+            return f"{PACK}/{file.name}"
         for root, prefix in ((self._folders[0].path.parent.parent, ""), (self._home, "~/")):
             if file.is_relative_to(root) and (prefix or root != self._home):
                 return f"{prefix}{file.relative_to(root)}"

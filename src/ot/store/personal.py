@@ -1,4 +1,4 @@
-"""The part of a store that is one person's: their shelf, and their logins at servers."""
+"""The part of a store that is one person's: their shelf, their logins at servers, and those under way."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ot.person import LOCAL
 from ot.store.credentials import Credentials, FileCredentials, LoginSeal
+from ot.store.pending_logins import MemoryPendingLogins, PendingLogins
 from ot.store.sealing import Sealer
 from ot.store.shelf import FolderShelf, Shelf
 
@@ -48,3 +49,12 @@ def build_personal_store(
     seal = LoginSeal(principal, sealer or partial(Sealer, ()))
     shelf = PostgresShelf(link, principal, state / COPIES_FOLDER)
     return PersonalStore(shelf, PostgresCredentials(link, principal, seal))
+
+
+def build_pending_logins(link: PostgresLink | None) -> PendingLogins:
+    """Build the logins under way of a server: in its memory, or in the store that replicas share."""
+    if link is None:
+        return MemoryPendingLogins()
+    from ot.store.postgres.pending_logins import PostgresPendingLogins  # noqa: PLC0415 - as above
+
+    return PostgresPendingLogins(link)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import anyio
 from mcp.client.auth import OAuthFlowError
 from mcp.shared.auth import AuthorizationCodeResult
+
+from ot.proxy.authorisation.landing import read_answer, read_query
 
 _PATH = "/callback"
 _MAX_LINE = 16 * 1024
@@ -38,7 +40,7 @@ class LoginListener:
 
     async def open(self, address: str) -> None:
         """Begin to listen for the answer to what the browser is sent to; raises OAuthFlowError if the port is taken."""
-        self._state = _read_query(address).get("state", "")
+        self._state = read_query(address).get("state", "")
         self._arrived, self._result, self._refusal = anyio.Event(), None, ""
         try:
             self._server = await asyncio.start_server(
@@ -96,19 +98,15 @@ class LoginListener:
         target = rest.split(" ")[0]
         if self._arrived.is_set() or method != "GET" or urlsplit(target).path != _PATH:
             return False
-        query = _read_query(target)
+        query = read_query(target)
         # Any page that the browser shows can send it here; only the login's own answer knows the state.
         if not self._state or not secrets.compare_digest(query.get("state", "").encode(), self._state.encode()):
             return False
-        if "error" in query:
-            self._refusal = f"the login was refused: {query.get('error_description') or query['error']}"[:300]
-        elif "code" in query:
-            self._result = AuthorizationCodeResult(code=query["code"], state=query["state"], iss=query.get("iss"))
-        else:
+        if not query.keys() & {"error", "code"}:
             return False
+        try:
+            self._result = read_answer(query, self._state)
+        except OAuthFlowError as refusal:
+            self._refusal = str(refusal)
         self._arrived.set()
         return True
-
-
-def _read_query(address: str) -> dict[str, str]:
-    return {key: values[0] for key, values in parse_qs(urlsplit(address).query).items()}

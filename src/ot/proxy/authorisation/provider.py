@@ -11,12 +11,12 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
+from ot.proxy.authorisation.landing import Landing, TeamLanding
 from ot.proxy.authorisation.login import Login, open_login
 from ot.proxy.authorisation.login_listener import LoginListener
-from ot.proxy.plan import ConnectionPlan, Landing
+from ot.proxy.plan import ConnectionPlan
+from ot.proxy.team_logins import PATIENCE
 from ot.trusted_roots import trusted_roots
-
-LOGIN = 300.0  # seconds that a person has
 
 _REFUSALS = (401, 403)
 _RENEWAL = 20.0  # seconds; others who need the token wait meanwhile, and so does whoever closes the connection
@@ -133,7 +133,9 @@ async def build_authorisation(plan: ConnectionPlan) -> httpx2.Auth | None:
     if settings.url is None or any(name.lower() == "authorization" for name in settings.headers):
         return None
     login = await open_login(plan.credentials, plan.place, settings=settings.oauth, learn=plan.learn)
-    landing = plan.landing or LoginListener(login.port, patience=LOGIN)
+    landing: Landing = (
+        LoginListener(login.port, patience=PATIENCE) if plan.logins is None else TeamLanding(plan.logins, plan.server)
+    )
     login.returns_to = landing.address
     metadata = OAuthClientMetadata(
         client_name="OneTool",

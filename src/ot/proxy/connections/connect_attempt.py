@@ -16,10 +16,11 @@ from ot.proxy.failures import ConnectFailedError
 class ConnectAttempt(Attempt):
     """An attempt, made by the server, which sets its outcome."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, way_to_log_in: str) -> None:
         super().__init__(f"connecting to the server {server}")
         self.failure: ConnectFailedError | None = None
         self._server = server
+        self._way_to_log_in = way_to_log_in
 
     def settle(self, failure: ConnectFailedError | None) -> None:
         """Note the outcome; only the first one counts."""
@@ -38,7 +39,7 @@ class ConnectAttempt(Attempt):
                 return
         raise ConnectFailedError(
             "needs a person to log in, and nobody can be asked here",
-            remedy=f"A person can do that with `onetool login {self._server}`.",
+            remedy=self._way_to_log_in,
         )
 
     async def _ask(self, front: Front, url: str) -> None:
@@ -57,5 +58,5 @@ class ConnectAttempt(Attempt):
         if answer.get("action") != "accept":
             raise ConnectFailedError(
                 "needs a person to log in, and they declined",
-                remedy=f"A person can do that later with `onetool login {self._server}`.",
+                remedy=self._way_to_log_in,
             )

@@ -38,6 +38,7 @@ from ot.proxy.transports.transport import Transport, build_transport
 from ot_sdk.failures import innermost, message_of
 
 Answer = TypeVar("Answer")
+Tell = Callable[["Connection"], Awaitable[None]]
 _BETWEEN_REFRESHES = 0.5  # seconds; a server that never stops changing must not keep us busy
 _LONGEST_VERSION = 200  # characters
 _VERDICT = 5.0  # seconds that it may take to find out how a connection ended
@@ -84,7 +85,7 @@ class Connection:
 
     # -- its life, in its owner's task
 
-    async def hold(self, ready: Callable[[Connection], None], changed: Callable[[Connection], None]) -> None:
+    async def hold(self, ready: Tell, changed: Tell) -> None:
         """Connect, report that it is ready, and stay until it is lost or closed; raises ConnectFailedError."""
         connected = False
         try:
@@ -94,7 +95,7 @@ class Connection:
                 self._client.session.validate_tool_result = _accept  # type: ignore[method-assign]
                 self.offer = await self._read_offer()
                 connected = True
-                ready(self)
+                await ready(self)
                 await self._keep(changed)
         except Exception as error:  # the edge of the SDK: whatever ends a connection ends nothing else
             self.verdict = self._describe(error, connected=connected)
@@ -112,7 +113,7 @@ class Connection:
             self.closing.set()
             self.ended.set()
 
-    async def _keep(self, changed: Callable[[Connection], None]) -> None:
+    async def _keep(self, changed: Tell) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._follow_changes, changed)
             if self.offer.era == "sessionless" and self._lists_change():
@@ -125,7 +126,7 @@ class Connection:
         await self._transport.ended.wait()
         self.closing.set()
 
-    async def _follow_changes(self, changed: Callable[[Connection], None]) -> None:
+    async def _follow_changes(self, changed: Tell) -> None:
         """Read the list again whenever the server says that it has changed; several notices at once count as one."""
         while True:
             await self._changed.wait()
@@ -135,7 +136,7 @@ class Connection:
             except (MCPError, ValidationError) as error:
                 write_log(logging.WARNING, "proxy.refresh", server=self._plan.server, reason=str(error))
             else:
-                changed(self)
+                await changed(self)
             await anyio.sleep(_BETWEEN_REFRESHES)
 
     async def _listen(self) -> None:

@@ -1,0 +1,91 @@
+"""The secrets that one of many people has set for themselves: sealed in the store, and shown to nobody again."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from ot.config.loader import LoadedConfig
+from ot.config.secrets import is_name
+from ot.logs import write_log
+from ot.store.sealing import Sealer, SealError
+from ot.store.shelf import Shelf
+
+MOST_SECRETS = 200
+LONGEST_SECRET = 64 * 1024  # characters
+_DOCUMENT = "secrets.sealed"
+
+
+class PersonalSecrets:
+    """Names and values, as one sealed document on a person's shelf. Writing blocks, and raises OSError or SealError."""
+
+    def __init__(self, shelf: Shelf, principal: str, sealer: Callable[[], Sealer]) -> None:
+        self._shelf = shelf
+        self._place = f"secrets\0{principal}"
+        self._sealer = sealer
+
+    def state(self) -> tuple[int, ...]:
+        """Return something that changes with them, at the cost of a `stat`."""
+        return self._shelf.state(_DOCUMENT)
+
+    def names(self) -> list[str]:
+        """Return the names, in their order: all that anybody is shown."""
+        return sorted(self.read())
+
+    def read(self) -> dict[str, str]:
+        """Return the values by name; none, and a line in the log, where they cannot be opened."""
+        try:
+            return self._open(self._shelf.read(_DOCUMENT))
+        except FileNotFoundError:
+            return {}
+        except (OSError, SealError) as error:
+            write_log(logging.ERROR, "secrets.personal", reason=str(error))
+            return {}
+
+    def put(self, name: str, value: str) -> None:
+        """Keep a secret, also in place of an earlier one; raises ValueError with words for the person."""
+        if not is_name(name):
+            raise ValueError("the name of a secret has letters, digits and _ only, and no digit first")
+        if not value or len(value) > LONGEST_SECRET:
+            raise ValueError(f"a secret has 1 to {LONGEST_SECRET:,} characters")
+        self._change(lambda known: {**known, name: value})
+
+    def remove(self, name: str) -> None:
+        """Forget a secret; one that is not there is no mistake."""
+        self._change(lambda known: {each: value for each, value in known.items() if each != name})
+
+    def reseal(self) -> bool:
+        """Seal them with the key that seals now; False where they are already, or there are none."""
+        try:
+            if self._sealer().is_current(self._shelf.read(_DOCUMENT).decode()):
+                return False
+        except FileNotFoundError:
+            return False
+        self._change(lambda known: known)
+        return True
+
+    def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+        def sealed(before: bytes | None) -> bytes:
+            found = change({} if before is None else self._open(before))
+            if len(found) > MOST_SECRETS:
+                raise ValueError(f"there are {MOST_SECRETS} secrets already; remove one")
+            return self._sealer().seal(json.dumps(dict(found)).encode(), place=self._place).encode()
+
+        self._shelf.update(_DOCUMENT, sealed)
+
+    def _open(self, document: bytes) -> dict[str, str]:
+        found = json.loads(self._sealer().open(document.decode(errors="replace"), place=self._place))
+        return {str(name): str(value) for name, value in found.items()}
+
+
+def with_own_secrets(loaded: LoadedConfig, own: PersonalSecrets | None) -> LoadedConfig:
+    """Return a configuration in which a person's own secrets come before those that all have."""
+    values = own.read() if own is not None else {}
+    if not values:
+        return loaded
+    secrets = loaded.secrets.overlaid(values)
+    for value in secrets.known_values():
+        loaded.redactor.learn(value)
+    return replace(loaded, secrets=secrets)

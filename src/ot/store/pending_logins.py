@@ -1,0 +1,73 @@
+"""Logins under way: whose they are, and what the browser of that person has brought for them.
+
+The browser may return to any replica, and the one that waits for it finds what was brought in the store. Whoever began
+a login is the only one who can end it: what another person's browser brings is theirs, and would be a stranger's token.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from mcp_core.json_types import JsonObject
+
+_MOST = 10_000  # the oldest go first
+
+
+class PendingLogins(Protocol):
+    """Logins by their `state`, of which only a digest is kept. Where the store cannot be used, OSError is raised."""
+
+    async def begin(self, state: str, principal: str, server: str, *, seconds: float) -> None:
+        """Await what the browser of a person brings for a server, for so long."""
+
+    async def bring(self, state: str, principal: str, answer: JsonObject) -> str | None:
+        """Keep what a person's browser has brought, once; return the server, None if this person awaits nothing."""
+
+    async def take(self, state: str) -> JsonObject | None:
+        """Return what was brought and forget the login; None as long as nothing was."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    principal: str
+    server: str
+    expires: float
+    answer: JsonObject | None = None
+
+
+class MemoryPendingLogins:
+    """Logins of a server that has no replicas; they end with its process."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._pending: dict[str, _Pending] = {}
+
+    async def begin(self, state: str, principal: str, server: str, *, seconds: float) -> None:
+        now = self._clock()
+        for name in [name for name, each in self._pending.items() if each.expires <= now]:
+            del self._pending[name]
+        if len(self._pending) >= _MOST:
+            del self._pending[next(iter(self._pending))]
+        self._pending[digest_of(state)] = _Pending(principal, server, now + seconds)
+
+    async def bring(self, state: str, principal: str, answer: JsonObject) -> str | None:
+        found = self._pending.get(digest_of(state))
+        if found is None or found.principal != principal or found.answer is not None or found.expires <= self._clock():
+            return None
+        found.answer = answer
+        return found.server
+
+    async def take(self, state: str) -> JsonObject | None:
+        found = self._pending.get(digest_of(state))
+        if found is None or found.answer is None:
+            return None
+        del self._pending[digest_of(state)]
+        return found.answer
+
+
+def digest_of(state: str) -> str:
+    """Return what is kept of a state: whoever has it could bring an answer."""
+    return hashlib.sha256(state.encode(errors="surrogatepass")).hexdigest()
