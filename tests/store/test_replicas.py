@@ -26,7 +26,7 @@ def links(database: str) -> Iterator[tuple[PostgresLink, PostgresLink]]:
 @pytest.fixture
 async def pair(links: tuple[PostgresLink, PostgresLink]) -> AsyncIterator[tuple[PostgresReplicas, PostgresReplicas]]:
     first, second = (
-        PostgresReplicas(link, name_replica(f"127.0.0.1:{port}", version="1", link=link.name, host="box"))
+        PostgresReplicas(link, name_replica(f"http://127.0.0.1:{port}/mcp", version="1", link=link.name, host="box"))
         for link, port in zip(links, (8001, 8002), strict=True)
     )
     await first.beat()
@@ -43,7 +43,7 @@ def kill(database: str, postgres: RunningServer, replica: str) -> None:
 
 
 async def test_a_replica_is_named_by_its_place_and_each_process_has_an_id() -> None:
-    first, again = (name_replica("http://127.0.0.1:8001", version="1", link="", host="box.local") for _ in range(2))
+    first, again = (name_replica("http://127.0.0.1:8001/mcp", version="1", link="", host="box.local") for _ in range(2))
 
     assert first.name == again.name == "box-local-8001"
     assert first.id != again.id
@@ -60,7 +60,7 @@ async def test_who_has_told_of_itself_is_there_until_it_leaves(
     await second.leave()
 
     assert (seen[second.replica].draining, seen[second.replica].alive) == (True, True)
-    assert seen[first.replica].address == "127.0.0.1:8001"
+    assert seen[first.replica].address == "http://127.0.0.1:8001/mcp"
     assert second.replica not in await first.living()
 
 

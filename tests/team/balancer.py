@@ -39,9 +39,7 @@ class Balancer:
                     break
             else:
                 writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-        with suppress(OSError):
-            writer.close()
-            await writer.wait_closed()
+        writer.close()
 
     def _order(self, headers: Mapping[str, str]) -> list[str]:
         named = headers.get("mcp-session-id", "").partition(".")[0]

@@ -72,7 +72,7 @@ class Pair:
 @asynccontextmanager
 async def open_replica(database: str, port: int) -> AsyncIterator[PostgresReplicas]:
     with closing(PostgresLink(database)) as link:
-        replicas = PostgresReplicas(link, name_replica(f"127.0.0.1:{port}", version="1", link=link.name))
+        replicas = PostgresReplicas(link, name_replica(f"http://127.0.0.1:{port}/mcp", version="1", link=link.name))
         await replicas.beat()
         yield replicas
         await replicas.leave()

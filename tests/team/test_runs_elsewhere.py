@@ -59,7 +59,7 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
 @asynccontextmanager
 async def open_replica(app: App, database: str, port: int) -> AsyncIterator[Replica]:
     with closing(PostgresLink(database)) as link:
-        replicas = PostgresReplicas(link, name_replica(f"127.0.0.1:{port}", version="1", link=link.name))
+        replicas = PostgresReplicas(link, name_replica(f"http://127.0.0.1:{port}/mcp", version="1", link=link.name))
         await replicas.beat()
 
         def runs_of(principal: str, run: str) -> Runs:

@@ -7,6 +7,7 @@ import re
 import secrets
 import socket
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 BEAT = 3.0  # seconds between two signs of life
 
@@ -55,7 +56,8 @@ class RememberedClient:
     agreed: frozenset[tuple[str, str]] = frozenset()
 
 
-def name_replica(place: str, *, version: str, link: str, host: str = "") -> ThisReplica:
-    """Name this process by its machine and the port or socket at which it listens."""
-    name = _NO_NAME.sub("-", f"{host or socket.gethostname()}-{place.rpartition(':')[2]}").strip("-")
-    return ThisReplica(f"{name}-{os.getpid()}-{secrets.token_hex(4)}", name, place, version, link)
+def name_replica(address: str, *, version: str, link: str, host: str = "") -> ThisReplica:
+    """Name this process by its machine and the port, or the socket, at which it listens."""
+    place = urlsplit(address)
+    name = _NO_NAME.sub("-", f"{host or socket.gethostname()}-{place.port or place.path}").strip("-")
+    return ThisReplica(f"{name}-{os.getpid()}-{secrets.token_hex(4)}", name, address, version, link)

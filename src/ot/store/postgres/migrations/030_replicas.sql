@@ -12,7 +12,7 @@ CREATE TABLE replicas (
 
 -- Those that are there. They tell it every 3 seconds; one that is late counts as long as it has a connection, but not for
 -- ever: the machine at its other end may be gone.
-CREATE VIEW living_replicas AS SELECT * FROM replicas WHERE seen > now() - interval '4 seconds'
+CREATE VIEW living_replicas AS SELECT * FROM replicas WHERE seen > now() - interval '1 second'
     OR seen > now() - interval '15 seconds'
     AND EXISTS (SELECT FROM pg_stat_activity WHERE application_name = link);
 

@@ -1,0 +1,239 @@
+"""Two real replicas on one database behind a balancer that alternates: what a person sees of that is nothing."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+from mcp import Client
+from mcp.client.session import ClientRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, InputRequiredResult
+
+from ot.journal.equality import Equality
+from ot.journal.recorded import read_run
+from ot.person import KEYS_ISSUER, Person
+from ot.store.owner import Owner
+from ot.store.postgres.journal import PostgresJournal
+from tests.e2e.raw_server import WAIT
+from tests.team.replicas import FIRST, SECOND, Team, begin, open_team
+from tests.team.team_server import HANDSHAKE, text_of
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
+
+CONFIG = {
+    "execution": {"patience": 0.3},
+    "policy": {
+        "ask": ["demo.foo"],
+        "flows": [{"from": ["demo.bar"], "to": ["demo.echo"], "action": "deny"}],
+    },
+}
+YES = ElicitResult(action="accept", content={"answer": "once"})
+RUNNING = re.compile(r"Run (r\w+) is still running")
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def team(tmp_path_factory: pytest.TempPathFactory, database: str) -> AsyncIterator[Team]:
+    async with open_team(tmp_path_factory.mktemp("team"), database, CONFIG) as team:
+        yield team
+
+
+async def say_yes(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+    return YES
+
+
+async def answer(client: Client, command: str, question: InputRequiredResult) -> CallToolResult | InputRequiredResult:
+    return await client.session.call_tool(
+        "run",
+        {"command": command},
+        input_responses=dict.fromkeys(question.input_requests or {}, YES),
+        request_state=question.request_state,
+        allow_input_required=True,
+    )
+
+
+async def test_requests_alternate_and_each_is_served(team: Team) -> None:
+    async with team.connect() as client:
+        team.balancer.asked.clear()
+        texts = [text_of(await client.call_tool("run", {"command": f"{n} + 1"})) for n in range(4)]
+
+    assert texts == ["1", "2", "3", "4"]
+    assert set(team.balancer.asked) == set(team.names)
+
+
+async def test_an_answer_at_the_other_replica_resumes_the_same_kernel(team: Team) -> None:
+    command = "import os\nmark = os.urandom(4).hex()\nprint(mark)\ndemo.foo(text='x')\nprint(mark)"
+    async with team.connect(answer=say_yes) as client:
+        async with team.only(FIRST):
+            question = await begin(client, command)
+        async with team.only(SECOND):
+            result = await answer(client, command, question)
+            with pytest.raises(MCPError, match="no run waits for this answer"):
+                await answer(client, command, question)
+        async with team.only(FIRST):
+            with pytest.raises(MCPError, match="no run waits for this answer"):
+                await answer(client, command, question)
+
+    assert isinstance(result, CallToolResult)
+    lines = text_of(result).split()
+    assert lines[0] == lines[1]
+
+
+async def test_several_questions_are_answered_wherever_they_come(team: Team) -> None:
+    async with team.connect(answer=say_yes) as client:
+        result = await client.call_tool("run", {"command": "[demo.foo(text=str(n)) for n in range(4)]"})
+
+    assert text_of(result) == "['0', '1', '2', '3']"
+
+
+async def test_the_state_of_another_person_opens_nothing_at_any_replica(team: Team) -> None:
+    command = "demo.foo(text='mine')"
+    async with team.connect("ada", answer=say_yes) as ada, team.connect("bob", answer=say_yes) as bob:
+        async with team.only(FIRST):
+            question = await begin(ada, command)
+        for at in (FIRST, SECOND):
+            async with team.only(at):
+                with pytest.raises(MCPError, match="Invalid or expired requestState"):
+                    await answer(bob, command, question)
+        async with team.only(SECOND):
+            result = await answer(ada, command, question)
+
+    assert isinstance(result, CallToolResult)
+    assert text_of(result) == "mine"
+
+
+async def test_a_run_is_waited_for_and_stopped_at_the_other_replica(team: Team) -> None:
+    begun = await team.text("import time\nprint('begun')\ntime.sleep(1)\n'whole'", at=FIRST)
+    run = _run_in(begun)
+
+    waited = await team.text(f"ot.wait(run={run!r})", at=SECOND)
+    while (again := RUNNING.search(waited)) is not None:
+        waited = await team.text(f"ot.wait(run={again[1]!r})", at=SECOND)
+    stopped = _run_in(await team.text("import time\ntime.sleep(20)", at=FIRST))
+    told = await team.text(f"ot.stop(run={stopped!r})", at=SECOND)
+    others = await team.run(f"ot.wait(run={stopped!r})", at=SECOND, person="bob")
+
+    assert waited.endswith("whole")
+    assert "was stopped" in told
+    assert others.is_error
+    assert "No detached run" in text_of(others)
+
+
+async def test_what_was_read_at_one_replica_decides_what_may_be_sent_at_the_other(team: Team) -> None:
+    before = await team.run("demo.echo(value=1)", at=SECOND, person="eve")
+    await team.run("demo.bar()", at=FIRST, person="eve")
+    after = await team.run("demo.echo(value=1)", at=SECOND, person="eve")
+
+    assert not before.is_error
+    assert after.is_error
+    assert "demo.bar" in text_of(after)
+
+
+async def test_a_yes_for_the_client_counts_at_the_other_replica(team: Team) -> None:
+    asked = []
+
+    async def say_always(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action="accept", content={"answer": "client"})
+
+    async with team.connect("kim", answer=say_always) as client:
+        for at in (FIRST, SECOND, FIRST):
+            async with team.only(at):
+                assert text_of(await client.call_tool("run", {"command": "demo.foo(text='x')"})) == "x"
+
+    assert len(asked) == 1
+
+
+async def test_a_session_stays_with_the_replica_that_opened_it(team: Team) -> None:
+    for _ in range(2):
+        async with team.connect(mode=HANDSHAKE, answer=say_yes) as client:
+            team.balancer.asked.clear()
+            texts = [text_of(await client.call_tool("run", {"command": f"demo.foo(text='{n}')"})) for n in range(3)]
+            asked = set(team.balancer.asked)
+
+        assert texts == ["0", "1", "2"]
+        assert len(asked) == 1
+
+
+def _run_in(text: str) -> str:
+    found = RUNNING.search(text)
+    assert found is not None, text
+    return found[1]
+
+
+async def _drain(team: Team, number: int) -> None:
+    server = team.servers.pop(team.names[number])
+    server.process.send_signal(signal.SIGTERM)
+    assert await anyio.to_thread.run_sync(server.wait_for_exit) == 0
+
+
+async def test_a_replica_that_is_told_to_end_hands_over(team: Team) -> None:
+    parked = "demo.foo(text='never')"
+    async with team.connect("lee", answer=say_yes) as client:
+        async with team.only(FIRST):
+            question = await begin(client, parked)
+        detached = _run_in(await team.text("import time\ntime.sleep(1)\n'went on'", at=FIRST, person="lee"))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_drain, team, FIRST)
+            with anyio.fail_after(WAIT):
+                while (await team.get(FIRST, "/readyz")).status_code == 200:
+                    await anyio.sleep(0.02)
+            texts = [text_of(await client.call_tool("run", {"command": "1 + 1"})) for _ in range(3)]
+        del team.balancer.replicas[team.names[FIRST]]
+        waited = await team.text(f"ot.wait(run={detached!r})", at=SECOND, person="lee")
+        with pytest.raises(MCPError, match="ended with the server in which it waited") as told:
+            await answer(client, parked, question)
+
+    run = re.search(r'ot.resume\(run="(r\w+)"\)', str(told.value))
+    assert run is not None
+    assert texts == ["2", "2", "2"]
+    assert waited == "went on"
+    assert run[1] in await team.text("ot.runs()", at=SECOND, person="lee")
+    await _start_again(team, FIRST)
+
+
+async def test_a_replica_that_is_killed_loses_what_was_in_flight_and_nothing_else(team: Team) -> None:
+    kept = await team.text("ot.keep(name='answer', value=[42] * 3)\ndemo.upper(text='done')", at=FIRST, person="max")
+    detached = _run_in(await team.text("demo.upper(text='a')\ndemo.block(seconds=60)", at=FIRST, person="max"))
+    parked = "demo.foo(text='never')"
+    async with team.connect("max", answer=say_yes) as client:
+        async with team.only(FIRST):
+            question = await begin(client, parked)
+        await anyio.to_thread.run_sync(team.kill, FIRST)
+        del team.balancer.replicas[team.names[FIRST]]
+        with anyio.fail_after(WAIT), pytest.raises(MCPError, match="ended with the server in which it waited"):
+            await answer(client, parked, question)
+
+    lost = await team.run(f"ot.wait(run={detached!r})", at=SECOND, person="max")
+    resumed = await team.text(f"ot.resume(run={detached!r})", at=SECOND, person="max")
+    store = PostgresJournal(team.link, keep_for=3600, max_size=10**6)
+    found = await anyio.to_thread.run_sync(store.read, Owner(Person(KEYS_ISSUER, "max").principal, Path()), detached)
+
+    assert "DONE" in kept
+    assert "[42, 42, 42]" in await team.text("ot.kept(name='answer')", at=SECOND, person="max")
+    assert lost.is_error
+    assert f"run {detached} was lost with the server" in text_of(lost)
+    assert "calls: 2, with_effect: 1" in resumed
+    assert found is not None
+    recorded = read_run(found.lines, Equality(store.load_key))
+    assert [(call.tool, call.outcome) for call in recorded.calls] == [
+        ("demo.upper", "value"),
+        ("demo.block", "unknown"),
+    ]
+    assert (recorded.outcome, found.in_use) == ("", False)
+    await _start_again(team, FIRST)
+
+
+async def _start_again(team: Team, number: int) -> None:
+    team.start(number)
+    await anyio.to_thread.run_sync(team.wait_for, number)
