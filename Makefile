@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system run test test-long test-as-user coverage mutants check bench bench-voice format docs lock clean
+.PHONY: help setup compiled system run test test-long test-ray test-as-user coverage mutants check bench bench-voice format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -69,6 +69,9 @@ test: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)
 test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE)  ## run the tests that are too long for `make test`
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup -m long
 
+test-ray: compiled  ## run the tests of workers on Ray, on a cluster of two nodes that they start here
+	@$(KEEP_BYTECODE) $(BIN)/pytest -m ray tests/ray
+
 test-as-user: compiled  ## run the tests of what protects a person as an ordinary user, also as root; TESTS names others
 	@$(KEEP_BYTECODE) scripts/test-as-user -n $(WORKERS) --dist loadgroup $(or $(TESTS),$(PROTECTION))
 
@@ -106,5 +109,5 @@ lock: setup  ## update the pinned dependencies
 	scripts/lock
 
 clean:  ## remove everything that make set up
-	rm -rf .venv tests/conformance/node_modules tests/zwave/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
+	rm -rf .venv tests/ray/.cache tests/conformance/node_modules tests/zwave/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
 		tests/reference_servers/.venv tests/services/node_modules tests/services/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.* site

@@ -79,13 +79,15 @@ async def open_engine(
     config: Mapping[str, Any] | None = None,
     secrets: Mapping[str, str] | None = None,
     environ: Mapping[str, str] = os.environ,
+    state: Path | None = None,
     **fields: Any,
 ) -> AsyncIterator[Engine]:
-    """An executor over extensions; `fields` are those of their definitions."""
+    """An executor over extensions; `fields` are those of their definitions, `state` is a folder in the folder."""
     settings = Config.model_validate(config or {})
     registry = ToolRegistry()
     executor = ToolExecutor(registry, config=settings, secrets=Secrets(secrets), project=folder)
-    async with open_worker_pool(settings.workers, host=host_of(folder, environ)) as pool:
+    host = host_of(folder, environ)
+    async with open_worker_pool(settings.workers, host=replace(host, state=state or host.state)) as pool:
         engine = Engine(pool, registry, executor)
         for extension in extensions:
             engine.add(extension, **fields)

@@ -186,6 +186,9 @@ class WorkerSettings(Section):
         layers=PERSON,
     )
     ray_address: Name = setting("auto", "the address of that cluster, as `ray.init` takes it", layers=PERSON)
+    ray_actors: Annotated[Count, Interval(ge=1, le=1000)] = setting(
+        4, "workers that one extension may have on that cluster at the same time", layers=SMALLER
+    )
 
 
 class ResultSettings(Section):

@@ -47,6 +47,19 @@ class Installer:
                 write_stamp(state, self._file, header, lock, python)
         return python
 
+    async def locked(self) -> bytes:
+        """Return the content of the lock, made if need be, with nothing installed; raises PreparationError."""
+        if self.lock.kind == "none":
+            raise PreparationError(
+                "its header takes packages from folders beside it ([tool.uv.sources] with `path`), and these do not "
+                "travel to a cluster; take them from an index or a repository"
+            )
+        self.versions()  # a damaged lock is not used
+        await self._complete_lock()
+        content = self.lock.content()
+        assert content is not None
+        return content
+
     def versions(self) -> dict[str, str]:
         """Return the version of each package in the lock; raises PreparationError if that is damaged."""
         try:
@@ -81,24 +94,28 @@ class Installer:
         """Return the interpreter, and whether its environment is the locked one; raises PreparationError."""
         self.versions()  # a damaged lock is neither used nor replaced
         script = self.lock.script
-        if not self.lock.fits(self._header):
-            if self.lock.content() is not None:
-                self._tell("resolving its dependencies again, because its header has changed")
-            try:
-                await self.resolve()
-            except PreparationError as error:
-                # Without a network uv's cache may do all the same: it holds what was fetched before.
-                done = await self._uv.run(["sync", "--script", str(self._file), *_AS_JSON, "--offline"])
-                if done.status != 0:
-                    raise
-                write_log(logging.WARNING, "worker.lock", file=self._file, not_locked=str(error))
-                return await self._find_python(self._file, done), False
+        try:
+            await self._complete_lock()
+        except PreparationError as error:
+            # Without a network uv's cache may do all the same: it holds what was fetched before.
+            done = await self._uv.run(["sync", "--script", str(self._file), *_AS_JSON, "--offline"])
+            if done.status != 0:
+                raise
+            write_log(logging.WARNING, "worker.lock", file=self._file, not_locked=str(error))
+            return await self._find_python(self._file, done), False
         done = await self._ask(["sync", "--script", str(script), *_FROM_LOCK[self.lock.kind], *_AS_JSON])
         if done.status != 0:
             name, shipped = self.lock.file.name, self.lock.kind == "shipped"
             lock = f"\nIts lock is {name}, which `uv lock --script {script.name}` updates." if shipped else ""
             raise PreparationError(f"its dependencies cannot be installed. uv says:\n{done.tail}{lock}")
         return await self._find_python(script, done), True
+
+    async def _complete_lock(self) -> None:
+        """Resolve the dependencies unless the lock is that of this header; raises PreparationError."""
+        if not self.lock.fits(self._header):
+            if self.lock.content() is not None:
+                self._tell("resolving its dependencies again, because its header has changed")
+            await self.resolve()
 
     async def _find_python(self, script: Path, synced: Finished) -> Path:
         """Return the interpreter of an environment that uv has made; uv is asked if its report does not say."""

@@ -6,9 +6,9 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 from anyio.abc import TaskGroup
@@ -28,10 +28,13 @@ from ot.workers.host import WorkerHost
 from ot.workers.local_engine import LocalEngine
 from ot.workers.pack_environments import PackEnvironments
 from ot.workers.place import Place
-from ot.workers.placement import EngineName
+from ot.workers.placement import EngineName, asks_for_ray
 from ot.workers.starting import Starting, facts_for
 from ot.workers.uv_program import PreparationError
 from ot.workers.worker import NotBegunError, StartFailedError, Worker
+
+if TYPE_CHECKING:
+    from ot.workers.ray.engine import RayEngine
 
 ATTEMPTS = 4  # for a call whose workers end before they come to it
 
@@ -100,10 +103,12 @@ class WorkerPool:
 
     def apply(self, settings: WorkerSettings, *, renew: Callable[[str], bool]) -> None:
         """Apply other settings; workers of a pack that is to be renewed, or runs elsewhere from now on, are retired."""
+        moved = settings.ray_address != self._settings.ray_address
         self._settings = settings
         for place in self._places.values():
             engine = self._engine_of(place.extension)
-            if engine is not place.engine or renew(place.extension.pack):
+            elsewhere = engine is not place.engine or (moved and engine is not self._local)
+            if elsewhere or renew(place.extension.pack):
                 place.engine = engine
                 place.retire()
 
@@ -112,6 +117,10 @@ class WorkerPool:
         place = self._places.pop(file, None)
         if place is not None:
             place.retire()
+
+    def engine_status(self) -> JsonObject:
+        """Describe where extensions run that ask for a cluster."""
+        return self.ray.status() if self._settings.engine == "ray" else {"engine": self._local.name}
 
     def status(self) -> list[WorkerStatus]:
         """Return every worker, and every extension that has been called and has none, sorted by pack."""
@@ -129,7 +138,14 @@ class WorkerPool:
         return place
 
     def _engine_of(self, extension: Extension) -> WorkerEngine:
-        return self._local
+        return self.ray if self._settings.engine == "ray" and asks_for_ray(extension.header) else self._local
+
+    @cached_property
+    def ray(self) -> RayEngine:
+        """The engine on a cluster; made, and connects, when it is first wanted."""
+        from ot.workers.ray.engine import RayEngine  # noqa: PLC0415 - most servers have none
+
+        return RayEngine(self._host, self._tasks, self.environments, settings=lambda: self._settings)
 
     async def _obtain(self, place: Place, tool: str, context: CallContext | None) -> Worker:
         """Return a worker that is started for this call or for another one, or that becomes free meanwhile."""

@@ -237,7 +237,8 @@ class Worker:
         self._process.write(protocol.write_notification("cancel", {"id": flight.number}))
         await asyncio.wait([flight.answer], timeout=CANCEL_GRACE)
         if not flight.answer.done():
-            did = "did not end when cancelled" if self._has_begun(flight) else "was cancelled and it did not react"
+            waits = self._has_begun(flight) is False
+            did = "was cancelled and it did not react" if waits else "did not end when cancelled"
             self.kill(f"its worker was stopped, because {self.extension.pack}.{flight.tool} {did}")
             await self._process.ended.wait()
 

@@ -1,0 +1,78 @@
+"""The order for a worker on a node: the extension's file as it is now, its lock, its bounds, what it needs there."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from mcp_core.json_types import Json
+from ot.config.confine import ConfineSettings
+from ot.logs import write_log
+from ot.workers.confined_header import read_confine
+from ot.workers.extension import Extension
+from ot.workers.header_options import CONFINE, HeaderMistakeError, read_options
+from ot.workers.host import WorkerHost
+from ot.workers.installing import Installer
+from ot.workers.pep723 import ScriptHeader, read_header
+from ot.workers.placement import Placement, read_placement
+from ot.workers.uv_program import PreparationError, Tell
+from ot_ray.orders import Bounds, Order
+
+
+async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tuple[Placement, Order]:
+    """Read an extension, and resolve its dependencies if there is no lock yet; raises PreparationError and OSError."""
+    file = extension.source
+    header, warning = read_header(file)
+    if header is None:
+        raise PreparationError(warning or "its header is gone, and with it the place that it asks for")
+    if warning is not None:
+        write_log(logging.WARNING, "worker.header", file=file, problem=warning)
+    try:
+        placement, bounds = read_placement(header), _bounds(header, file, host)
+    except HeaderMistakeError as error:
+        raise PreparationError(str(error)) from error
+    installer = Installer(file, header, host, tell)
+    lock = await installer.locked()
+    order = Order(
+        name=file.name,
+        source=file.read_bytes(),
+        header=header.as_comments().encode(),
+        lock=lock,
+        checked=installer.lock.kind == "shipped",
+        bounds=bounds,
+    )
+    return placement, order
+
+
+def needs_of(placement: Placement) -> dict[str, Json]:
+    """Return what an actor asks Ray for."""
+    return {
+        "num_cpus": placement.cpus,
+        "num_gpus": placement.gpus,
+        "memory": placement.memory,
+        "resources": dict(placement.resources),
+    }
+
+
+def _bounds(header: ScriptHeader, file: Path, host: WorkerHost) -> Bounds | None:
+    confine = read_confine(header, file, project=host.project)
+    if confine is None:
+        return None
+    _check_paths(read_options(header)[CONFINE])
+    return _as_text(confine)
+
+
+def _check_paths(confine: Json) -> None:
+    """Accept whole paths only: a node has neither this project nor the home of this person."""
+    places = [*confine.get("read", ()), *confine.get("write", ())] if isinstance(confine, dict) else []
+    for place in places:
+        if not str(place).startswith("/"):
+            raise HeaderMistakeError(
+                f"confine in its header names {place!r}, which a node of the cluster does not have; "
+                'with engine = "ray" write whole paths, as they are on nodes'
+            )
+
+
+def _as_text(confine: ConfineSettings) -> Bounds:
+    read, write = (tuple(map(str, places)) for places in (confine.read, confine.write))
+    return Bounds(read, write, confine.hosts, confine.memory)

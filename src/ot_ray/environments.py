@@ -1,0 +1,108 @@
+"""The environment of a worker on its node: made there by uv, from the header and lock that came with the order."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ot_confinement.confine import Confine
+from ot_confinement.own_files import files_of_python
+from ot_guardian import guarded
+from ot_guardian.plain_environment import plain_environment
+from ot_ray.node_files import node_folder, put_files
+from ot_ray.orders import Bounds, Order
+from ot_ray.programs import GuardedProgram
+
+_PLACES_OF_UV = ("~/.local/bin", "~/.cargo/bin", "/usr/local/bin")
+_SHARES = ("_VISIBLE_DEVICES", "_VISIBLE_CHIPS", "_VISIBLE_CORES", "ONEAPI_DEVICE_SELECTOR", "OMP_NUM_THREADS")
+_CLOSED = "~/.onetool"
+_OPTIONS = ("--output-format", "json", "--color", "never", "--no-progress")
+
+Tell = Callable[[str], None]
+
+
+class NotPreparedError(Exception):
+    """No worker can be started on this node; the text says why."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """The command that starts a worker."""
+
+    words: tuple[str, ...]
+    environ: dict[str, str]
+    cwd: Path
+
+
+async def prepare(order: Order, sdk: Path, tell: Tell) -> Command:
+    """Make the environment of an extension; `sdk` is the folder that holds `ot_sdk`. Raises NotPreparedError."""
+    try:
+        folder = node_folder()
+        file = put_files(folder / "files", {order.name: order.source}) / order.name
+        script = put_files(folder / "locks", {order.name: order.header, f"{order.name}.lock": order.lock}) / order.name
+    except OSError as error:
+        raise NotPreparedError(f"its files cannot be written: {error}") from error
+    tell("making its environment")
+    python = await _sync(script, tell, checked=order.checked)
+    own = plain_environment(os.environ)
+    programs = os.pathsep.join(filter(None, (str(python.parent), own.get("PATH"))))
+    words = [str(python), str(sdk / "ot_sdk" / "__main__.py"), str(file)]
+    if order.bounds is not None:
+        words.append(_confine(order.bounds, python, (str(sdk), str(file.parent))))
+    environ = own | _share() | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs}
+    return Command(tuple(words), environ, file.parent)
+
+
+def _share() -> dict[str, str]:
+    """Return the variables by which Ray tells a process which devices and how many processors are its own."""
+    return {name: value for name, value in os.environ.items() if name.endswith(_SHARES)}
+
+
+def _confine(bounds: Bounds, python: Path, own: tuple[str, ...]) -> str:
+    files = (*files_of_python(python, writable=[Path(place) for place in bounds.write]), *own, *bounds.read)
+    closed = (os.path.expanduser(_CLOSED),)
+    return Confine(files, bounds.write, bounds.hosts, bounds.memory, closed=closed).to_text()
+
+
+async def _sync(script: Path, tell: Tell, *, checked: bool) -> Path:
+    """Return the interpreter of the environment that uv makes for a script, from the lock beside it."""
+    uv = _find_uv()
+    words = [uv, "sync", "--script", str(script), "--locked" if checked else "--frozen", *_OPTIONS]
+    settings = {name: value for name, value in os.environ.items() if name.startswith("UV_")}
+    output = bytearray()
+
+    async def keep(data: bytes) -> None:
+        output.extend(data)
+
+    program = GuardedProgram(guarded(words), environ=plain_environment(os.environ) | settings, cwd=script.parent)
+    try:
+        await program.start()
+        await program.run(keep, lambda data: tell(f"making its environment: {_last_line(data)}"))
+        if program.exit_code != 0:
+            raise NotPreparedError(f"its dependencies cannot be installed. uv says:\n{program.tail}")
+        return Path(json.loads(output)["sync"]["environment"]["python"]["path"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NotPreparedError(f"uv did not make its environment: {type(error).__name__}: {error}") from error
+    finally:
+        os.close(program.ledger.descriptor)
+
+
+def _find_uv() -> str:
+    """Return uv: that beside Ray, that on the PATH, or one where installers put it."""
+    places = (sysconfig.get_path("scripts"), os.environ.get("PATH", ""), *map(os.path.expanduser, _PLACES_OF_UV))
+    found = shutil.which("uv", path=os.pathsep.join(filter(None, places)))
+    if found is None:
+        raise NotPreparedError(
+            "uv, which makes its environment, was not found. Install it on every node, for example beside Ray with "
+            "`pip install uv`"
+        )
+    return found
+
+
+def _last_line(data: bytes) -> str:
+    return (data.decode(errors="replace").strip().splitlines() or [""])[-1]

@@ -1,0 +1,54 @@
+"""Frames between the server, the driver and nodes: a kind, the number of a worker, and bytes."""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+
+MOST = 64 * 1024  # bytes of output in one frame: what Ray passes on without its object store
+_HEADER = struct.Struct("<BIQ")
+
+
+class Kind(IntEnum):
+    """What a frame means; facts are JSON."""
+
+    # from the server
+    PLACE = 1  # facts: what the worker needs of a node; then, after a line feed, its order
+    WRITE = 2  # bytes for its stdin
+    CLOSE = 3  # no more of them
+    KILL = 4
+    # from the driver
+    CONNECTED = 10  # facts of the cluster
+    REFUSED = 11  # a text: why there is no cluster
+    # from a node, or from the driver in its stead
+    TOLD = 20  # a text: what is being done
+    PLACED = 21  # a text: the node on which its process was started
+    OUTPUT = 22  # bytes of its stdout
+    ENDED = 23  # facts
+
+
+def write_frame(kind: Kind, worker: int, payload: bytes = b"") -> bytes:
+    """Return a frame; `worker` is 0 for what concerns the driver."""
+    return _HEADER.pack(kind, worker, len(payload)) + payload
+
+
+class Frames:
+    """Cuts a stream of bytes into frames, however they arrive."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[tuple[Kind, int, bytes]]:
+        """Return the frames that are now complete; raises ValueError for a kind that does not exist."""
+        self._buffer += data
+        complete = []
+        start = 0
+        while len(self._buffer) - start >= _HEADER.size:
+            kind, worker, length = _HEADER.unpack_from(self._buffer, start)
+            end = start + _HEADER.size + length
+            if len(self._buffer) < end:
+                break
+            complete.append((Kind(kind), worker, bytes(self._buffer[start + _HEADER.size : end])))
+            start = end
+        del self._buffer[:start]
+        return complete
