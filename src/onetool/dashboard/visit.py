@@ -93,6 +93,7 @@ class Visit:
 DONE = {
     "accepted": "What the server offers now is accepted.",
     "connected": "The server is connected.",
+    "returned": "You are logged in at the server. You can close this page, or stay.",
     "stopped": "The run has been told to stop.",
     "saved": "Saved, and in force.",
     "reloaded": "The configuration was read again.",

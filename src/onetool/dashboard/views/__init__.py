@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onetool.dashboard.views import audit, errors, extensions, live, results, servers, statistics
 from onetool.dashboard.visit import View
+from ot.proxy.team_logins import CALLBACK
 
 VIEWS: tuple[tuple[str, str, View], ...] = (
     ("GET", "/", live.show_live),
@@ -14,6 +15,7 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("POST", "/servers/{name}/connect", servers.connect),
     ("POST", "/servers/{name}/login", servers.log_in),
     ("POST", "/servers/{name}/accept", servers.accept),
+    ("GET", CALLBACK, servers.finish_login),
     ("GET", "/extensions", extensions.list_extensions),
     ("GET", "/extensions/{pack}", extensions.show_pack),
     ("GET", "/results", results.list_results),

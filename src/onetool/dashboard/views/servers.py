@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+import anyio.to_thread
 from starlette.responses import Response
 
 from onetool.dashboard.server_login import ask_for_login
@@ -65,6 +66,18 @@ async def log_in(visit: Visit) -> Response:
     return visit.show("log_in.html.j2", server=server.name, address=address, host=urlsplit(address).netloc)
 
 
+async def finish_login(visit: Visit) -> Response:
+    """Take what the browser brings from a login at a server, if it is one that this person has begun."""
+    try:
+        name = await visit.who.app.servers.finish_login(visit.query)
+    except OSError as error:
+        return visit.show_failure(503, "Not now", f"The login cannot be kept: {error.strerror or error}.")
+    if name is None:
+        reason = "You have begun no such login, or it has been answered already: begin again on the server's page."
+        return visit.show_failure(400, "No login of yours", reason)
+    return visit.go_to(f"/servers/{name}?done=returned")
+
+
 async def accept(visit: Visit) -> Response:
     """Accept what a server offers, if it is still what the person has seen."""
     form = await visit.form()
@@ -73,7 +86,7 @@ async def accept(visit: Visit) -> Response:
     if form.get("seen") != digest_of(acceptance.differences()):
         raise RefusedFormError("The server has changed again since this page was made: look at it once more.")
     with LogSpan("dashboard.accept", server=server.name, principal=visit.who.person.principal):
-        acceptance.accept()
+        await anyio.to_thread.run_sync(acceptance.accept)
     return visit.go_to(f"/servers/{server.name}?done=accepted")
 
 
