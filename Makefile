@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system run test test-long test-ray test-as-user coverage mutants check bench bench-voice format docs lock clean
+.PHONY: help setup compiled system run test test-long test-ray test-team test-as-user coverage mutants check bench bench-voice format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -71,6 +71,9 @@ test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(Z
 
 test-ray: compiled  ## run the tests of workers on Ray, on a cluster of two nodes that they start here
 	@$(KEEP_BYTECODE) $(BIN)/pytest -m ray tests/ray
+
+test-team: compiled system  ## kill replicas 200 times, load them with 200 clients, and the other long tests of a team
+	@$(KEEP_BYTECODE) $(BIN)/pytest -m long tests/team tests/store
 
 test-as-user: compiled  ## run the tests of what protects a person as an ordinary user, also as root; TESTS names others
 	@$(KEEP_BYTECODE) scripts/test-as-user -n $(WORKERS) --dist loadgroup $(or $(TESTS),$(PROTECTION))

@@ -1,0 +1,116 @@
+"""Whatever requests come in whatever order at whichever replica: the answers are those that one replica gives."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mcp.client.session import ClientRequestContext
+from mcp_types import ElicitRequestParams, ElicitResult
+
+from tests.properties import unhurried
+from tests.team.replicas import FIRST, SECOND, Team, open_team
+from tests.team.team_server import text_of
+
+pytestmark = pytest.mark.xdist_group("databases")
+
+CONFIG = {
+    "execution": {"patience": 0.2},
+    "policy": {
+        "ask": ["demo.foo"],
+        "flows": [{"from": ["demo.bar"], "to": ["demo.echo"], "action": "deny"}],
+    },
+}
+RUN = re.compile(r"\br[a-z0-9]{8}\b")
+RUNNING = re.compile(r"Run (r\w+) is still running")
+HANDLE = re.compile(r"\b(?!\d)[a-z0-9]{10}\b")
+LATE = "import time\ntime.sleep(0.4)\n'late'"
+_people = itertools.count(1)
+
+NAMES = st.sampled_from(["a", "b"])
+COMMANDS = st.one_of(
+    st.builds("{} * 2".format, st.integers(0, 9)),
+    st.just("1 / 0"),
+    st.builds("ot.keep(name={!r}, value={})['name']".format, NAMES, st.integers(0, 9)),
+    st.builds("ot.kept(name={!r})".format, NAMES),
+    st.builds("ot.load(handle=ot.keep(name={!r}, value=list(range({})))['handle'])".format, NAMES, st.integers(0, 9)),
+    st.builds("demo.foo(text={!r})".format, st.sampled_from(["yes", "no"])),
+    st.just("demo.bar()"),
+    st.just("demo.echo(value=1)"),
+    st.just("[r['command'] for r in ot.runs(limit=1000) if r['outcome'] and 'late' not in r['command']]"),
+    st.just(LATE),
+    st.just("ot.wait(run=last)"),
+)
+STEPS = st.lists(st.tuples(COMMANDS, st.sampled_from([FIRST, SECOND])), min_size=1, max_size=6)
+
+
+@dataclass
+class Person:
+    """Answers questions by what they ask about, and remembers them."""
+
+    yes: str
+    asked: int = 0
+
+    async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        self.asked += 1
+        if "no" in params.message.split("text =")[-1]:
+            return ElicitResult(action="decline")
+        return ElicitResult(action="accept", content={"answer": self.yes})
+
+
+async def carry_out(team: Team, steps: list[tuple[str, int]], yes: str, *, spread: bool) -> list[tuple[str, bool, int]]:
+    """Carry out the steps for a new person: what each was answered, and how often they were asked by then."""
+    person, told, last = Person(yes), [], ""
+    async with team.connect(f"p{next(_people)}", answer=person) as client:
+        for command, at in steps:
+            async with team.only(at if spread else FIRST):
+                result = await client.call_tool("run", {"command": command.replace("run=last", f"run={last!r}")})
+                while command != LATE and (slow := RUNNING.search(text_of(result))) is not None:
+                    result = await client.call_tool("run", {"command": f"ot.wait(run={slow[1]!r})"})
+            if (found := RUNNING.search(text_of(result))) is not None:
+                last = found[1]
+            told.append((_plain(text_of(result)), bool(result.is_error), person.asked))
+    return told
+
+
+def _plain(text: str) -> str:
+    """Leave out names that are made up, and where a run happened to be when it was looked at."""
+    if "is still running" in text:
+        return "running"
+    return HANDLE.sub("HANDLE", RUN.sub("RUN", text))
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, database: str) -> Iterator[tuple[BlockingPortal, Team]]:
+    with start_blocking_portal() as portal:
+        stack = AsyncExitStack()
+        opened = open_team(tmp_path_factory.mktemp("as-one"), database, CONFIG)
+        team = portal.call(stack.enter_async_context, opened)
+        try:
+            yield portal, team
+        finally:
+            portal.call(stack.aclose)
+
+
+@pytest.mark.parametrize(
+    "examples", [4, pytest.param(200, marks=[pytest.mark.long, pytest.mark.timeout(1800)])], ids=["few", "many"]
+)
+def test_two_replicas_answer_any_sequence_of_requests_as_one_does(
+    served: tuple[BlockingPortal, Team], examples: int
+) -> None:
+    portal, team = served
+
+    @settings(unhurried, max_examples=examples)
+    @given(steps=STEPS, yes=st.sampled_from(["once", "client"]))
+    def compare(steps: list[tuple[str, int]], yes: str) -> None:
+        expected = portal.call(lambda: carry_out(team, steps, yes, spread=False))
+        assert portal.call(lambda: carry_out(team, steps, yes, spread=True)) == expected
+
+    compare()

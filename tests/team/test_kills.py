@@ -1,0 +1,107 @@
+"""Replicas that are killed at random moments under load: whatever was acknowledged is there, at the one that is left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from tests.packs.db.servers import RunningServer
+from tests.postgres import fresh_database
+from tests.team.crowd import ask, build_request
+from tests.team.replicas import Team, open_team
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
+
+WORKERS = 4
+LONGEST = 0.6  # seconds until a replica is killed
+
+
+@dataclass
+class Acknowledged:
+    """What clients of one person were told: the last value that each kept, and the marks of commands that ended."""
+
+    kept: dict[str, int] = field(default_factory=dict)
+    marks: list[str] = field(default_factory=list)
+
+
+async def send(team: Team, number: int, command: str, token: str) -> str | None:
+    """The text of an answer; None if there was none, since the replica was killed."""
+    request = build_request(command, token, host=f"127.0.0.1:{team.balancer.port}")
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", team.ports[number])
+    except OSError:
+        return None
+    try:
+        result = json.loads(await ask(reader, writer, request))["result"]
+    except (OSError, asyncio.IncompleteReadError):
+        return None
+    finally:
+        writer.close()
+    assert not result["isError"], result
+    text: str = result["content"][0]["text"]
+    return text
+
+
+async def keep_on(team: Team, name: str, token: str, seen: Acknowledged, left: list[int]) -> None:
+    """Keep one value after the other, at any replica, until there is only one left."""
+    value = 0
+    while len(left) > 1:
+        value += 1
+        mark = f"{name}-{value}-{random.getrandbits(32):x}"
+        command = f"# {mark}\not.keep(name={name!r}, value={value})\n'kept'"
+        if await send(team, random.choice(left), command, token) == "kept":
+            seen.kept[name] = value
+            seen.marks.append(mark)
+
+
+async def check(team: Team, number: int, token: str, seen: Acknowledged) -> None:
+    names = f"import json\njson.dumps({{name: ot.kept(name=name) for name in {list(seen.kept)}}})"
+    runs = "import json\njson.dumps([r['command'].split()[1] for r in ot.runs(limit=5000) if r['outcome']])"
+    kept, ended = await send(team, number, names, token), await send(team, number, runs, token)
+    assert kept is not None
+    assert ended is not None
+    found = json.loads(kept)
+    for name, value in seen.kept.items():
+        assert found[name] >= value, (name, value, found)
+    missing = set(seen.marks) - set(json.loads(ended))
+    assert not missing, missing
+
+
+async def kill_one(team: Team, victim: int, token: str) -> int:
+    """Kill a replica while clients work, look at the other, and start it again; gives how much was acknowledged."""
+    seen, left = Acknowledged(), [0, 1]
+    async with anyio.create_task_group() as tasks:
+        for worker in range(WORKERS):
+            tasks.start_soon(keep_on, team, f"w{worker}", token, seen, left)
+        await anyio.sleep(random.random() * LONGEST)
+        await anyio.to_thread.run_sync(team.kill, victim)
+        left.remove(victim)
+    await check(team, left[0], token, seen)
+    team.start(victim)
+    await anyio.to_thread.run_sync(team.wait_for, victim)
+    return len(seen.marks)
+
+
+async def kill_often(team: Team, times: int) -> None:
+    acknowledged = 0
+    for number in range(times):
+        acknowledged += await kill_one(team, number % 2, await team.token_of(f"p{number}"))
+    assert acknowledged
+
+
+@pytest.mark.parametrize(
+    "times", [2, pytest.param(200, marks=[pytest.mark.long, pytest.mark.timeout(3000)])], ids=["twice", "200 times"]
+)
+async def test_whatever_was_acknowledged_outlives_the_replica_that_is_killed(
+    tmp_path: Path, postgres: RunningServer, template: str, times: int
+) -> None:
+    config = {"results": {"inline_limit": 100_000}}
+    async with open_team(tmp_path, fresh_database(postgres, template), config) as team:
+        await kill_often(team, times)
