@@ -162,6 +162,8 @@ def build_routes(site: Site) -> list[BaseRoute]:
     readiness = Readiness()
     readiness.add("engine", site.apps.why_not_ready)
     readiness.add("draining", site.draining.why_not_ready)
+    if site.replicas is not None:
+        readiness.add("store", site.replicas.why_not_ready)
 
     async def is_administrator(request: Request) -> bool:
         if site.people is None:

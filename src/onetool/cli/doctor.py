@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from onetool.cli import FAILED, OK
 from onetool.cli.check import find_lost_packs, find_setting_problems
 from onetool.cli.confinement import find_confinement_mistakes
 from onetool.cli.databases import find_connection_mistakes
 from onetool.cli.definitions import read_registry
-from onetool.cli.printing import Style, add_json_argument, paint, say, say_json, visible
+from onetool.cli.findings import tell_findings
+from onetool.cli.printing import add_json_argument
 from onetool.cli.start import load
 from onetool.doctor.clients import look_at_clients, look_at_running, own_system
 from onetool.doctor.configuration import look_at_configuration, look_at_secrets, look_at_trust, word_mistake
 from onetool.doctor.confinement import look_at_confinement
-from onetool.doctor.finding import Finding, Light
+from onetool.doctor.finding import Finding
 from onetool.doctor.machine import look_at_caches, look_at_disk, look_at_python, look_at_uv
 from onetool.doctor.packs import look_at_packs
 from ot.config.loader import LoadedConfig
@@ -30,11 +29,6 @@ EPILOG = (
     "Green is as it should be; yellow works, with less than there could be; red does not work. Every server and "
     "extension is started once. Exit status: 0 if nothing is red, else 1."
 )
-_MARKS: dict[Light, tuple[str, Style]] = {
-    Light.GREEN: ("ok  ", "green"),
-    Light.YELLOW: ("note", "yellow"),
-    Light.RED: ("FAIL", "red"),
-}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -43,17 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    tell: Callable[[Finding], None] = (lambda _: None) if options.json else _Teller()
-    findings = []
-    for finding in _look(options):
-        findings.append(finding)
-        tell(finding)
-    count = Counter(finding.light for finding in findings)
-    if options.json:
-        say_json({"ok": not count[Light.RED], "findings": [asdict(finding) for finding in findings]})
-    else:
-        say(f"{count[Light.GREEN]} green, {count[Light.YELLOW]} yellow, {count[Light.RED]} red")
-    return FAILED if count[Light.RED] else OK
+    return tell_findings(_look(options), as_json=options.json)
 
 
 def _look(options: Namespace) -> Iterator[Finding]:
@@ -86,19 +70,3 @@ def _look_at_loaded(loaded: LoadedConfig, mistakes: list[ConfigError], *, offlin
     yield from look_at_trust(loaded)
     yield from look_at_secrets(loaded, registry)
     yield from look_at_packs(loaded, registry, offline=offline)
-
-
-class _Teller:
-    """Tells findings as they come, under the name of their area."""
-
-    def __init__(self) -> None:
-        self._area = ""
-
-    def __call__(self, finding: Finding) -> None:
-        if finding.area != self._area:
-            self._area = finding.area
-            say(paint(finding.area, "bold"))
-        mark, style = _MARKS[finding.light]
-        say(f"  {paint(mark, style)} {visible(' '.join(finding.text.split()))}")
-        if finding.fix:
-            say(f"       {paint('try:', 'dim')} {visible(finding.fix)}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_core.standard_streams import claim_standard_streams
 from onetool.cli import OK, USAGE
-from onetool.cli.printing import complain
+from onetool.cli.printing import add_json_argument, complain
 from onetool.cli.start import load
 from onetool.http_token import TOKEN_FILE, read_token
 from onetool.listening_address import bind_address
@@ -55,6 +55,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     where.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at this local address")
     where.add_argument("--unix", metavar="PATH", help="serve streamable HTTP on a socket for this user alone")
     parser.add_argument("--in", dest="folder", metavar="FOLDER", help="serve this folder's project, from wherever")
+    parser.add_argument("--check", action="store_true", help="serve nothing; say what a server like this would lack")
+    add_json_argument(parser)
     parser.add_argument("--no-token", action="store_true", help="with --http, for tests: require no token")
 
 
@@ -64,6 +66,13 @@ def main(options: Namespace) -> int:
         return USAGE
     if options.folder is not None:
         _go_to(options.folder)
+    if options.check:
+        from onetool.cli.serve_check import check
+
+        return check(options)
+    if options.json:
+        complain("onetool serve: --json needs --check")
+        return USAGE
     loaded = load(options, quiet=False, tolerant=True)
     for mistake in loaded.mistakes:
         write_log(logging.WARNING, "config.mistake", entry=".".join(mistake.entry), error=mistake.error.reason)

@@ -41,6 +41,10 @@ class Replicas:
     def name(self) -> str:
         return self.store.this.name
 
+    async def why_not_ready(self) -> str:
+        """Say why requests should go elsewhere; an empty text while the store is there."""
+        return await self.store.why_not_ready()
+
     def serve_answers(self, runs: SuspendedRuns, render: Render, save: Save) -> None:
         """Take answers to questions of runs that wait here."""
         self._served[SUBJECT] = AnswersHere(runs, render, save).serve

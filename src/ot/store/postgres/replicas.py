@@ -46,6 +46,14 @@ class PostgresReplicas:
     def replica(self) -> str:
         return self.this.id
 
+    async def why_not_ready(self) -> str:
+        """Say in general words why the database cannot be used, for anybody to read; an empty text if it can."""
+        try:
+            await self._link.ready()
+        except StoreUnavailableError:
+            return "cannot be used at present"
+        return ""
+
     # -- who is there
 
     async def beat(self, *, draining: bool = False) -> None:

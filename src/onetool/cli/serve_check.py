@@ -1,0 +1,55 @@
+"""`onetool serve --check`: what a server with this configuration would lack, before anybody depends on it."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+
+from onetool.cli.findings import tell_findings
+from onetool.cli.start import load
+from onetool.doctor.configuration import word_mistake
+from onetool.doctor.confinement import look_at_confinement
+from onetool.doctor.finding import Finding
+from onetool.doctor.serving import (
+    look_at_address,
+    look_at_open_files,
+    look_at_people,
+    look_at_sealing,
+    look_at_store,
+    look_at_telemetry,
+)
+from ot.config.personal import for_team
+from ot.errors import ConfigError
+
+
+def check(options: Namespace) -> int:
+    """Look at everything, and tell it."""
+    return tell_findings(_look(options), as_json=options.json)
+
+
+def _look(options: Namespace) -> Iterator[Finding]:
+    mistakes: list[ConfigError] = []
+    try:
+        loaded = load(options, tolerant=True, every=mistakes)
+    except ConfigError as mistake:
+        mistakes = mistakes or [mistake]
+        loaded = None
+    for known in mistakes:
+        yield word_mistake(known)
+    if loaded is None:
+        return
+    served = for_team(loaded) if loaded.config.auth.in_force else loaded
+    parts = (
+        look_at_address(served, options.http),
+        look_at_people(served),
+        look_at_store(served),
+        look_at_sealing(served),
+        look_at_confinement(served.config.execution, loaded.files[0] if loaded.files else None),
+        look_at_open_files(served),
+        look_at_telemetry(served, os.environ),
+    )
+    for part in parts:
+        for finding in part:
+            yield replace(finding, text=loaded.redactor.text(finding.text), fix=loaded.redactor.text(finding.fix))

@@ -1,0 +1,169 @@
+"""What a server stands on: its address, who vouches for people, its store, its keys, its collector, and its limits."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from urllib.parse import urlsplit
+
+import anyio
+import httpx2
+
+from mcp_core.distribution import DISTRIBUTION, with_extra
+from onetool.doctor.finding import Finding, green, red, yellow
+from onetool.http_connections import bounds_within, count_open_files_allowed
+from onetool.listening_address import bind_address
+from onetool.telling import EXTRA, wants_sending
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.config.seal_keys import keys_file, load_sealer
+from ot.config.team import EMBEDDED_STORE, is_safe
+from ot.errors import ConfigError
+from ot.execution.wording import word_error
+from ot.store.unavailable import StoreUnavailableError
+
+
+def look_at_address(loaded: LoadedConfig, wanted: str | None) -> Iterator[Finding]:
+    """Look at where it would listen, and at the address that people would use."""
+    if wanted is not None:
+        yield _try_to_listen(wanted, beyond=loaded.config.auth.in_force)
+    public = loaded.config.auth.public_url
+    if public is None:
+        yield green("address", "one person's own server (no auth): it listens on this machine only")
+    elif is_safe(public):
+        yield green("address", f"people reach it at {public}")
+    else:
+        yield red(
+            "address",
+            f"auth.public_url: {public} is not encrypted, so tokens could be read on their way",
+            "let TLS end at the balancer, and write https:// (docs: Deployment)",
+        )
+
+
+def _try_to_listen(wanted: str, *, beyond: bool) -> Finding:
+    try:
+        with bind_address(wanted, beyond=beyond):
+            return green("address", f"it can listen at {wanted}")
+    except (ValueError, OSError) as error:
+        return red("address", f"it cannot listen at {wanted}: {error}", "onetool serve --check --http HOST:PORT")
+
+
+def look_at_people(loaded: LoadedConfig) -> Iterator[Finding]:
+    """Ask the issuer for its keys, as the server does for the first token."""
+    auth = loaded.config.auth
+    if not auth.in_force:
+        return
+    if find_spec("jwt") is None or find_spec("cryptography") is None:
+        yield red("people", "the libraries that check tokens are not installed", _install("team"))
+        return
+    if auth.issuer is None:
+        yield green("people", "API keys are the only way in (no auth.issuer): onetool keys new --for NAME")
+    else:
+        from onetool.people.issuer_keys import fetch_keys  # noqa: PLC0415 - its library is part of an extra
+
+        try:
+            keys = fetch_keys(auth.issuer)
+        except (httpx2.HTTPError, ValueError) as error:
+            reason = str(error) or type(error).__name__
+            fix = f"curl {auth.issuer.rstrip('/')}/.well-known/openid-configuration"
+            yield red("people", f"the keys of {auth.issuer} cannot be fetched: {reason}", fix)
+        else:
+            yield green("people", f"{auth.issuer} publishes {len(keys)} key{'s' if len(keys) != 1 else ''}")
+    if not auth.admins:
+        yield yellow("people", "no group looks after the server (auth.admins is empty)", "add `admins: [GROUP]`")
+
+
+def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:
+    """Reach the store, and see that its tables are those of this version."""
+    if loaded.config.store == EMBEDDED_STORE:
+        text = f"files and SQLite in {state_folder(loaded.home)}"
+        if loaded.config.auth.in_force:
+            yield yellow(
+                "store", f"{text}: one replica only, since no other one sees them", "set `store: postgresql://...`"
+            )
+        else:
+            yield green("store", text)
+        return
+    if find_spec("asyncpg") is None:
+        yield red("store", "the library that speaks to PostgreSQL is not installed", _install("team"))
+        return
+    from ot.store.postgres.looking import look_at_database  # noqa: PLC0415 - as above
+
+    try:
+        seen = anyio.run(look_at_database, loaded.config.store)
+    except StoreUnavailableError as error:
+        yield red("store", f"it cannot be reached: {error.reason}", f"pg_isready -h {_host(loaded.config.store)}")
+        return
+    yield green("store", f"PostgreSQL {seen.version} answers at {seen.place}")
+    if seen.newer:
+        text = f"its tables are of a newer OneTool (migration {seen.newer[-1]:03}), so this one refuses all runs"
+        yield red("store", text, "pip install --upgrade " + DISTRIBUTION)
+    elif seen.missing and not seen.may_create:
+        text = "its tables are missing or old, and this user may not create any"
+        yield red("store", text, "GRANT CREATE ON DATABASE ... TO ...")
+    elif seen.missing:
+        text = f"{len(seen.missing)} migrations are to be applied; the first replica that starts does so"
+        yield yellow("store", text, "start one replica, then the others")
+    else:
+        yield green("store", "its tables are up to date")
+
+
+def _host(address: str) -> str:
+    return urlsplit(address).hostname or "localhost"
+
+
+def look_at_sealing(loaded: LoadedConfig) -> Iterator[Finding]:
+    """Look for the keys that seal people's secrets."""
+    config, state = loaded.config, state_folder(loaded.machine_home)
+    if not config.auth.in_force and config.store == EMBEDDED_STORE:
+        return
+    try:
+        if config.seal.keys or config.store != EMBEDDED_STORE or keys_file(config, state).exists():
+            load_sealer(config, state)
+    except ConfigError as error:
+        yield red("sealing", word_error(error), "onetool seal key")
+        return
+    if config.seal.keys:
+        yield green("sealing", f"keys in the configuration: {len(config.seal.keys)}")
+    else:
+        yield green("sealing", f"keys in {keys_file(config, state)}, which the server makes if it is not there")
+
+
+def look_at_open_files(loaded: LoadedConfig) -> Iterator[Finding]:
+    """See that as many clients may connect as the configuration says."""
+    settings, allowed = loaded.config.http, count_open_files_allowed()
+    bounds = bounds_within(settings, allowed)
+    if bounds.connections < settings.connections:
+        yield yellow(
+            "limits",
+            f"this process may open {allowed} files, so only {bounds.connections} of {settings.connections} clients "
+            "can be connected (http.connections)",
+            "ulimit -n 65536  # systemd: LimitNOFILE=65536",
+        )
+    else:
+        yield green("limits", f"{settings.connections} clients can be connected (http.connections)")
+
+
+def look_at_telemetry(loaded: LoadedConfig, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """See that spans can be sent, if they should be."""
+    if not wants_sending(loaded, environ):
+        return
+    if find_spec("opentelemetry.exporter.otlp.proto.http") is None:
+        yield red("telemetry", "a collector is named, but the libraries for it are not installed", _install(EXTRA))
+        return
+    place = urlsplit(loaded.config.telemetry.otlp or environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", ""))
+    if place.hostname is None:
+        return
+    port = place.port or (443 if place.scheme == "https" else 80)
+    try:
+        socket.create_connection((place.hostname, port), timeout=5).close()
+    except OSError as error:
+        text = f"the collector at {place.hostname}:{port} cannot be reached: {error.strerror or error}"
+        yield yellow("telemetry", f"{text}; the server goes on without it", "curl -I " + place.geturl())
+    else:
+        yield green("telemetry", f"the collector at {place.hostname}:{port} answers")
+
+
+def _install(extra: str) -> str:
+    return f"pip install '{with_extra(extra)}'"
