@@ -151,7 +151,7 @@ async def open_app(  # noqa: PLR0913, PLR0915 - the one place where parts are bu
         registry = load_registry(folders, isolates, threads, cache)
         registry.trust_reads(reads_of(config))
         note_absent(registry, loaded)
-        recorder = await stack.enter_async_context(open_recorder(loaded))
+        recorder = await stack.enter_async_context(open_recorder(loaded, store))
         results = build_results(loaded, store)
         audit = stack.enter_context(open_audit_log(loaded))
         shapes = await stack.enter_async_context(open_shapes(own.store.shelf.below(SHAPES_FOLDER)))
@@ -305,17 +305,23 @@ def load_registry(
 
 
 @asynccontextmanager
-async def open_recorder(loaded: LoadedConfig) -> AsyncIterator[Recorder | None]:
+async def open_recorder(loaded: LoadedConfig, store: Store) -> AsyncIterator[Recorder | None]:
     """Open the recorder of runs and calls, unless the configuration wants nothing counted. Its file is opened late."""
-    if not loaded.config.stats.enabled:
+    recorder = build_recorder(loaded, store)
+    if recorder is None:
         yield None
         return
-    recorder = Recorder(state_folder(loaded.home) / STATS_FILE, keep_days=loaded.config.stats.keep_days)
     try:
         yield recorder
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(recorder.close)
+
+
+def build_recorder(loaded: LoadedConfig, store: Store) -> Recorder | None:
+    """Build a recorder, which writes nothing before something is noted; None if nothing is to be counted."""
+    settings, file = loaded.config.stats, state_folder(loaded.home) / STATS_FILE
+    return Recorder(file, rows=store.statistics, keep_days=settings.keep_days) if settings.enabled else None
 
 
 @contextmanager

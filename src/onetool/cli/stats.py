@@ -10,17 +10,16 @@ from onetool.cli import FAILED, OK
 from onetool.cli.definitions import read_registry
 from onetool.cli.printing import add_json_argument, complain, say, say_json
 from onetool.cli.start import load
-from ot.app import build_statistics
+from ot.app import build_recorder, build_statistics, open_own_store
 from ot.config.loader import LoadedConfig
-from ot.config.paths import state_folder
 from ot.errors import CallError
 from ot.execution.wording import word_error
 from ot.files.allowed_files import AllowedFiles
 from ot.stats.figures import Summary
-from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.scope import PERIODS
 from ot.stats.statistics import Statistics, describe
 from ot.stats.wording import compact, duration, percent, precise, size
+from ot.store.opening import Store
 
 _HEADINGS = ("tool", "calls", "failed", "mean", "95 %", "slowest", "sent", "received")
 
@@ -34,10 +33,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def main(options: Namespace) -> int:
     loaded = load(options, tolerant=True)
-    statistics = open_statistics(loaded)
     anywhere = AllowedFiles([Path("/")], project=Path.cwd(), home=loaded.home)  # a person types the path
     try:
-        summary = statistics.summarize(options.period, options.tool)
+        with open_own_store(loaded) as store:
+            statistics = open_statistics(loaded, store)
+            summary = statistics.summarize(options.period, options.tool)
         written = options.html and statistics.write_report(summary, options.html, files=anywhere)
     except CallError as error:
         complain(word_error(error))
@@ -52,10 +52,9 @@ def main(options: Namespace) -> int:
     return OK
 
 
-def open_statistics(loaded: LoadedConfig) -> Statistics:
+def open_statistics(loaded: LoadedConfig, store: Store) -> Statistics:
     """Open the statistics for reading; this command records nothing."""
-    recorder = Recorder(state_folder(loaded.home) / STATS_FILE) if loaded.config.stats.enabled else None
-    return build_statistics(loaded, recorder, read_registry(loaded), _own_definition)
+    return build_statistics(loaded, build_recorder(loaded, store), read_registry(loaded), _own_definition)
 
 
 def _own_definition() -> str:

@@ -171,7 +171,7 @@ def _describe_server_problems(servers: Sequence[ServerStatus]) -> list[JsonObjec
 def _describe_stats(recorder: Recorder | None) -> JsonObject:
     if recorder is None:
         return {"status": "disabled"}
-    described = {"status": DEGRADED if recorder.problem or recorder.dropped else OK, "file": str(recorder.file)}
+    described = {"status": DEGRADED if recorder.problem or recorder.dropped else OK, "file": recorder.place}
     if recorder.problem:
         described["reason"] = recorder.problem
     return {**described, "dropped": recorder.dropped}

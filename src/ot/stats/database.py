@@ -8,6 +8,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ot.databases import Migrations, open_database, worded
+from ot.errors import ToolError
+from ot.store.stat_rows import StatBatch, StatRows
 
 # Each entry takes a database from one version to the next; entries are only ever added.
 MIGRATIONS: Migrations = (
@@ -46,3 +48,28 @@ def open_for_reading(file: Path) -> Iterator[sqlite3.Connection]:
         connection.execute("PRAGMA query_only = ON")
         connection.execute("BEGIN")
         yield connection
+
+
+@contextmanager
+def open_copy(rows: StatRows, since: float) -> Iterator[sqlite3.Connection]:
+    """Give the rows of a shared store since a moment as such a database; raises ToolError.
+
+    One person's rows are few enough, and all figures are worked out in one way.
+    """
+    try:
+        found = rows.read(since)
+    except OSError as error:
+        raise ToolError(f"the statistics cannot be read: {error.strerror or error}") from error
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for steps in MIGRATIONS:
+            for step in steps:
+                connection.execute(step)
+        insert(connection, found)
+        yield connection
+
+
+def insert(connection: sqlite3.Connection, rows: StatBatch) -> None:
+    """Add the rows; a number that two servers drew by chance must not lose the whole batch."""
+    connection.executemany(f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * 11)})", rows.runs)
+    connection.executemany(f"INSERT INTO calls VALUES ({', '.join('?' * 11)})", rows.calls)
+    connection.executemany(f"INSERT INTO models VALUES ({', '.join('?' * 8)})", rows.models)

@@ -12,6 +12,8 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -19,9 +21,12 @@ from ot.errors import DatabaseBusyError, DatabaseUnavailableError
 from ot.logs import write_log
 from ot.stats.notes import ModelNote, Note, RunNote
 from ot.stats.tokens import SAMPLE, take_sample
+from ot.store.stat_rows import StatRows
 
 if TYPE_CHECKING:
-    from ot.stats.writer import Writer
+    import sqlite3
+
+    from ot.stats.writer import SharedWriter, Writer
 
 STATS_FILE = "stats.db"
 INTERVAL = 1.0  # seconds between two batches
@@ -34,9 +39,17 @@ class Recorder:
     """Notes what happens. Closed by whoever opened it, which writes what is left."""
 
     def __init__(
-        self, file: Path, *, keep_days: int = 365, interval: float = INTERVAL, patience: float | None = None
+        self,
+        file: Path,
+        *,
+        rows: StatRows | None = None,
+        keep_days: int = 365,
+        interval: float = INTERVAL,
+        patience: float | None = None,
     ) -> None:
+        """`rows` are those that replicas share; without them the file is all there is."""
         self.file = file
+        self._rows = rows
         self.problem = ""  # why nothing is being written, if so
         self.dropped = 0
         self.server = int.from_bytes(os.urandom(4)) >> 1
@@ -49,7 +62,7 @@ class Recorder:
         self._closing = threading.Event()
         self._writing = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._writer: Writer | None = None
+        self._writer: Writer | SharedWriter | None = None
 
     def call(
         self,
@@ -116,13 +129,18 @@ class Recorder:
     def _write(self, batch: list[Note]) -> bool:
         """Return True if the batch is done with; one that met another server's long transaction is tried again."""
         # 10 ms that the start of a server must not wait for, so it is loaded here, on the thread.
-        from ot.stats.writer import Writer  # noqa: PLC0415
+        from ot.stats.writer import SharedWriter, Writer  # noqa: PLC0415
 
-        if self._writer is None:
+        if self._writer is None and self._rows is not None:
+            self._writer = SharedWriter(self._rows, self.server, keep_days=self._keep_days)
+        elif self._writer is None:
             self._writer = Writer(self.file, self.server, keep_days=self._keep_days, patience=self._patience)
         try:
             self._writer.write(batch)
         except DatabaseBusyError:
+            return False
+        except OSError as error:  # of a shared store that is gone; it comes back
+            self.problem = error.strerror or str(error)
             return False
         except DatabaseUnavailableError as error:
             if self.problem != error.reason:
@@ -132,6 +150,20 @@ class Recorder:
         else:
             self.problem = ""
         return True
+
+    @property
+    def place(self) -> str:
+        """Where everything is written."""
+        return str(self.file) if self._rows is None else self._rows.place
+
+    @contextmanager
+    def look(self, since: float) -> Iterator[sqlite3.Connection]:
+        """Give a database with everything that was written since a moment. Blocking; raises CallError."""
+        from ot.stats.database import open_copy, open_for_reading  # noqa: PLC0415 - as above
+
+        self.flush()
+        with open_for_reading(self.file) if self._rows is None else open_copy(self._rows, since) as connection:
+            yield connection
 
     def close(self) -> None:
         """Write what is left and let go of the database. Blocking: call it on a thread."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
@@ -60,13 +61,12 @@ class Statistics:
         if period not in PERIODS:
             raise InvalidPeriodError(period, tuple(PERIODS))
         # The database's library is loaded by those who need it; the start of a server does not.
-        from ot.stats.database import open_for_reading  # noqa: PLC0415
         from ot.stats.summary import summarize  # noqa: PLC0415
 
-        self._recorder.flush()
         own = self._own_definition()
         own = f"{own}\n{self._registry.word_packs()}" if own else self._find_run()
-        with open_for_reading(self._recorder.file) as connection:
+        length = PERIODS[period]
+        with self._recorder.look(time.time() - length if length else 0.0) as connection:
             return summarize(connection, period=period, tool=tool, registry=self._registry, own_definition=own)
 
     def _find_run(self) -> str:

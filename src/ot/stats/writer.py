@@ -6,12 +6,12 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from ot.databases import means_damage, open_database, set_aside, transaction, worded
-from ot.stats.database import MIGRATIONS
+from ot.stats.database import MIGRATIONS, insert
 from ot.stats.notes import CallNote, ModelNote, Note, RunNote
 from ot.stats.tokens import Kind, classify_text, classify_wire
+from ot.store.stat_rows import Row, StatBatch, StatRows
 
 MOST_ROWS = 1_000_000  # of a table
 _PRUNE_INTERVAL = 3600.0  # seconds
@@ -71,6 +71,27 @@ class Writer:
         self._connection = None
 
 
+class SharedWriter:
+    """Writes batches to the store that replicas share; raises OSError."""
+
+    def __init__(self, rows: StatRows, server: int, *, keep_days: int) -> None:
+        self._rows = rows
+        self._server = server
+        self._keep_days = keep_days
+        self._prune_at = 0.0
+
+    def write(self, batch: Sequence[Note]) -> None:
+        """Write all of it or nothing."""
+        self._rows.add(make_rows(self._server, batch))
+        now = time.monotonic()
+        if now >= self._prune_at:
+            self._prune_at = now + _PRUNE_INTERVAL
+            self._rows.prune(time.time() - self._keep_days * 24 * 3600)
+
+    def close(self) -> None:
+        """Leave the store to whoever opened it."""
+
+
 def prune(connection: sqlite3.Connection, *, keep_days: int, most_rows: int = MOST_ROWS) -> None:
     """Delete what is too old, and what is too much, a piece at a time, so that others can write in between.
 
@@ -95,17 +116,6 @@ def _identify(file: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-Row = tuple[object, ...]
-
-
-class _Rows(NamedTuple):
-    """Notes as rows, by table."""
-
-    runs: list[Row]
-    calls: list[Row]
-    models: list[Row]
-
-
 class _Kinds(dict[bytes, Kind]):
     """Kinds by sample: a loop makes many calls that are alike."""
 
@@ -114,27 +124,23 @@ class _Kinds(dict[bytes, Kind]):
         return kind
 
 
-def make_rows(server: int, batch: Sequence[Note]) -> _Rows:
+def make_rows(server: int, batch: Sequence[Note]) -> StatBatch:
     """Turn notes into rows. The samples are classified here, and go no further."""
-    rows, kinds = _Rows([], [], []), _Kinds()
+    runs: list[Row] = []
+    calls: list[Row] = []
+    models: list[Row] = []
+    kinds = _Kinds()
     for place, note in enumerate(batch, 1):
         match note:
             case RunNote():
-                rows.runs.append(_run_row(server, note))
+                runs.append(_run_row(server, note))
             case ModelNote():
-                rows.models.append((None, _name(note.provider), _name(note.model), note.ended, *note[3:]))
+                models.append((None, _name(note.provider), _name(note.model), note.ended, *note[3:]))
             case _:
-                rows.calls.append(_call_row(CallNote._make(note), kinds))
+                calls.append(_call_row(CallNote._make(note), kinds))
         if place % _TURN == 0:
             time.sleep(0)  # whoever answers a client meanwhile goes first
-    return rows
-
-
-def insert(connection: sqlite3.Connection, rows: _Rows) -> None:
-    """Add the rows; a number that two servers drew by chance must not lose the whole batch."""
-    connection.executemany(f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * 11)})", rows.runs)
-    connection.executemany(f"INSERT INTO calls VALUES ({', '.join('?' * 11)})", rows.calls)
-    connection.executemany(f"INSERT INTO models VALUES ({', '.join('?' * 8)})", rows.models)
+    return StatBatch(runs, calls, models)
 
 
 def _run_row(server: int, note: RunNote) -> Row:

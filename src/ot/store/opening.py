@@ -20,6 +20,7 @@ from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
 from ot.store.journal_store import JournalStore
 from ot.store.kept_names import ANSWERS_FOLDER, KEPT_FOLDER, EmbeddedKeptNames, KeptNames
 from ot.store.result_rows import ResultRows
+from ot.store.stat_rows import StatRows
 
 if TYPE_CHECKING:  # its library is loaded where a database is configured
     from ot.store.postgres.link import PostgresLink
@@ -35,6 +36,7 @@ class Store:
     link: PostgresLink | None
     journal: JournalStore
     results: ResultRows | None  # None: the files of results are all there is
+    statistics: StatRows | None  # None: a database of this machine has them
     kept_values: KeptNames
     kept_answers: KeptNames
 
@@ -86,15 +88,24 @@ def build_store(state: Path, link: PostgresLink | None = None, *, principal: str
     if link is None:
         lines = EmbeddedJournal(state / JOURNAL_FOLDER, keep_for=journal.keep_for, max_size=journal.max_size)
         answers = EmbeddedKeptNames(state, folder=ANSWERS_FOLDER)
-        return Store(None, journal=lines, results=None, kept_values=EmbeddedKeptNames(state), kept_answers=answers)
+        return Store(
+            None,
+            journal=lines,
+            results=None,
+            statistics=None,
+            kept_values=EmbeddedKeptNames(state),
+            kept_answers=answers,
+        )
     from ot.store.postgres.journal import PostgresJournal  # noqa: PLC0415 - as above
     from ot.store.postgres.kept_names import PostgresKeptNames  # noqa: PLC0415 - as above
     from ot.store.postgres.results import PostgresResults  # noqa: PLC0415 - as above
+    from ot.store.postgres.statistics import PostgresStatRows  # noqa: PLC0415 - as above
 
     return Store(
         link,
         journal=PostgresJournal(link, keep_for=journal.keep_for, max_size=journal.max_size),
         results=PostgresResults(link, principal),
+        statistics=PostgresStatRows(link, principal),
         kept_values=PostgresKeptNames(link, kind=KEPT_FOLDER),
         kept_answers=PostgresKeptNames(link, kind=ANSWERS_FOLDER),
     )

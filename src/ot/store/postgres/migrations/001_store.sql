@@ -58,3 +58,46 @@ CREATE TABLE result_pieces (
     PRIMARY KEY (principal, handle, place)
 );
 ALTER TABLE result_pieces ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- Statistics of runs, of their calls, and of requests to models.
+CREATE TABLE stat_runs (
+    principal text NOT NULL,
+    id bigint NOT NULL,
+    server bigint NOT NULL,
+    client text NOT NULL,
+    ended double precision NOT NULL,
+    seconds double precision NOT NULL,
+    error text NOT NULL,
+    command_bytes bigint NOT NULL,
+    command_kind text NOT NULL,
+    answer_bytes bigint NOT NULL,
+    answer_kind text NOT NULL,
+    attachments bigint NOT NULL,
+    PRIMARY KEY (principal, id)
+);
+CREATE INDEX stat_runs_by_time ON stat_runs (principal, ended);
+CREATE TABLE stat_calls (
+    principal text NOT NULL,
+    run bigint NOT NULL,
+    depth bigint NOT NULL,
+    tool text NOT NULL,
+    ended double precision NOT NULL,
+    seconds double precision NOT NULL,
+    error text NOT NULL,
+    sent bigint NOT NULL,
+    sent_kind text NOT NULL,
+    received bigint NOT NULL,
+    received_kind text NOT NULL
+);
+CREATE INDEX stat_calls_by_time ON stat_calls (principal, ended);
+CREATE TABLE stat_models (
+    principal text NOT NULL,
+    provider text NOT NULL,
+    model text NOT NULL,
+    ended double precision NOT NULL,
+    input_tokens bigint NOT NULL,
+    output_tokens bigint NOT NULL,
+    cost double precision,
+    seconds double precision NOT NULL
+);
+CREATE INDEX stat_models_by_time ON stat_models (principal, ended);

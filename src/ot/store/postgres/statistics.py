@@ -1,0 +1,84 @@
+"""Rows of statistics in PostgreSQL, for all principals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ot.store.postgres.connection import Connection
+from ot.store.postgres.link import PostgresLink
+from ot.store.stat_rows import Row, StatBatch
+
+_TABLES = {
+    "stat_runs": (
+        "id, server, client, ended, seconds, error, command_bytes, command_kind, answer_bytes, answer_kind, attachments"
+    ),
+    "stat_calls": "run, depth, tool, ended, seconds, error, sent, sent_kind, received, received_kind",
+    "stat_models": "provider, model, ended, input_tokens, output_tokens, cost, seconds",
+}
+_LONGEST_RUN = 86400.0  # seconds: calls of a run that has ended since then may have ended before
+
+
+class PostgresStatRows:
+    """The rows of one principal. Blocking."""
+
+    def __init__(self, link: PostgresLink, principal: str) -> None:
+        self._link = link
+        self._principal = principal
+
+    @property
+    def place(self) -> str:
+        """Where they lie."""
+        return self._link.place
+
+    def add(self, batch: StatBatch) -> None:
+        """Add rows: all of them, or none."""
+        calls = [row[1:] for row in batch.calls]  # without the numbers that SQLite gives
+        models = [row[1:] for row in batch.models]
+
+        async def add(connection: Connection) -> None:
+            async with connection.transaction():
+                for (table, columns), rows in zip(_TABLES.items(), (batch.runs, calls, models), strict=True):
+                    if rows:
+                        await connection.executemany(_insert(table, columns), self._owned(rows))
+
+        self._link.run_now(add)
+
+    def prune(self, before: float) -> None:
+        """Remove rows from before a moment."""
+
+        async def prune(connection: Connection) -> None:
+            for table in _TABLES:
+                await connection.execute(
+                    f"DELETE FROM {table} WHERE principal = $1 AND ended < $2", self._principal, before
+                )
+
+        self._link.run_now(prune)
+
+    def read(self, since: float) -> StatBatch:
+        """Return the rows since a moment, as they are at one moment."""
+
+        async def read(connection: Connection) -> list[list[Row]]:
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                found = []
+                for table, columns in _TABLES.items():
+                    first = since - _LONGEST_RUN if table == "stat_calls" else since
+                    statement = f"SELECT {columns} FROM {table} WHERE principal = $1 AND ended >= $2"
+                    rows = await connection.fetch(statement, self._principal, first)
+                    found.append([tuple(row.values()) for row in rows])
+                return found
+
+        runs, calls, models = self._link.run_now(read)
+        return StatBatch(runs, [(None, *row) for row in calls], [(None, *row) for row in models])
+
+    def _owned(self, rows: Sequence[Row]) -> list[Row]:
+        return [(self._principal, *map(_storable, row)) for row in rows]
+
+
+def _insert(table: str, columns: str) -> str:
+    places = ", ".join(f"${number}" for number in range(1, columns.count(",") + 3))
+    return f"INSERT INTO {table} (principal, {columns}) VALUES ({places}) ON CONFLICT DO NOTHING"
+
+
+def _storable(value: object) -> object:
+    """Return a value that the database takes: others choose names, and text there has no NUL."""
+    return value.replace("\0", "\ufffd") if isinstance(value, str) else value
