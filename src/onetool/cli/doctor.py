@@ -18,6 +18,7 @@ from onetool.cli.start import load
 from onetool.doctor.clients import look_at_clients, look_at_running, own_system
 from onetool.doctor.configuration import look_at_configuration, look_at_secrets, look_at_trust, word_mistake
 from onetool.doctor.confinement import look_at_confinement
+from onetool.doctor.engine import look_at_engine
 from onetool.doctor.finding import Finding
 from onetool.doctor.machine import look_at_caches, look_at_disk, look_at_python, look_at_uv
 from onetool.doctor.packs import look_at_packs
@@ -69,4 +70,5 @@ def _look_at_loaded(loaded: LoadedConfig, mistakes: list[ConfigError], *, offlin
     yield from look_at_configuration(loaded, mistakes, found)
     yield from look_at_trust(loaded)
     yield from look_at_secrets(loaded, registry)
+    yield from look_at_engine(loaded, offline=offline)
     yield from look_at_packs(loaded, registry, offline=offline)

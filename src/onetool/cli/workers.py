@@ -14,6 +14,8 @@ from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
 from ot.registry.definitions import Cancellation
 from ot.stats.wording import duration
+from ot.workers.pep723 import read_header
+from ot.workers.placement import asks_for_ray
 
 EPILOG = (
     "A worker is started by the first call of its extension and ends when it has been idle for long. Where no server "
@@ -34,9 +36,13 @@ def main(options: Namespace) -> int:
 
 def _look(loaded: LoadedConfig) -> list[JsonObject]:
     tools = read_registry(loaded).definitions()
-    packs = sorted({tool.pack for tool in tools if tool.cancellation is Cancellation.WORKER})
+    files = {tool.pack: tool.file for tool in tools if tool.cancellation is Cancellation.WORKER and tool.file}
     nothing = {"pid": None, "state": "not started", "calls": 0, "idle_seconds": 0.0, "last_error": None}
-    return [{"pack": pack, **nothing, "engine": loaded.config.workers.engine, "node": None} for pack in packs]
+    engine = loaded.config.workers.engine
+    return [
+        {"pack": pack, **nothing, "engine": engine if asks_for_ray(read_header(file)[0]) else "local", "node": None}
+        for pack, file in sorted(files.items())
+    ]
 
 
 def _word(worker: JsonObject) -> Iterator[tuple[str, Style | None]]:
@@ -45,5 +51,6 @@ def _word(worker: JsonObject) -> Iterator[tuple[str, Style | None]]:
     yield worker["pack"], "bold"
     yield worker["state"], _STYLES.get(worker["state"])
     yield f"pid {worker['pid']}" if worker["pid"] else "", None
+    yield worker["engine"] if worker["node"] is None else f"{worker['engine']} on {worker['node']}", None
     yield idle, None
     yield worker["last_error"] or "", "red"

@@ -80,6 +80,7 @@ class Health:
             "trust": await anyio.to_thread.run_sync(_describe_trust, self._loaded),
             "sandbox": await self._describe_sandbox(),
             "workers": [asdict(status) for status in self._workers.status()],
+            "worker_engine": self._workers.engine_status(),
             "libraries": await anyio.to_thread.run_sync(self._describe_libraries),
             "stats": _describe_stats(self._executor.recorder),
             "audit": _describe_audit(self._executor.audit),

@@ -47,7 +47,7 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
     except OSError as error:
         raise PreparationError(f"the folder for ot_sdk cannot be made: {error}") from error
     own = plain_environment(host.environ)
-    settings = _confinement(file, header, host)
+    settings = confinement_of(file, header, host)
     if header is None:
         words = [
             sys.executable,
@@ -69,7 +69,7 @@ async def prepare(file: Path, host: WorkerHost, *, launch: Literal["direct", "uv
     return Command(tuple(words), own | {"VIRTUAL_ENV": str(python.parent.parent), "PATH": programs})
 
 
-def _confinement(file: Path, header: ScriptHeader | None, host: WorkerHost) -> ConfineSettings | None:
+def confinement_of(file: Path, header: ScriptHeader | None, host: WorkerHost) -> ConfineSettings | None:
     """Return what the extension is confined to; raises PreparationError rather than let it go unconfined."""
     try:
         if header is not None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 
 from mcp_core.json_types import Json
 from ot.config.confine import ConfineSettings
 from ot.logs import write_log
-from ot.workers.confined_header import read_confine
+from ot.workers.environment import confinement_of
 from ot.workers.extension import Extension
-from ot.workers.header_options import CONFINE, HeaderMistakeError, read_options
+from ot.workers.header_options import CONFINE, read_options
 from ot.workers.host import WorkerHost
 from ot.workers.installing import Installer
-from ot.workers.pep723 import ScriptHeader, read_header
+from ot.workers.pep723 import read_header
 from ot.workers.placement import Placement, read_placement
 from ot.workers.uv_program import PreparationError, Tell
 from ot_ray.orders import Bounds, Order
@@ -27,10 +26,8 @@ async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tupl
         raise PreparationError(warning or "its header is gone, and with it the place that it asks for")
     if warning is not None:
         write_log(logging.WARNING, "worker.header", file=file, problem=warning)
-    try:
-        placement, bounds = read_placement(header), _bounds(header, file, host)
-    except HeaderMistakeError as error:
-        raise PreparationError(str(error)) from error
+    confine = confinement_of(file, header, host)
+    _check_paths(read_options(header).get(CONFINE))
     installer = Installer(file, header, host, tell)
     lock = await installer.locked()
     order = Order(
@@ -39,9 +36,9 @@ async def make_order(extension: Extension, host: WorkerHost, tell: Tell) -> tupl
         header=header.as_comments().encode(),
         lock=lock,
         checked=installer.lock.kind == "shipped",
-        bounds=bounds,
+        bounds=None if confine is None else _as_text(confine),
     )
-    return placement, order
+    return read_placement(header), order
 
 
 def needs_of(placement: Placement) -> dict[str, Json]:
@@ -54,20 +51,12 @@ def needs_of(placement: Placement) -> dict[str, Json]:
     }
 
 
-def _bounds(header: ScriptHeader, file: Path, host: WorkerHost) -> Bounds | None:
-    confine = read_confine(header, file, project=host.project)
-    if confine is None:
-        return None
-    _check_paths(read_options(header)[CONFINE])
-    return _as_text(confine)
-
-
 def _check_paths(confine: Json) -> None:
-    """Accept whole paths only: a node has neither this project nor the home of this person."""
+    """Accept whole paths only, since a node has neither this project nor the home of this person."""
     places = [*confine.get("read", ()), *confine.get("write", ())] if isinstance(confine, dict) else []
     for place in places:
         if not str(place).startswith("/"):
-            raise HeaderMistakeError(
+            raise PreparationError(
                 f"confine in its header names {place!r}, which a node of the cluster does not have; "
                 'with engine = "ray" write whole paths, as they are on nodes'
             )
