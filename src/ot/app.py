@@ -36,6 +36,7 @@ from ot.journal.equality import Equality
 from ot.journal.journal import Journal
 from ot.kernel.supply import KernelSupply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
+from ot.limits import PersonLimits
 from ot.live_config import LiveConfig, LiveParts, note_absent, reads_of, run_settings
 from ot.own_things import OwnThings, open_own_things, personal_store_of
 from ot.processes.standby import Standby
@@ -66,6 +67,7 @@ from ot.stats.statistics import Statistics
 from ot.store.opening import Retention, Store, build_link, build_store
 from ot.store.pending_logins import PendingLogins
 from ot.store.personal import PersonalStore
+from ot.store.quotas import Quotas
 from ot.store.shelf import Shelf
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
@@ -168,6 +170,7 @@ async def open_app(  # noqa: PLR0913, PLR0915 - the one place where parts are bu
             audit=audit,
             shapes=shapes,
             journal=journal,
+            limits=build_limits(loaded, shared.quotas),
             telemetry=telemetry,
         )
         executor.lend(
@@ -198,7 +201,7 @@ async def open_app(  # noqa: PLR0913, PLR0915 - the one place where parts are bu
         def rebuild(fresh: LoadedConfig) -> None:
             """Lend what is built from the configuration."""
             statistics = build_statistics(fresh, recorder, registry, own_definition)
-            access = ModelAccess(fresh.secrets, loaded.redactor, recorder, telemetry)
+            access = ModelAccess(fresh.secrets, loaded.redactor, recorder, telemetry, executor.limits)
             executor.lend(build_allowed_files(fresh), statistics, build_health(fresh), access, fresh)
 
         rebuild(loaded)
@@ -371,6 +374,11 @@ def build_journal(loaded: LoadedConfig, store: Store) -> Journal:
         redactor=loaded.redactor,
         later=lambda flush: asyncio.get_running_loop().call_later(SOON, flush),  # who only reads has no loop
     )
+
+
+def build_limits(loaded: LoadedConfig, quotas: Quotas) -> PersonLimits | None:
+    """Build the limits of one of the people who share a server; whoever has one of their own has none."""
+    return None if loaded.administrator is None else PersonLimits(loaded.principal, loaded.config.limits, quotas)
 
 
 def build_statistics(

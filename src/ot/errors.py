@@ -69,6 +69,7 @@ OneToolError
 │   ├── RecordedFailureError
 │   ├── CallNotRecordedError
 │   ├── ArgumentValueError
+│   ├── CallLimitError
 │   ├── ToolFailedError
 │   └── ToolError                 raised by packs, for the caller to read
 │       └── MissingSecretError
@@ -85,6 +86,7 @@ OneToolError
     ├── RunLimitError
     ├── RunCrashedError
     ├── RunRefusedError
+    ├── LimitReachedError
     └── StoreGoneError
 """
 
@@ -604,6 +606,16 @@ class ArgumentValueError(CallError):
     message: str
 
 
+class CallLimitError(CallError, names=("key",)):
+    """A person has made as many calls as they may; `problem` is why they could not even be counted."""
+
+    tool: str
+    key: str
+    limit: int
+    free_in: float
+    problem: str = ""
+
+
 class ToolFailedError(CallError, names=("kind", "incident")):
     """The tool raised; `kind` is the builtin exception it was, `incident` finds the traceback in the log.
 
@@ -725,6 +737,14 @@ class RunRefusedError(RunError):
     """The kernel broke the protocol between it and the server, or was cancelled."""
 
     reason: str
+
+
+class LimitReachedError(RunError, names=("key",)):
+    """A person has used up what they may use; `free_in` seconds there is more, or with 0 when a run of theirs ends."""
+
+    key: str
+    limit: int
+    free_in: float
 
 
 class StoreGoneError(RunError):

@@ -15,9 +15,10 @@ from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.paces import Paces
 from ot.registry.definition_cache import DefinitionCache
 from ot.run.elsewhere import RunsElsewhere
-from ot.store.opening import open_link
+from ot.store.opening import open_link, open_quotas
 from ot.store.pending_logins import MemoryPendingLogins, PendingLogins
 from ot.store.personal import build_pending_logins
+from ot.store.quotas import Quotas
 
 if TYPE_CHECKING:  # its library is loaded where a database is configured
     from ot.store.postgres.link import PostgresLink
@@ -40,6 +41,7 @@ class SharedParts:
     link: PostgresLink | None  # to the database of the store; None where the store lies in files
     supply: KernelSupply  # a kernel is used once, so nothing crosses from run to run
     definitions: DefinitionCache  # of built-in packs
+    quotas: Quotas  # what everybody has used of what is limited
     logins: PendingLogins = field(default_factory=MemoryPendingLogins)  # at servers, for people who return from one
     paces: Paces = field(default_factory=Paces)  # by key: who shares a key shares its pace
     elsewhere: RunsElsewhere | None = None  # the runs of other replicas
@@ -53,10 +55,11 @@ async def open_shared_parts(
     async with (
         open_backing(loaded) if backing is None else nullcontext(backing) as behind,
         open_supply(launched or launch_zygote(loaded.config.execution), group=find_own_group()) as supply,
+        open_quotas(state_folder(loaded.machine_home), behind.link) as quotas,
     ):
         definitions = DefinitionCache(state_folder(loaded.machine_home) / DEFINITIONS_FILE)
         logins = build_pending_logins(behind.link)
-        yield SharedParts(behind.link, supply, definitions, logins, elsewhere=behind.elsewhere)
+        yield SharedParts(behind.link, supply, definitions, quotas, logins, elsewhere=behind.elsewhere)
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ot.config.providers import Provider
 from ot.config.secrets import Secrets
+from ot.limits import PersonLimits
 from ot.redaction import Redactor
 from ot.stats.recorder import Recorder
 
@@ -22,6 +23,7 @@ class ModelAccess:
     redactor: Redactor
     recorder: Recorder | None
     telemetry: Telemetry | None = None
+    limits: PersonLimits | None = None
 
     def key_of(self, provider: Provider) -> str:
         """Return the key, or an empty text; from then on it is known and redacted."""

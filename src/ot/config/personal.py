@@ -12,7 +12,7 @@ from ot.config.confine import ConfineSettings
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config, GrantedPolicy, PackSettings, ServerSettings
 from ot.config.paths import state_folder
-from ot.config.team import GrantSettings
+from ot.config.team import GrantSettings, TeamLimits
 from ot.person import Person
 from ot.redaction import Redactor
 
@@ -54,7 +54,7 @@ def for_person(team: LoadedConfig, person: Person) -> LoadedConfig:
     on_machine = any(_opens(allowed, pack) for pack in (*MACHINE_PACKS, _DATABASES))
     return replace(
         team,
-        config=_grant(team.config, grants, allowed),
+        config=_limit(_grant(team.config, grants, allowed), person),
         redactor=Redactor(team.secrets.known_values(), teach=team.redactor.learn),
         roots=(team.project, *team.roots) if on_machine else (),
         read_again=lambda: for_person(team.read_again(), person),
@@ -83,6 +83,15 @@ def _grant(config: Config, grants: Sequence[GrantSettings], allowed: Sequence[st
     }
     servers = {name: _confined(server, on=name in switched) for name, server in config.servers.items()}
     return config.model_copy(update={"policy": policy, "packs": packs, "servers": servers})
+
+
+def _limit(config: Config, person: Person) -> Config:
+    """Return the configuration with the limits of a person's groups, and room for no more results than these allow."""
+    limits = TeamLimits.model_construct(**config.limits.of(person.groups).model_dump())
+    results = config.results
+    if limits.stored_bytes is not None and limits.stored_bytes < results.max_size:
+        results = results.model_copy(update={"max_size": limits.stored_bytes})
+    return config.model_copy(update={"limits": limits, "results": results})
 
 
 def _changed(settings: PackSettings | None, **keys: bool) -> PackSettings:

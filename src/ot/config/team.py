@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -118,6 +119,17 @@ class TeamLimits(LimitSettings):
     groups: dict[Name, LimitSettings] = setting(
         {}, "limits of groups, in place of those of everybody; of several, the most generous one counts"
     )
+
+    def of(self, groups: Collection[str]) -> LimitSettings:
+        """Return the limits of somebody in these groups: each key as the most generous group has it that gives it."""
+        theirs = [limits for name, limits in self.groups.items() if name in groups]
+        found: dict[str, float | None] = {}
+        for key in LimitSettings.model_fields:
+            given = [getattr(limits, key) for limits in theirs if key in limits.model_fields_set] or [
+                getattr(self, key)
+            ]
+            found[key] = None if None in given else max(given)
+        return LimitSettings.model_validate(found)
 
 
 class TelemetrySettings(Section):

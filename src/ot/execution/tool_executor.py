@@ -3,6 +3,7 @@
 find         `prepared`     the tool, and what the configuration says of it
 deny         `policy`       tools that nobody may call here
 arguments    `validation`   bound to names, and checked against the schema
+limits       `ot.limits`    the calls that a person may make in a minute
 flows, ask   `policy`       what the client has read, and a person, where the configuration wants that
 journal      `journalling`  written before a call that may have an effect; a resumed run is answered from it, unasked
 call         `invocation`   the function in its context, within its time
@@ -40,6 +41,7 @@ from ot.execution.wording import word_error
 from ot.journal.journal import Journal
 from ot.journal.run_journal import INLINE
 from ot.large_values import LARGE_MESSAGE, aside_if_large
+from ot.limits import PersonLimits
 from ot.output import Attached, render
 from ot.redaction import Redactor
 from ot.registry.registry import ToolRegistry
@@ -80,6 +82,7 @@ class ToolExecutor:
         audit: AuditLog | None = None,
         shapes: Shapes | None = None,
         journal: Journal | None = None,
+        limits: PersonLimits | None = None,
         telemetry: Telemetry | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -91,6 +94,7 @@ class ToolExecutor:
         self.audit = audit
         self.shapes = shapes
         self.journal = journal
+        self.limits = limits
         self.telemetry = telemetry
         self._results = results
         self._clock = clock
@@ -231,6 +235,8 @@ class ToolExecutor:
             bound = await self._bind(call)
             if journal is not None and journal.resumes and (reused := await journal.reuse(bound)) is not None:
                 return reused
+            if self.limits is not None:
+                await self.limits.call(call.name)
             allowed_by = "" if guard.simple else await self._policy.admit(guard, bound, call.caller)
         except CallError as error:
             await record.refuse(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -248,6 +249,29 @@ def _size(limit: int) -> str:
     return f"{limit} bytes"
 
 
+def _word_limit(error: errors.LimitReachedError) -> str:
+    if not error.free_in:
+        return (
+            f"You have {error.limit} runs going on, which is as many as you may ({error.key}). Nothing of this command "
+            "was done. There is room as soon as one of them ends: ot.wait waits for one, and ot.stop ends one."
+        )
+    return (
+        f"You may begin {error.limit} runs a minute ({error.key}), and have. Nothing of this command was done. "
+        f"Runs are accepted again in {math.ceil(error.free_in)} s."
+    )
+
+
+def _word_call_limit(error: errors.CallLimitError) -> str:
+    if error.problem:
+        return (
+            f"{error.tool} was not called: calls are counted ({error.key}), and cannot be at present: {error.problem}."
+        )
+    return (
+        f"{error.tool} was not called: you may make {error.limit} calls a minute ({error.key}), and have. "
+        f"Calls are accepted again in {math.ceil(error.free_in)} s; do the rest in a later run."
+    )
+
+
 _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ConfigError: _word_config,
     errors.LegacyPrefixError: lambda _: (
@@ -393,6 +417,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         f"{error.tool} was not called: a call that may have an effect is written down first, and that failed "
         f"({error.reason}). Try again once the database answers."
     ),
+    errors.CallLimitError: _word_call_limit,
     errors.ArgumentValueError: lambda error: error.message,
     errors.ResultNotKeptError: lambda error: f"It could not be stored: {error.reason}.",
     errors.ToolFailedError: _word_failed,
@@ -411,6 +436,7 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
         "The configuration key execution.sandbox says how much is demanded."
     ),
     errors.KernelStartError: lambda error: f"No run could be started: {error.reason}.",
+    errors.LimitReachedError: _word_limit,
     errors.StoreGoneError: lambda error: (
         f"Runs are refused for the moment: {error.reason}. Nothing that was answered is lost, and nothing of this "
         "command was done. Try again soon: runs are accepted again as soon as the database answers (store in the "
@@ -439,6 +465,7 @@ _KINDS: dict[type, str] = {
     errors.UnknownRunError: "LookupError",
     errors.CallNotRecordedError: "LookupError",
     errors.CallNotJournalledError: "ConnectionError",
+    errors.CallLimitError: "TimeoutError",
     errors.ArgumentValueError: "ValueError",
     errors.ConfigError: "ValueError",
     errors.CommandError: "SyntaxError",

@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from ot.caller import NOBODY, Caller, Notes
 from ot.client_memory import ClientMemory
-from ot.errors import OneToolError, StoreGoneError, UntrustedSnippetError
+from ot.errors import LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
 from ot.logs import LogSpan
@@ -93,22 +93,34 @@ class Runner:
         sight = sight or Sight()
         telemetry = self._executor.telemetry
         if telemetry is None:
-            return (await self._carry_out(command, caller, settings, sight, record))[0]
+            return (await self._admit(command, caller, settings, sight, record))[0]
         with telemetry.run(caller.run_id) as run:
             caller = caller if run.span is None else replace(caller, span=run.span)
-            answer, error = await self._carry_out(command, caller, settings, sight, record)
+            answer, error = await self._admit(command, caller, settings, sight, record)
             run.end(error)
             return answer
+
+    async def _admit(
+        self, command: str, caller: Caller, settings: RunSettings, sight: Sight, record: RunRecord
+    ) -> tuple[Answer, str]:
+        """Return the answer, and the type of what went wrong: also of a run that may not begin."""
+        journal, limits = self._executor.journal, self._executor.limits
+        try:
+            if journal is not None and journal.waits:
+                await journal.admit()
+            if limits is None:
+                return await self._carry_out(command, caller, settings, sight, record)
+            async with limits.run(caller.run_id, command):
+                return await self._carry_out(command, caller, settings, sight, record)
+        except (StoreGoneError, LimitReachedError) as error:
+            sight.outcome = refusal = Failure(error)
+            answer = render_answer(refusal, inline_limit=settings.inline_limit, registry=self._registry)
+            return answer, error_kind(refusal)
 
     async def _carry_out(
         self, command: str, caller: Caller, settings: RunSettings, sight: Sight, record: RunRecord
     ) -> tuple[Answer, str]:
-        """Return the answer, and the type of what went wrong."""
         notes = caller.notes or Notes()
-        if (refusal := await self._refuse()) is not None:
-            sight.outcome = refusal
-            answer = render_answer(refusal, inline_limit=settings.inline_limit, registry=self._registry)
-            return answer, error_kind(refusal)
         journalled, made = JournalledRun(self._executor.journal, command, caller), MadeCalls()
         with LogSpan("run.command", size=len(command)) as span, record, journalled:
             try:
@@ -133,16 +145,6 @@ class Runner:
             failure = error_kind(outcome)
             record.end(answer.text, error=failure, attachments=len(answer.attachments))
         return answer, failure
-
-    async def _refuse(self) -> Failure | None:
-        """Return the refusal of a run that could not be written down, where nothing is done without that."""
-        journal = self._executor.journal
-        if journal is not None and journal.waits:
-            try:
-                await journal.admit()
-            except StoreGoneError as error:
-                return Failure(error)
-        return None
 
     def _add_made(self, made: MadeCalls, notes: Notes) -> None:
         words = made.word(self._executor.redactor)

@@ -19,6 +19,7 @@ from ot.store.api_keys import ApiKeys, EmbeddedApiKeys
 from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
 from ot.store.journal_store import JournalStore
 from ot.store.kept_names import ANSWERS_FOLDER, KEPT_FOLDER, EmbeddedKeptNames, KeptNames
+from ot.store.quotas import EmbeddedQuotas, Quotas
 from ot.store.result_rows import ResultRows
 from ot.store.stat_rows import StatRows
 
@@ -118,3 +119,15 @@ def build_api_keys(state: Path, link: PostgresLink | None) -> ApiKeys:
     from ot.store.postgres.api_keys import PostgresApiKeys  # noqa: PLC0415 - as above
 
     return PostgresApiKeys(link)
+
+
+@asynccontextmanager
+async def open_quotas(state: Path, link: PostgresLink | None) -> AsyncIterator[Quotas]:
+    """Open the counts of what everybody uses: of this process, or of all replicas."""
+    if link is None:
+        yield EmbeddedQuotas(state)
+        return
+    from ot.store.postgres.quotas import open_postgres_quotas  # noqa: PLC0415 - as above
+
+    async with open_postgres_quotas(link) as quotas:
+        yield quotas

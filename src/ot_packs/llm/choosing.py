@@ -96,7 +96,7 @@ def _paced_model(name: str, settings: AiSettings, options: Options, access: Mode
     except MissingExtraError as error:
         raise ToolError(word_error(error)) from error
     pace = context.part(Paces).pace_of(f"{PACK}.{name}", key)
-    return PacedModel(model, pace, rate=options.rate, left=context.remaining)
+    return PacedModel(model, pace, rate=options.rate, left=context.remaining, limits=access.limits)
 
 
 def _wrap(models: list[Model], settings: AiSettings, access: ModelAccess, context: CallContext) -> Models:

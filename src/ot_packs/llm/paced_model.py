@@ -8,26 +8,38 @@ from http import HTTPStatus
 
 from ot.ai.models.model import Model, Piece, Request
 from ot.errors import ModelUnavailableError
+from ot.limits import PersonLimits
 from ot.paces import Pace, QueueTooLongError, Turn
 
 
 class PacedModel:
     """Takes a turn for every request. One that was too much is asked again, as long as there is time.
 
-    `left` are the seconds that the call still has.
+    `left` are the seconds that the call still has, `limits` what the person may spend.
     """
 
-    def __init__(self, model: Model, pace: Pace, *, rate: float, left: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        pace: Pace,
+        *,
+        rate: float,
+        left: Callable[[], float],
+        limits: PersonLimits | None = None,
+    ) -> None:
         self.provider = model.provider
         self.name = model.name
         self._model = model
         self._pace = pace
         self._rate = rate
         self._left = left
+        self._limits = limits
 
     async def stream(self, request: Request) -> AsyncGenerator[Piece]:
         while True:
             turn = await self._take_turn()
+            if self._limits is not None:
+                await self._limits.ask_model(self.provider)
             try:
                 async with aclosing(self._model.stream(request)) as pieces:
                     async for piece in pieces:

@@ -40,6 +40,8 @@ def record_into(access: ModelAccess) -> Record:
         sent = 0 if usage is None else usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         if usage is not None and access.recorder is not None:
             access.recorder.model(usage.provider, usage.model, sent, usage.output_tokens, usage.cost, seconds)
+        if access.limits is not None and usage is not None and usage.cost:
+            access.limits.add_model_cost(usage.cost)
         if access.telemetry is not None:
             received, read, written = (
                 (0, 0, 0) if usage is None else (usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)

@@ -1,0 +1,126 @@
+"""Limits of one person: room for a run before it begins, for each call, and for requests to models."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import NoReturn
+
+import anyio
+
+from ot.config.team import LimitSettings
+from ot.errors import CallLimitError, LimitReachedError, ModelRefusedError, StoreGoneError
+from ot.store.quotas import CALLS, COST, DAY, Asked, Given, Quotas
+
+_SHARE = 10  # of the calls of a minute that are taken from the store at once, so that it is not asked for each
+_MOST_AT_ONCE = 20
+# Whoever has as many runs as they may must still be able to wait for one, and to end one.
+_LOOKS_AFTER_RUNS = re.compile(r"\s*ot\.(?:wait|stop|runs)\([^()]*\)\s*")
+
+
+class PersonLimits:
+    """What one person may use; their runs in all replicas count together."""
+
+    def __init__(
+        self,
+        principal: str,
+        settings: LimitSettings,
+        quotas: Quotas,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._principal = principal
+        self._settings = settings
+        self._quotas = quotas
+        self._clock = clock
+        self._calls = 0  # taken, and not yet made
+        self._calls_until = 0.0  # the end of the minute they are for, by our clock
+
+    @asynccontextmanager
+    async def run(self, run: str, command: str) -> AsyncIterator[None]:
+        """Give a run its room for as long as it goes on; raises LimitReachedError or StoreGoneError."""
+        settings = self._settings
+        running = None if _LOOKS_AFTER_RUNS.fullmatch(command) else settings.concurrent_runs
+        if settings.runs_per_minute is None and running is None:
+            yield
+            return
+        asked = Asked(settings.runs_per_minute, running, settings.calls_per_minute, _at_once(settings))
+        try:
+            given = await self._quotas.begin_run(self._principal, run, asked)
+        except OSError as error:
+            raise StoreGoneError(error.strerror or str(error)) from error
+        if given.refused:
+            raise LimitReachedError(f"limits.{given.refused}", getattr(settings, given.refused), given.free_in)
+        self._take(given)
+        try:
+            yield
+        finally:
+            await self._end(run)
+
+    async def call(self, tool: str) -> None:
+        """Count a call of a tool that is about to be made; raises CallLimitError."""
+        most = self._settings.calls_per_minute
+        if most is None:
+            return
+        if self._calls and self._clock() < self._calls_until:
+            self._calls -= 1
+            return
+        try:
+            given = await self._quotas.take_calls(self._principal, most, _at_once(self._settings))
+        except OSError as error:
+            problem = error.strerror or str(error)
+            raise CallLimitError(tool, f"limits.{CALLS}", most, 0.0, problem) from error
+        if given.refused:
+            raise CallLimitError(tool, f"limits.{CALLS}", most, given.free_in)
+        self._take(given)
+        self._calls -= 1
+
+    async def ask_model(self, provider: str) -> None:
+        """Let a request to a model be made; raises ModelRefusedError."""
+        most = self._settings.model_cost_per_day
+        if most is None:
+            return
+        try:
+            spent = await self._quotas.model_cost(self._principal)
+        except OSError as error:
+            _refuse(provider, f"what was spent cannot be looked up: {error.strerror or error}")
+        if spent >= most:
+            left = DAY - time.time() % DAY
+            _refuse(
+                provider,
+                f"you have spent ${spent:.2f} for models today, and may spend ${most:g} (limits.{COST}); "
+                f"the next day begins in {word_wait(left)}",
+            )
+
+    def add_model_cost(self, cost: float) -> None:
+        """Count what a request to a model has cost."""
+        if self._settings.model_cost_per_day is not None:
+            self._quotas.add_model_cost(self._principal, cost)
+
+    def _take(self, given: Given) -> None:
+        now = self._clock()
+        left = self._calls if now < self._calls_until else 0
+        self._calls, self._calls_until = left + given.calls, now + given.free_in
+
+    async def _end(self, run: str) -> None:
+        with anyio.CancelScope(shield=True):
+            try:
+                await self._quotas.end_run(self._principal, run)
+            except OSError:
+                return  # its room is free again when nobody has renewed it for a while
+
+
+def _at_once(settings: LimitSettings) -> int:
+    return max(1, min(_MOST_AT_ONCE, (settings.calls_per_minute or 0) // _SHARE))
+
+
+def _refuse(provider: str, reason: str) -> NoReturn:
+    raise ModelRefusedError(provider, reason)
+
+
+def word_wait(seconds: float) -> str:
+    """Say how long it takes until something is free again."""
+    whole = max(1, round(seconds))
+    return f"{whole} s" if whole < 120 else f"{whole // 60} min" if whole < 7200 else f"{whole // 3600} h"

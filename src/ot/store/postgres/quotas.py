@@ -1,0 +1,99 @@
+"""Quotas in PostgreSQL, for all replicas together; the arithmetic is in functions of the schema, under a row's lock."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+
+import anyio
+
+from ot.owned_tasks import open_background_tasks
+from ot.store.postgres.connection import Connection
+from ot.store.postgres.link import PostgresLink
+from ot.store.quotas import CALLS, Asked, Given
+
+LEASE = 30.0  # seconds after which the runs of a replica that died count no more
+_RENEWALS = 3  # within a lease
+_TODAY = "floor(extract(epoch FROM now()) / 86400)::bigint"
+_ADD_COST = f"""
+INSERT INTO quotas (principal, day, model_cost) VALUES ($1, {_TODAY}, $2)
+ON CONFLICT (principal) DO UPDATE SET day = excluded.day,
+    model_cost = CASE WHEN quotas.day = excluded.day THEN quotas.model_cost ELSE 0 END + excluded.model_cost
+"""
+_RENEW = """
+UPDATE run_leases SET until = clock_timestamp() + $3
+FROM unnest($1::text[], $2::text[]) AS own (principal, run)
+WHERE run_leases.principal = own.principal AND run_leases.run = own.run
+"""
+
+
+class PostgresQuotas:
+    """The counts of everybody, one statement each."""
+
+    def __init__(self, link: PostgresLink, *, lease: float = LEASE) -> None:
+        self._link = link
+        self._lease = timedelta(seconds=lease)
+        self._leases: set[tuple[str, str]] = set()  # of this process
+
+    async def begin_run(self, principal: str, run: str, asked: Asked) -> Given:
+        """Let a run begin, if there is room for it."""
+        given = (principal, run, asked.most_runs, asked.most_running, asked.most_calls, asked.calls, self._lease)
+        statement = "SELECT * FROM begin_run($1, $2, $3, $4, $5, $6, $7)"
+        row = await self._link.run(lambda connection: connection.fetchrow(statement, *given))
+        assert row is not None
+        if asked.most_running is not None and not row["refused"]:
+            self._leases.add((principal, run))
+        return Given(row["refused"], row["given"], row["free_in"])
+
+    async def end_run(self, principal: str, run: str) -> None:
+        """Make room for another run."""
+        if (principal, run) not in self._leases:
+            return
+        self._leases.discard((principal, run))
+        statement = "DELETE FROM run_leases WHERE principal = $1 AND run = $2"
+        await self._link.run(lambda connection: connection.execute(statement, principal, run))
+
+    async def take_calls(self, principal: str, most: int, wanted: int) -> Given:
+        """Let a person make some more calls."""
+        statement = "SELECT * FROM take_calls($1, $2, $3)"
+        row = await self._link.run(lambda connection: connection.fetchrow(statement, principal, most, wanted))
+        assert row is not None
+        return Given("" if row["given"] else CALLS, row["given"], row["free_in"])
+
+    async def model_cost(self, principal: str) -> float:
+        """Return what models have cost for a person today, in US dollars."""
+        statement = f"SELECT model_cost FROM quotas WHERE principal = $1 AND day = {_TODAY}"
+        found = await self._link.run(lambda connection: connection.fetchval(statement, principal))
+        return float(found or 0.0)
+
+    def add_model_cost(self, principal: str, cost: float) -> None:
+        """Count a request to a model; nobody waits for it."""
+
+        async def add(connection: Connection) -> None:
+            await connection.execute(_ADD_COST, principal, cost)
+
+        with suppress(OSError):  # the link says so in the log
+            self._link.submit(add)
+
+    async def renew(self) -> None:
+        """Tell, for as long as this is not cancelled, that the runs of this process go on."""
+        while True:
+            await anyio.sleep(self._lease.total_seconds() / _RENEWALS)
+            if self._leases:
+                with suppress(OSError):  # as above
+                    await self._link.run(self._renew_now)
+
+    async def _renew_now(self, connection: Connection) -> None:
+        leases = list(self._leases)
+        principals, runs = [principal for principal, _ in leases], [run for _, run in leases]
+        await connection.execute(_RENEW, principals, runs, self._lease)
+
+
+@asynccontextmanager
+async def open_postgres_quotas(link: PostgresLink, *, lease: float = LEASE) -> AsyncIterator[PostgresQuotas]:
+    """Count, and keep the runs of this process in the count, for as long as this is open."""
+    quotas = PostgresQuotas(link, lease=lease)
+    async with open_background_tasks() as tasks:
+        tasks.start_soon(quotas.renew)
+        yield quotas

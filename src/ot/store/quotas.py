@@ -1,0 +1,133 @@
+"""Quotas: how much each person has used of what is limited, counted in the store for all replicas together.
+
+A minute and a day are those of the clock (UTC): what is used up is free again when the next one begins.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from mcp_core.atomic_write import write_private
+from ot.store.forms import FORM, check_form
+
+RUNS, RUNNING, CALLS, COST = "runs_per_minute", "concurrent_runs", "calls_per_minute", "model_cost_per_day"
+"""The keys of `limits` that are counted here."""
+
+COSTS_FILE = "model-costs.json"
+MINUTE, DAY = 60.0, 86400.0
+_FORM = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a run asks for: room among the runs, and some calls at once, so that not each of them has to ask."""
+
+    most_runs: int | None  # None: no limit
+    most_running: int | None
+    most_calls: int | None
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What there is: nothing if `refused` names the key that stands against it. `free_in` seconds there is more."""
+
+    refused: str
+    calls: int
+    free_in: float
+
+
+class Quotas(Protocol):
+    """The counts of everybody. Raises OSError where the store cannot be used."""
+
+    async def begin_run(self, principal: str, run: str, asked: Asked) -> Given: ...
+    async def end_run(self, principal: str, run: str) -> None: ...
+    async def take_calls(self, principal: str, most: int, wanted: int) -> Given: ...
+    async def model_cost(self, principal: str) -> float: ...
+    def add_model_cost(self, principal: str, cost: float) -> None: ...
+
+
+@dataclass(slots=True)
+class _Used:
+    minute: int = 0
+    runs: int = 0
+    calls: int = 0
+    running: set[str] = field(default_factory=set)
+
+
+class EmbeddedQuotas:
+    """The counts of one process: a minute's are in its memory, a day's costs in a small file that outlives it."""
+
+    def __init__(self, state: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._file = state / COSTS_FILE
+        self._clock = clock
+        self._used: dict[str, _Used] = {}
+        self._costs: tuple[int, dict[str, float]] | None = None
+
+    async def begin_run(self, principal: str, run: str, asked: Asked) -> Given:
+        """Let a run begin, if there is room for it."""
+        used, free_in = self._now_used(principal)
+        if asked.most_runs is not None and used.runs >= asked.most_runs:
+            return Given(RUNS, 0, free_in)
+        if asked.most_running is not None and len(used.running) >= asked.most_running:
+            return Given(RUNNING, 0, 0.0)
+        used.runs += 1
+        used.running.add(run)
+        calls = 0 if asked.most_calls is None else _take(used, asked.most_calls, asked.calls)
+        return Given("", calls, free_in)
+
+    async def end_run(self, principal: str, run: str) -> None:
+        """Make room for another run."""
+        self._used[principal].running.discard(run)
+
+    async def take_calls(self, principal: str, most: int, wanted: int) -> Given:
+        """Let a person make some more calls."""
+        used, free_in = self._now_used(principal)
+        calls = _take(used, most, wanted)
+        return Given("" if calls else CALLS, calls, free_in)
+
+    async def model_cost(self, principal: str) -> float:
+        """Return what models have cost for a person today, in US dollars."""
+        return self._todays()[1].get(principal, 0.0)
+
+    def add_model_cost(self, principal: str, cost: float) -> None:
+        """Count a request to a model."""
+        day, costs = self._todays()
+        costs[principal] = costs.get(principal, 0.0) + cost
+        write_private(self._file, json.dumps({FORM: _FORM, "day": day, "costs": costs}))
+
+    def _now_used(self, principal: str) -> tuple[_Used, float]:
+        minute, seconds = divmod(self._clock(), MINUTE)
+        used = self._used.setdefault(principal, _Used())
+        if used.minute != int(minute):
+            used.minute, used.runs, used.calls = int(minute), 0, 0
+        return used, MINUTE - seconds
+
+    def _todays(self) -> tuple[int, dict[str, float]]:
+        today = math.floor(self._clock() / DAY)
+        if self._costs is None:
+            self._costs = self._read()
+        if self._costs[0] != today:
+            self._costs = today, {}
+        return self._costs
+
+    def _read(self) -> tuple[int, dict[str, float]]:
+        try:
+            found = check_form(json.loads(self._file.read_bytes()), _FORM)
+            return int(found["day"]), {str(name): float(cost) for name, cost in found["costs"].items()}
+        except FileNotFoundError:
+            return 0, {}
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return 0, {}  # it was none of ours
+
+
+def _take(used: _Used, most: int, wanted: int) -> int:
+    calls = min(wanted, max(0, most - used.calls))
+    used.calls += calls
+    return calls
