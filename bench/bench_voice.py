@@ -19,7 +19,7 @@ from ot.isolate import IsolateHost
 from ot_voice.audio import Utterance
 from ot_voice.ear import Ear
 from ot_voice.grammar import Names
-from ot_voice.recognisers import GrammarRecogniser, MoonshineRecogniser, Recogniser
+from ot_voice.recognisers import CommandRecogniser, GrammarRecogniser, MoonshineRecogniser, Recogniser
 from ot_voice.second_opinion import SecondOpinion
 from ot_voice.vad import SileroDetector
 from ot_voice.words import spoken_form
@@ -85,7 +85,7 @@ async def _measure(
 ) -> tuple[_Score, _Score, _Score, int]:
     async with IsolateHost(memory=3 * 1024**3, idle_timeout=600) as host:
         grammar, free = GrammarRecogniser(host, _names), MoonshineRecogniser(host)
-        both = SecondOpinion(free, grammar)
+        both = SecondOpinion(free, CommandRecogniser(host, _names), grammar)
         await both.prepare()
         scores = [await _score(recogniser, commands) for recogniser in (grammar, free, both)]
         engines = [(await both.transcribe(audio)).engine for _, audio in others]

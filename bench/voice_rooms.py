@@ -20,7 +20,7 @@ from ot.isolate import IsolateHost
 from ot_voice.audio import Utterance
 from ot_voice.ear import Ear
 from ot_voice.grammar import Names
-from ot_voice.recognisers import GrammarRecogniser, MoonshineRecogniser, Transcript
+from ot_voice.recognisers import CommandRecogniser, GrammarRecogniser, MoonshineRecogniser, Transcript
 from ot_voice.second_opinion import SecondOpinion
 from ot_voice.vad import SileroDetector
 from ot_voice.words import spoken_form
@@ -72,7 +72,12 @@ def judge(sample: Sample, heard: Transcript, *, free: str) -> str:
 
 
 def _essence(text: str) -> list[str]:
-    return [word for word in text.replace("what's", "what is").split() if word not in _UNIMPORTANT]
+    """Return what a command says, whichever way: "switch the light on" and "turn on the light" are the same."""
+    said = text.replace("what's", "what is").replace("switch ", "turn ").replace("change ", "set ")
+    words = [word for word in said.split() if word not in _UNIMPORTANT]
+    if words[:1] == ["turn"] and words[-1] in {"on", "off"}:
+        words.insert(1, words.pop())
+    return words
 
 
 async def _names() -> Names:
@@ -84,7 +89,7 @@ async def measure(part: int, parts: int) -> None:
     counts: Counter[tuple[str, str]] = Counter()
     async with IsolateHost(memory=3 * 1024**3, idle_timeout=600) as host:
         free = MoonshineRecogniser(host)
-        both = SecondOpinion(free, GrammarRecogniser(host, _names))
+        both = SecondOpinion(free, CommandRecogniser(host, _names), GrammarRecogniser(host, _names))
         for index, sample in enumerate(samples()):
             if index % parts != part - 1:
                 continue

@@ -34,12 +34,16 @@ def spoken_names(names: Iterable[str]) -> dict[str, str]:
     return spoken
 
 
-def render_grammar(devices: Sequence[str], tools: Sequence[str]) -> str:
-    """Write the JSGF of every command; devices and tools are spoken forms, so nothing in them is syntax."""
-    commands = ["/2/ <answer>"]
+def render_grammar(devices: Sequence[str], tools: Sequence[str], *, written: bool = False) -> str:
+    """Write the JSGF of every command; devices and tools are spoken forms, so nothing in them is syntax.
+
+    As a text would have them (`written`), numbers may be digits; and single words that are no commands are left out.
+    """
+    commands = [] if written else ["/2/ <answer>"]
     rules = [_rule("answer", ["yes", "no", "stop", "cancel", "help", "thank you", "never mind", "repeat that"])]
     if devices:
         rules += [_rule("device", devices), "<which> = /0.8/ the <device> | /0.2/ <device>;", *_DEVICE_RULES]
+        rules.append(f"<number> = {_NUMBER}{_DIGITS if written else ''};")
         rules += _move_rules([device for device in devices if not _CLOSABLE.isdisjoint(device.split())])
         commands += ["/40/ <switch>", "/20/ <set>", "/20/ <move>", "/15/ <ask>"]
     if tools:
@@ -118,6 +122,7 @@ _CLOSABLE = {"door", "doors", "gate", "garage", "lock", "window", "windows", "bl
 _NUMBER = (
     "/8/ (ten | <tens> | a hundred | one hundred) | /2/ <tens> <unit> | /2/ (zero | <unit> | eleven | twelve | <teen>)"
 )
+_DIGITS = f" | /8/ ({' | '.join(f'{number} | {number}%' for number in range(101))})"
 _SET = (
     "/6/ (/3/ set | /3/ dim | turn | change) <which> to <value>",
     "/2/ (dim | brighten) <which>",
@@ -132,7 +137,6 @@ _DEVICE_RULES = (
     "<unit> = one | two | three | four | five | six | seven | eight | nine;",
     "<tens> = twenty | thirty | forty | fifty | sixty | seventy | eighty | ninety;",
     "<teen> = thirteen | fourteen | fifteen | sixteen | seventeen | eighteen | nineteen;",
-    f"<number> = {_NUMBER};",
     "<quantity> = temperature | humidity | brightness | battery | state | status | level;",
     "<switch> = (turn | switch) (on | off) <which> | (turn | switch) <which> (on | off) | toggle <which>;",
     "<mode> = heat | cool | auto | off;",

@@ -15,6 +15,7 @@ from ot_voice.events import VoiceEvent
 from ot_voice.live_names import LiveNames
 from ot_voice.players import Player
 from ot_voice.recognisers import (
+    CommandRecogniser,
     FasterWhisperRecogniser,
     GrammarRecogniser,
     MoonshineRecogniser,
@@ -66,7 +67,7 @@ def build_ear(settings: VoiceSettings) -> Ear:
 
 
 def build_recogniser(host: IsolateHost, names: LiveNames, settings: VoiceSettings) -> Recogniser:
-    """Build the engine, with the grammar beside it if a second opinion is wanted; raises MissingVoiceError."""
+    """Build the engine, with commands beside it if a second opinion is wanted; raises MissingVoiceError."""
     grammar = GrammarRecogniser(host, names)
     if settings.engine == "grammar":
         grammar.require()
@@ -76,5 +77,5 @@ def build_recogniser(host: IsolateHost, names: LiveNames, settings: VoiceSetting
         if settings.engine == "faster-whisper"
         else MoonshineRecogniser(host)
     )
-    free.require()  # the grammar alone would take every sentence for a command
-    return SecondOpinion(free, grammar) if settings.second_opinion else free
+    free.require()  # commands alone would take every sentence for a command
+    return SecondOpinion(free, CommandRecogniser(host, names), grammar) if settings.second_opinion else free

@@ -1,15 +1,15 @@
-"""Two recognisers, one decision: free speech for everything, the grammar where a short command was said.
+"""Two recognisers, one decision: free speech for everything, commands where a short command was said.
 
-A free recogniser writes what a sound resembles ("black nephron to nor"); a grammar always finds a command, also in a
-sentence about the weather. Neither can be trusted alone, and two facts tell them apart:
+A free recogniser writes what a sound resembles ("black nephron to nor"); one of commands always finds a command, in a
+sentence about the weather too. Neither can be trusted alone, and two facts tell them apart:
 
-- the grammar's *confidence*: how much better its command explains the sound than phones in any order do;
-- their *agreement*: how similar the letters of both texts are. Misheard commands still look like themselves (two thirds
-  and more of the letters in what we measured), other sentences do not (less than half).
+- the *confidence* of the command: how little worse it explains the sound than free text does;
+- their *agreement*: how similar the letters of both texts are. Misheard commands still look like themselves, other
+  sentences do not (less than half of the letters).
 
 Both are added as evidence, in logits. So a very confident command needs no agreement, a doubtful one much of it, and
-without the grammar, or for a long utterance, the free text stands as it is. Where the evidence is weak either way, the
-command is handed over with the free text, and the person is asked which it was.
+without commands, or for a long utterance, the free text stands as it is. Where the evidence is weak either way, or
+another command is nearly as likely, the command is handed over with the free text, and the person is asked.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from ot_voice.recognisers import Recogniser, Transcript, probability_of
 from ot_voice.words import say_number, spoken_form
 
 LONGEST_COMMAND = 8.0  # seconds; what is longer is no short command
-_EVEN_AGREEMENT = 0.58
-_DOUBT = -8.0  # evidence below which nobody is asked
+_EVEN_AGREEMENT = 0.45
+_DOUBT = -1.5  # evidence below which nobody is asked
 _SAME_BUT_ONE = 0.8  # agreement from which two texts differ in little more than a word
 _DECIDING = (
     frozenset(("on", "off")),
@@ -39,15 +39,16 @@ _DECIDING = (
     frozenset(("lock", "unlock", "locked", "unlocked", "open", "close", "closed")),
     frozenset(say_number(number).split()[0] for number in range(100)),
 )
-_WEIGHT = 20.0  # of agreement: one tenth more of it counts as much as two logits
+_WEIGHT = 10.0  # of agreement: one tenth more of it counts as much as a logit
 
 
 class SecondOpinion:
-    """A recogniser that asks two others at once; if one fails, the other's word stands."""
+    """A recogniser that asks two others at once; if one fails, the other's word stands. `answers` hears a yes or no."""
 
-    def __init__(self, free: Recogniser, commands: Recogniser) -> None:
+    def __init__(self, free: Recogniser, commands: Recogniser, answers: Recogniser) -> None:
         self._free = free
         self._commands = commands
+        self._answers = answers
 
     async def prepare(self) -> None:
         failure: VoiceError | None = None
@@ -85,14 +86,15 @@ class SecondOpinion:
 
     async def hear_answer(self, audio: bytes) -> bool | None:
         """Return a yes if both hear it: a grammar finds one in everything, free speech writes "yes" for "less"."""
-        heard = {await self._free.hear_answer(audio), await self._commands.hear_answer(audio)}
+        heard = {await self._free.hear_answer(audio), await self._answers.hear_answer(audio)}
         if False in heard:
             return False
         return True if heard == {True} else None
 
     async def _prepare_commands(self) -> None:
-        with _failure_logged():
-            await self._commands.prepare()
+        for beside in (self._commands, self._answers):
+            with _failure_logged():
+                await beside.prepare()
 
 
 @contextmanager
@@ -118,6 +120,8 @@ def choose(free: Transcript, command: Transcript) -> Transcript:
             if alike >= _SAME_BUT_ONE:
                 return free
             evidence = min(evidence, 0.0)
+    if command.unsure:
+        evidence = min(evidence, 0.0)
     if evidence < _DOUBT or (evidence <= 0 and not free.text):
         return free
     doubted = "" if evidence > 0 else free.text

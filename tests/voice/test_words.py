@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ot_voice.command_paths import CommandPaths
 from ot_voice.grammar import MOST_NAMES, compile_grammar, find_missing, read_answer, render_grammar, spoken_names
 from ot_voice.live_names import find_names
 from ot_voice.pronunciation import pronounce, to_arpabet, without_r
@@ -146,3 +147,33 @@ def test_without_espeak_nothing_is_pronounced() -> None:
 
 def test_signs_without_sound_are_left_out() -> None:
     assert to_arpabet("ˈdʒʌdʒː ?") == "JH AH JH"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "whole"),
+    [
+        ("turn on the kitchen light", True),
+        ("please lock front door", True),
+        ("set the front door to 21%", True),
+        ("what's the temperature in the kitchen light", True),
+        ("use web search", True),
+        ("turn on the kitchen", False),
+        ("turn on the kitchen lights", False),
+        ("yes", False),
+    ],
+)
+def test_paths_lead_to_the_sentences_of_the_grammar_and_nowhere_else(sentence: str, *, whole: bool) -> None:
+    paths = CommandPaths(render_grammar(["kitchen light", "front door"], ["web search"], written=True))
+
+    place = paths.start
+    for character in f" {sentence}":
+        place = paths.advance(place, character)
+
+    assert paths.is_end(place) is whole
+    assert (paths.weigh(sentence) > float("-inf")) is whole
+
+
+def test_what_is_said_more_often_weighs_more() -> None:
+    paths = CommandPaths(render_grammar(["kitchen light", "front door"], [], written=True))
+
+    assert paths.weigh("open the front door") > paths.weigh("open the kitchen light")
