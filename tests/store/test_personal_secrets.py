@@ -8,7 +8,7 @@ import pytest
 
 from ot.config.personal_secrets import PersonalSecrets
 from ot.config.secrets import Secrets
-from ot.store.sealing import Sealer, SealError, new_key
+from ot.store.sealing import Sealer, SealError
 from tests.store.personal_parts import SEALER, OpenParts, open_parts
 
 __all__ = ["open_parts"]
@@ -45,17 +45,6 @@ def test_they_lie_sealed_and_are_nobody_elses(open_parts: OpenParts, tmp_path: P
     assert stolen.read() == {}
     with pytest.raises(SealError):
         stolen.put("TOKEN", "x")
-
-
-def test_keys_are_replaced_without_losing_any(open_parts: OpenParts) -> None:
-    old, new = new_key(), new_key()
-    secrets_of(open_parts, "cyd", sealer=Sealer([old])).put("TOKEN", "value of it")
-    both = secrets_of(open_parts, "cyd", sealer=Sealer([new, old]))
-
-    assert (both.reseal(), both.reseal()) == (True, False)
-
-    assert secrets_of(open_parts, "cyd", 2, sealer=Sealer([new])).read() == {"TOKEN": "value of it"}
-    assert secrets_of(open_parts, "nobody").reseal() is False
 
 
 @pytest.mark.parametrize(("name", "value"), [("", "x"), ("a b", "x"), ("1A", "x"), ("A", ""), ("A", "x" * 70_000)])

@@ -3,19 +3,85 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from contextlib import closing
 
-from onetool.cli import OK
-from onetool.cli.printing import say
-from ot.store.sealing import new_key
+from onetool.cli import FAILED, OK
+from onetool.cli.printing import complain, say
+from onetool.cli.start import load
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.config.personal import PEOPLE_FOLDER
+from ot.config.seal_keys import keys_file, load_sealer, make_keys, read_keys, write_keys
+from ot.errors import ConfigError
+from ot.store.opening import build_link
+from ot.store.resealing import Resealed, reseal_files
+from ot.store.sealing import Sealer, new_key
 
-EPILOG = "All replicas have the same keys, as seal.keys (ONETOOL_SEAL_KEYS) or in the file that seal.file names."
+EPILOG = (
+    "All replicas have the same keys, as seal.keys (ONETOOL_SEAL_KEYS) or in the file that seal.file names. The first "
+    "key seals, every key opens. To replace a key: list a new one after it everywhere, then before it; seal again, "
+    "and take the old one away."
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("key", help="print a new key")
+    actions.add_parser("status", help="list the names of the keys, the one that seals first")
+    actions.add_parser("rotate", help="put a new key first in the file of keys, and seal everything with it")
+    actions.add_parser("again", help="seal everything with the first key")
 
 
 def main(options: Namespace) -> int:
-    say(new_key())
+    if options.action == "key":
+        say(new_key())
+        return OK
+    loaded = load(options, tolerant=True)
+    if options.action == "rotate":
+        _put_new_key_first(loaded)
+    sealer = load_sealer(loaded.config, state_folder(loaded.home))
+    if options.action == "status":
+        for name in sealer.ids:
+            say(name)
+        return OK
+    return _seal_again(loaded, sealer)
+
+
+def _put_new_key_first(loaded: LoadedConfig) -> None:
+    if loaded.config.seal.keys:
+        raise ConfigError(
+            "the keys stand in the configuration, which no command changes",
+            key="seal.keys",
+            fix="list a key that `onetool seal key` prints first, then run `onetool seal again`",
+        )
+    file = keys_file(loaded.config, state_folder(loaded.home))
+    if make_keys(file):
+        return
+    write_keys(file, [new_key(), *read_keys(file)])
+    say(f"A new key is the first in {file}. Servers that are running take it with their next start.")
+
+
+def _seal_again(loaded: LoadedConfig, sealer: Sealer) -> int:
+    try:
+        found = _reseal(loaded, sealer)
+    except OSError as error:
+        complain(f"onetool seal: {error.strerror or error}")
+        return FAILED
+    say(f"{found.anew} sealed anew with {sealer.ids[0]}, {found.already} were already.")
+    for reason in sorted(set(found.failed)):
+        complain(f"onetool seal: {found.failed.count(reason)} could not be opened: {reason}")
+    if found.failed:
+        return FAILED
+    if len(sealer.ids) > 1:
+        say(f"Once every replica has started with {sealer.ids[0]}, the keys after it can go.")
     return OK
+
+
+def _reseal(loaded: LoadedConfig, sealer: Sealer) -> Resealed:
+    link = build_link(loaded.config.store)
+    if link is None:
+        return reseal_files(state_folder(loaded.home) / PEOPLE_FOLDER, sealer)
+    from ot.store.postgres.resealing import reseal_rows  # where a database is configured
+
+    with closing(link):
+        return reseal_rows(link, sealer)

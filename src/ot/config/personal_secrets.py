@@ -10,12 +10,12 @@ from dataclasses import replace
 from ot.config.loader import LoadedConfig
 from ot.config.secrets import is_name
 from ot.logs import write_log
-from ot.store.sealing import Sealer, SealError
+from ot.store.resealing import SECRETS, SECRETS_DOCUMENT
+from ot.store.sealing import Sealer, SealError, digest_of_person, place_of
 from ot.store.shelf import Shelf
 
 MOST_SECRETS = 200
 LONGEST_SECRET = 64 * 1024  # characters
-_DOCUMENT = "secrets.sealed"
 
 
 class PersonalSecrets:
@@ -23,12 +23,12 @@ class PersonalSecrets:
 
     def __init__(self, shelf: Shelf, principal: str, sealer: Callable[[], Sealer]) -> None:
         self._shelf = shelf
-        self._place = f"secrets\0{principal}"
+        self._place = place_of(SECRETS, digest_of_person(principal))
         self._sealer = sealer
 
     def state(self) -> tuple[int, ...]:
         """Return something that changes with them, at the cost of a `stat`."""
-        return self._shelf.state(_DOCUMENT)
+        return self._shelf.state(SECRETS_DOCUMENT)
 
     def names(self) -> list[str]:
         """Return the names, in their order: all that anybody is shown."""
@@ -37,7 +37,7 @@ class PersonalSecrets:
     def read(self) -> dict[str, str]:
         """Return the values by name; none, and a line in the log, where they cannot be opened."""
         try:
-            return self._open(self._shelf.read(_DOCUMENT))
+            return self._open(self._shelf.read(SECRETS_DOCUMENT))
         except FileNotFoundError:
             return {}
         except (OSError, SealError) as error:
@@ -56,16 +56,6 @@ class PersonalSecrets:
         """Forget a secret; one that is not there is no mistake."""
         self._change(lambda known: {each: value for each, value in known.items() if each != name})
 
-    def reseal(self) -> bool:
-        """Seal them with the key that seals now; False where they are already, or there are none."""
-        try:
-            if self._sealer().is_current(self._shelf.read(_DOCUMENT).decode()):
-                return False
-        except FileNotFoundError:
-            return False
-        self._change(lambda known: known)
-        return True
-
     def _change(self, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
         def sealed(before: bytes | None) -> bytes:
             found = change({} if before is None else self._open(before))
@@ -73,7 +63,7 @@ class PersonalSecrets:
                 raise ValueError(f"there are {MOST_SECRETS} secrets already; remove one")
             return self._sealer().seal(json.dumps(dict(found)).encode(), place=self._place).encode()
 
-        self._shelf.update(_DOCUMENT, sealed)
+        self._shelf.update(SECRETS_DOCUMENT, sealed)
 
     def _open(self, document: bytes) -> dict[str, str]:
         found = json.loads(self._sealer().open(document.decode(errors="replace"), place=self._place))

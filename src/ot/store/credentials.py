@@ -21,7 +21,10 @@ from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
 from ot.logs import write_log
 from ot.store.forms import FORM, UnknownFormError, check_form
-from ot.store.sealing import Sealer, SealError
+from ot.store.sealing import Sealer, SealError, digest_of_person, place_of
+
+LOGIN = "login"
+"""The kind of what is sealed here."""
 
 PATIENCE = 60.0  # seconds to wait for another process that renews the tokens
 _FORM = 1
@@ -56,7 +59,7 @@ class LoginSeal:
     """Logins as text, and back; sealed for the person whose they are, where a sealer is given."""
 
     def __init__(self, principal: str = "", sealer: Callable[[], Sealer] | None = None) -> None:
-        self._principal = principal
+        self._person = digest_of_person(principal)
         self._sealer = sealer
 
     def text(self, place: str, content: JsonObject) -> str:
@@ -77,7 +80,7 @@ class LoginSeal:
         return None
 
     def _bound(self, place: str) -> str:
-        return f"login\0{self._principal}\0{place}"
+        return place_of(LOGIN, self._person, place)
 
 
 class FileCredentials:

@@ -1,0 +1,58 @@
+"""Sealing everything anew with the key that seals now, so that older keys can be taken away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from mcp_core.atomic_write import write_private
+from mcp_core.file_lock import lock
+from ot.store.credentials import LOGIN, PATIENCE
+from ot.store.sealing import Sealer, SealError, place_of
+
+SECRETS = "secrets"
+SECRETS_DOCUMENT = "secrets.sealed"
+"""What people's own secrets are sealed as, and the document that holds them."""
+
+
+class Resealed:
+    """How many things were sealed anew, how many were so already, and what could not be opened."""
+
+    def __init__(self) -> None:
+        self.anew = 0
+        self.already = 0
+        self.failed: list[str] = []
+
+    def seal(self, sealer: Sealer, text: str, place: str, keep: Callable[[str], None]) -> None:
+        """Seal one thing anew, if it is not, and keep it."""
+        try:
+            fresh = sealer.reseal(text, place=place)
+        except SealError as error:
+            self.failed.append(str(error))
+            return
+        if fresh is None:
+            self.already += 1
+        else:
+            keep(fresh)
+            self.anew += 1
+
+
+def reseal_files(people: Path, sealer: Sealer) -> Resealed:
+    """Seal anew what lies in the folders of people; each has its digest for a name. Raises OSError."""
+    found = Resealed()
+    for file, place in _find_sealed(people):
+        with file.with_suffix(".lock").open("ab") as held:
+            lock(held.fileno(), patience=PATIENCE)
+            found.seal(sealer, file.read_text(errors="replace"), place, partial(write_private, file))
+    return found
+
+
+def _find_sealed(people: Path) -> Iterator[tuple[Path, str]]:
+    for state in sorted(people.glob("*/.onetool/state")):
+        person = state.parent.parent.name
+        for file in sorted((state / "servers" / "tokens").glob("*.json")):
+            yield file, place_of(LOGIN, person, file.stem)
+        secrets = state / SECRETS_DOCUMENT
+        if secrets.exists():
+            yield secrets, place_of(SECRETS, person)
