@@ -1,0 +1,154 @@
+"""The nginx configuration in `deploy/`, in a real nginx before replicas that say who they are."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx2
+import pytest
+import yaml
+
+from tests.availability import require_installed
+from tests.http_programs import find_free_port
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+WAIT = 60.0  # seconds: a bound for a machine that is busy
+
+
+class Replica:
+    """Answers with its number; one that drains refuses."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.draining = False
+        self.asked: list[str] = []
+        self.port = 0
+
+
+@contextmanager
+def running(replica: Replica) -> Iterator[None]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            replica.asked.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            self.send_response(503 if replica.draining else 200)
+            body = f"{replica.number} {self.headers['Host']} {self.headers['X-Forwarded-For']}".encode()
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        replica.port = server.server_port
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class Site:
+    """nginx, and the replicas behind it."""
+
+    def __init__(self, url: str, replicas: list[Replica]) -> None:
+        self.url = url
+        self.replicas = replicas
+
+    def post(self, session: str = "") -> httpx2.Response:
+        headers = {"Mcp-Session-Id": session} if session else {}
+        return httpx2.post(
+            f"{self.url}/mcp", content="run", headers={"Host": "tools.example.com", **headers}, timeout=WAIT
+        )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    nginx = require_installed("nginx", package="nginx-light", folders="/usr/sbin")
+    folder, port = tmp_path_factory.mktemp("nginx"), find_free_port()
+    replicas = [Replica(number) for number in (1, 2, 3)]
+    with ExitStack() as stack:
+        for replica in replicas:
+            stack.enter_context(running(replica))
+        (folder / "nginx.conf").write_text(_whole(folder, port, replicas))
+        command = [str(nginx), "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
+        subprocess.run([*command, "-t", "-q"], check=True, timeout=WAIT)
+        process = stack.enter_context(subprocess.Popen([*command, "-g", "daemon off;"]))
+        stack.callback(process.terminate)
+        _wait_for(port, process)
+        yield Site(f"http://127.0.0.1:{port}", replicas)
+
+
+def _whole(folder: Path, port: int, replicas: list[Replica]) -> str:
+    """The file of the page, with addresses of this machine and without TLS."""
+    text = (DEPLOY / "nginx" / "onetool.conf").read_text()
+    for replica in replicas:
+        text = text.replace(f"server replica{replica.number}:8080", f"server 127.0.0.1:{replica.port}")
+    text = re.sub(r"\n +ssl_\w+ +[^;]+;", "", text.replace("listen 443 ssl http2;", f"listen 127.0.0.1:{port};"))
+    user = "user root;" if os.geteuid() == 0 else ""
+    paths = "\n".join(
+        f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    return f"{user}\npid {folder}/pid;\nevents {{}}\nhttp {{\naccess_log off;\n{paths}\n{text}\n}}\n"
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + WAIT
+    while True:
+        try:
+            httpx2.get(f"http://127.0.0.1:{port}/metrics", timeout=WAIT)
+        except httpx2.TransportError:
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        else:
+            return
+
+
+def test_requests_without_a_session_go_to_every_replica(site: Site) -> None:
+    answers = [site.post().text for _ in range(6)]
+
+    assert {answer.split()[0] for answer in answers} == {"1", "2", "3"}
+    assert all(answer.split()[1:] == ["tools.example.com", "127.0.0.1"] for answer in answers)
+
+
+def test_requests_of_a_session_go_to_the_replica_that_its_id_names(site: Site) -> None:
+    for number in ("1", "2", "3"):
+        assert {site.post(f"replica{number}-8080.0123").text[0] for _ in range(4)} == {number}
+    assert site.post("elsewhere-8080.0123").status_code == 200
+
+
+def test_what_a_draining_replica_refuses_goes_to_another(site: Site) -> None:
+    site.replicas[0].draining = True
+    try:
+        answers = [site.post() for _ in range(6)]
+    finally:
+        site.replicas[0].draining = False
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert {answer.text[0] for answer in answers} <= {"2", "3"}
+
+
+def test_figures_are_not_for_the_world(site: Site) -> None:
+    assert httpx2.get(f"{site.url}/metrics", headers={"Host": "tools.example.com"}, timeout=WAIT).status_code == 403
+
+
+def test_the_objects_for_kubernetes_are_whole() -> None:
+    objects = list(yaml.safe_load_all((DEPLOY / "kubernetes" / "onetool.yaml").read_text()))
+
+    assert [each["kind"] for each in objects] == ["Service", "StatefulSet", "Deployment", "Service"]
+    [container] = objects[1]["spec"]["template"]["spec"]["containers"]
+    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
