@@ -155,7 +155,7 @@ async def open_app(  # noqa: PLR0913, PLR0915 - the one place where parts are bu
         note_absent(registry, loaded)
         recorder = await stack.enter_async_context(open_recorder(loaded, store))
         results = build_results(loaded, store)
-        audit = stack.enter_context(open_audit_log(loaded))
+        audit = stack.enter_context(open_audit_log(loaded, store))
         shapes = await stack.enter_async_context(open_shapes(own.store.shelf.below(SHAPES_FOLDER)))
         journal = build_journal(loaded, store)
         executor = ToolExecutor(
@@ -328,14 +328,21 @@ def build_recorder(loaded: LoadedConfig, store: Store) -> Recorder | None:
 
 
 @contextmanager
-def open_audit_log(loaded: LoadedConfig) -> Iterator[AuditLog | None]:
+def open_audit_log(loaded: LoadedConfig, store: Store) -> Iterator[AuditLog | None]:
     """Open the log of calls with effect, unless the configuration wants none. Its file is made late."""
     if not loaded.config.audit.enabled:
         yield None
         return
     folder = state_folder(loaded.home) / AUDIT_FOLDER
     later = partial(asyncio.get_running_loop().call_later, SOON)
-    log = AuditLog(folder, loaded.config.audit, project=loaded.project, redactor=loaded.redactor, later=later)
+    log = AuditLog(
+        folder,
+        loaded.config.audit,
+        project=loaded.project,
+        redactor=loaded.redactor,
+        rows=store.audit,
+        later=later,
+    )
     with closing(log):
         yield log
 
@@ -355,6 +362,17 @@ def build_result_reader(loaded: LoadedConfig, results: ResultStore, isolates: Is
 def build_kept_answers(loaded: LoadedConfig, store: Store, results: ResultStore, reader: ResultReader) -> KeptAnswers:
     """Build the memory of answers that nobody has fetched yet."""
     return KeptAnswers(results, reader, store.kept_answers, project=loaded.project)
+
+
+@contextmanager
+def open_audit_folder(loaded: LoadedConfig) -> Iterator[Path]:
+    """Give the folder of the audit log, or a copy of what all replicas have written. Raises ConfigError or OSError."""
+    with open_own_store(loaded) as store:
+        if store.audit is None:
+            yield state_folder(loaded.home) / AUDIT_FOLDER
+            return
+        with store.audit.copied() as folder:
+            yield folder
 
 
 @contextmanager

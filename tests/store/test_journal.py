@@ -80,6 +80,9 @@ async def test_a_run_of_another_does_not_exist(store: Store, owner: Owner, tmp_p
 
     for other in (Owner("local", tmp_path / "b"), Owner('["issuer","subject"]', tmp_path)):
         assert store.journal.read(other, "r1") is None
+    for odd in ("r\0", "r\udc80", "r' OR true --"):
+        assert store.journal.read(owner, odd) is None
+    for other in (Owner("local", tmp_path / "b"), Owner('["issuer","subject"]', tmp_path)):
         assert list(store.journal.read_events(other, ("start",))) == []
 
 

@@ -156,8 +156,9 @@ class _ShowVersion(argparse.Action):
 
 
 def _with_mistakes_worded(command: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
-    """Report a mistake in the configuration in one line, with status 2, for any command."""
+    """Report a mistake in the configuration, or a store that is gone, in one line for any command."""
     from ot.errors import ConfigError  # start-up path: `onetool --help` needs nothing of the engine
+    from ot.store.unavailable import StoreUnavailableError
 
     try:
         return command(options)
@@ -168,3 +169,8 @@ def _with_mistakes_worded(command: Callable[[argparse.Namespace], int], options:
 
         complain(f"onetool: {word_error(mistake)}")
         return USAGE
+    except StoreUnavailableError as gone:
+        from onetool.cli.printing import complain
+
+        complain(f"onetool: {gone.reason}. Try again once the database answers (store in the configuration).")
+        return FAILED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -11,11 +12,15 @@ from pathlib import Path
 
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import add_json_argument, complain, say, say_json, word_table
+from onetool.cli.start import load
 from ot.audit.calls import AuditedCall, read_calls, whole_entries
 from ot.audit.log import AUDIT_FOLDER
 from ot.audit.reading import Chain, Finding, find_chains
+from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
+from ot.errors import ConfigError
 from ot.stats.wording import duration, precise
+from ot.store.opening import POSTGRES
 
 EPILOG = (
     "Calls that only read are not logged. The newest call comes last. "
@@ -37,13 +42,29 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def main(options: Namespace) -> int:
-    folder = state_folder(Path.home()) / AUDIT_FOLDER  # whatever the configuration says, or whether it can be read
+    with _open_folder(options) as folder:
+        try:
+            chains = find_chains(folder)
+        except OSError as error:
+            complain(f"onetool: {folder} cannot be read: {error.strerror}")
+            return FAILED
+        return _verify(chains, as_json=options.json) if options.verify else _show(chains, options)
+
+
+@contextmanager
+def _open_folder(options: Namespace) -> Iterator[Path]:
+    """Give the folder of this machine, unless a configuration that can be read names a database."""
     try:
-        chains = find_chains(folder)
-    except OSError as error:
-        complain(f"onetool: {folder} cannot be read: {error.strerror}")
-        return FAILED
-    return _verify(chains, as_json=options.json) if options.verify else _show(chains, options)
+        loaded: LoadedConfig | None = load(options, tolerant=True)
+    except ConfigError:
+        loaded = None
+    if loaded is None or not loaded.config.store.startswith(POSTGRES):
+        yield state_folder(Path.home()) / AUDIT_FOLDER
+        return
+    from ot.app import open_audit_folder  # the files of this machine are read without the engine
+
+    with open_audit_folder(loaded) as folder:
+        yield folder
 
 
 def read_time(text: str) -> str:

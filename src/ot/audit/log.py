@@ -15,6 +15,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
 from json.encoder import encode_basestring_ascii
@@ -24,12 +25,13 @@ from mcp_core.distribution import DISTRIBUTION
 from mcp_core.json_types import JsonObject
 from ot.audit import chain
 from ot.audit.given import summarize
-from ot.audit.retention import claim, prune
+from ot.audit.retention import DAY, claim, prune
 from ot.caller import Caller
 from ot.config.models import AuditSettings
 from ot.effects import Effect
 from ot.logs import write_log
 from ot.redaction import Redactor
+from ot.store.audit_rows import AuditRows
 from ot.store.forms import FORM
 from ot.values import Arguments
 
@@ -51,12 +53,17 @@ class AuditLog:
         *,
         project: Path,
         redactor: Redactor,
+        rows: AuditRows | None = None,
         largest_file: int = LARGEST_FILE,
         clock: Callable[[], float] = time.monotonic,
         later: Callable[[Callable[[], None]], object] | None = None,
     ) -> None:
-        """`later` calls a function in a moment; without it every line is written at once."""
+        """`later` calls a function in a moment; without it every line is written at once.
+
+        `rows` get every line as well, for those who read what all replicas have written.
+        """
         self.folder = folder
+        self._rows = rows
         self.problem = ""  # why lines are being lost, if so
         self.lost = 0  # lines
         self._settings = settings
@@ -180,6 +187,9 @@ class AuditLog:
         if os.write(self._descriptor, sealed) != len(sealed):
             os.ftruncate(self._descriptor, self._size)  # half a line would look like a changed one
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if self._rows is not None:
+            with suppress(OSError):  # too many wait; what is missing is seen there, and is in the file
+                self._rows.add(chain.name_file(self._chain, self._part), self._size, sealed)
         self._number, self._previous, self._unsaid = number, previous, 0
         self._size += len(sealed)
 
@@ -206,6 +216,8 @@ class AuditLog:
     def _open_next(self, reason: JsonObject) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         prune(self.folder, keep_days=self._settings.keep_days, most_bytes=self._settings.max_size - self._largest)
+        if self._rows is not None:
+            self._rows.prune(keep_for=self._settings.keep_days * DAY, most_bytes=self._settings.max_size)
         if not self._chain:
             self._chain = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}-{secrets.token_hex(4)}"
         file = self.folder / chain.name_file(self._chain, self._part + 1)

@@ -16,6 +16,7 @@ from mcp_core.distribution import with_extra
 from ot.errors import ConfigError
 from ot.person import LOCAL
 from ot.store.api_keys import ApiKeys, EmbeddedApiKeys
+from ot.store.audit_rows import AuditRows
 from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
 from ot.store.journal_store import JournalStore
 from ot.store.kept_names import ANSWERS_FOLDER, KEPT_FOLDER, EmbeddedKeptNames, KeptNames
@@ -38,6 +39,7 @@ class Store:
     journal: JournalStore
     results: ResultRows | None  # None: the files of results are all there is
     statistics: StatRows | None  # None: a database of this machine has them
+    audit: AuditRows | None  # None: the files of the log are all there is
     kept_values: KeptNames
     kept_answers: KeptNames
 
@@ -94,9 +96,11 @@ def build_store(state: Path, link: PostgresLink | None = None, *, principal: str
             journal=lines,
             results=None,
             statistics=None,
+            audit=None,
             kept_values=EmbeddedKeptNames(state),
             kept_answers=answers,
         )
+    from ot.store.postgres.audit import PostgresAuditRows  # noqa: PLC0415 - as above
     from ot.store.postgres.journal import PostgresJournal  # noqa: PLC0415 - as above
     from ot.store.postgres.kept_names import PostgresKeptNames  # noqa: PLC0415 - as above
     from ot.store.postgres.results import PostgresResults  # noqa: PLC0415 - as above
@@ -107,6 +111,7 @@ def build_store(state: Path, link: PostgresLink | None = None, *, principal: str
         journal=PostgresJournal(link, keep_for=journal.keep_for, max_size=journal.max_size),
         results=PostgresResults(link, principal),
         statistics=PostgresStatRows(link, principal),
+        audit=PostgresAuditRows(link, principal),
         kept_values=PostgresKeptNames(link, kind=KEPT_FOLDER),
         kept_answers=PostgresKeptNames(link, kind=ANSWERS_FOLDER),
     )

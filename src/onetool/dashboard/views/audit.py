@@ -8,11 +8,10 @@ import anyio.to_thread
 from starlette.responses import Response
 
 from onetool.dashboard.visit import Visit
+from ot.app import open_audit_folder
 from ot.audit.calls import AuditedCall, read_calls
-from ot.audit.log import AUDIT_FOLDER
 from ot.audit.reading import Finding, find_chains
 from ot.config.loader import LoadedConfig
-from ot.config.paths import state_folder
 from ot.errors import ToolError
 
 _MOST = 300
@@ -27,11 +26,11 @@ async def show_audit(visit: Visit) -> Response:
 
 
 def _read(loaded: LoadedConfig) -> tuple[list[AuditedCall], list[Finding]]:
-    folder = state_folder(loaded.home) / AUDIT_FOLDER
     try:
-        return read_calls(find_chains(folder))
+        with open_audit_folder(loaded) as folder:
+            return read_calls(find_chains(folder))
     except OSError as error:
-        raise ToolError(f"{folder} cannot be read: {error.strerror}") from error
+        raise ToolError(f"the audit log cannot be read: {error.strerror}") from error
 
 
 def _is_chosen(call: AuditedCall, tool: str) -> bool:

@@ -20,6 +20,7 @@ from ot.store.postgres.connection import Connection, Work
 from ot.store.unavailable import StoreUnavailableError
 
 SOON = 0.02  # seconds
+LATER = 1.0  # seconds until rows are tried again
 MOST_BYTES = 64 * 1024**2  # of rows that wait; a database that is slower than this is no place for more
 
 Row: TypeAlias = tuple[object, ...]
@@ -29,10 +30,11 @@ Waiter: TypeAlias = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 class _Batch:
     """Rows that are committed together, and those who wait for that."""
 
-    __slots__ = ("rows", "size", "waiters")
+    __slots__ = ("again", "rows", "size", "waiters")
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, Row]] = []
+        self.again: list[tuple[str, Row]] = []  # those of them that are tried again
         self.size = 0  # bytes
         self.waiters: list[Waiter] = []
 
@@ -58,13 +60,18 @@ class GroupCommit:
         self._writing: _Batch | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def add(self, statement: str, *row: object, size: int = 0) -> None:
-        """Have a row written with a statement; raises OSError where too much waits already."""
+    def add(self, statement: str, *row: object, size: int = 0, again: bool = False) -> None:
+        """Have a row written with a statement; raises OSError where too much waits already.
+
+        With `again`, for a statement that may be repeated, it is written later where the database is gone.
+        """
         with self._lock:
             batch = self._next
             if batch.size + size > MOST_BYTES:
                 raise StoreUnavailableError("it takes what is written too slowly")
             batch.rows.append((statement, row))
+            if again:
+                batch.again.append((statement, row))
             batch.size += size
             first = len(batch.rows) == 1
         if first:
@@ -116,9 +123,17 @@ class GroupCommit:
                 with self._lock:
                     self._writing = None
                     more = bool(self._next.rows)
+                    if error is not None and batch.again:
+                        self._put_back(batch)
                 batch.tell(error)
             if not more:
                 return
+
+    def _put_back(self, batch: _Batch) -> None:
+        self._next.rows[:0] = batch.again
+        self._next.again[:0] = batch.again
+        self._next.size += batch.size
+        asyncio.get_running_loop().call_later(LATER, self._begin)
 
 
 async def _write(connection: Connection, rows: list[tuple[str, Row]]) -> None:

@@ -141,6 +141,8 @@ class PostgresJournal:
 
     def read(self, owner: Owner, run: str) -> FoundRun | None:
         """Return the lines of a run of this owner, in their order; None where there are none."""
+        if not (run.isascii() and run.isalnum()):
+            return None  # nobody has such a name, and the database would not take it
         place = owner.principal, project_of(owner), run
         rows = self._link.run_now(lambda connection: connection.fetch(_READ, *place))
         lines = [line for row in rows for line in row["lines"].splitlines(keepends=True)]

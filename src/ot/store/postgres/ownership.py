@@ -10,4 +10,6 @@ from ot.store.owner import Owner
 
 def project_of(owner: Owner) -> str:
     """Return the project that counts: a person of a team has one, whatever folders the replicas have."""
-    return os.path.realpath(owner.project) if owner.principal == LOCAL else ""
+    if owner.principal != LOCAL:
+        return ""
+    return os.fsencode(os.path.realpath(owner.project)).decode("utf-8", "backslashreplace")

@@ -101,3 +101,14 @@ CREATE TABLE stat_models (
     seconds double precision NOT NULL
 );
 CREATE INDEX stat_models_by_time ON stat_models (principal, ended);
+
+-- The audit log: pieces of the files that replicas write.
+CREATE TABLE audit_lines (
+    principal text NOT NULL,
+    file text NOT NULL,
+    place bigint NOT NULL,
+    writer text NOT NULL,
+    written double precision NOT NULL,
+    lines bytea NOT NULL,
+    PRIMARY KEY (principal, file, place)
+);

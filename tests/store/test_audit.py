@@ -1,0 +1,99 @@
+"""The audit log in a store that replicas share: every line of every replica, and every sign that one is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from ot.audit.calls import read_calls
+from ot.audit.log import AuditLog
+from ot.audit.reading import find_chains
+from ot.caller import Caller
+from ot.config.models import AuditSettings
+from ot.effects import Effect
+from ot.redaction import Redactor
+from ot.store.opening import Store
+from tests.packs.db.servers import RunningServer
+from tests.store.cable import lay_cable
+from tests.store.conftest import open_postgres
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
+
+
+def open_log(store: Store, folder: Path) -> AuditLog:
+    return AuditLog(folder, AuditSettings(), project=folder, redactor=Redactor(), rows=store.audit)
+
+
+def call(log: AuditLog, tool: str) -> None:
+    begun = log.begin(tool, Effect.UNKNOWN, Caller(client="test"), depth=0, allowed_by="", given=log.describe({}))
+    log.end(begun, "ok", 0.1)
+
+
+def read(store: Store) -> tuple[list[tuple[str, str]], list[str]]:
+    assert store.audit is not None
+    with store.audit.copied() as folder:
+        calls, findings = read_calls(find_chains(folder))
+    return sorted((each.tool, each.outcome) for each in calls), [each.reason for each in findings]
+
+
+async def settle(store: Store) -> None:
+    assert store.link is not None
+    await store.link.commits.settle()
+
+
+async def test_calls_of_all_replicas_are_read_by_their_owner_alone(database: str, tmp_path: Path) -> None:
+    with (
+        open_postgres(database, tmp_path, "ada") as first,
+        open_postgres(database, tmp_path, "ada") as second,
+        open_postgres(database, tmp_path, "bob") as other,
+    ):
+        for number, store in enumerate((first, second)):
+            log = open_log(store, tmp_path / str(number))
+            call(log, f"demo.t{number}")
+            log.begin("demo.open", Effect.UNKNOWN, Caller(), depth=0, allowed_by="", given=log.describe({}))
+            await settle(store)
+
+        calls, findings = read(first)
+
+        assert calls == [("demo.open", "running")] * 2 + [("demo.t0", "ok"), ("demo.t1", "ok")]
+        assert findings == []
+        assert read(other) == ([], [])
+
+        assert first.link is not None
+        changed = "UPDATE audit_lines SET lines = overlay(lines placing 'x'::bytea from 20) WHERE principal = 'ada'"
+        await first.link.run(lambda connection: connection.execute(f"{changed} AND place > 0"))
+        assert "this line was changed" in read(second)[1]
+
+
+async def test_lines_wait_for_a_database_that_is_gone(postgres: RunningServer, database: str, tmp_path: Path) -> None:
+    with lay_cable(postgres) as cable:
+        address = database.replace("@/", f"@127.0.0.1:{cable.port}/").partition("?")[0] + "?sslmode=disable"
+        with open_postgres(address, tmp_path, "waits") as store:
+            log = open_log(store, tmp_path / "log")
+            call(log, "demo.before")
+            await settle(store)
+            cable.cut()
+            call(log, "demo.meanwhile")
+            with pytest.raises(OSError, match="PostgreSQL at"):
+                await settle(store)
+            cable.mend()
+            call(log, "demo.after")
+            with anyio.fail_after(30):
+                while await _is_gone(store):
+                    await anyio.sleep(0.05)
+
+            calls, findings = read(store)
+
+    assert calls == [("demo.after", "ok"), ("demo.before", "ok"), ("demo.meanwhile", "ok")]
+    assert findings == []
+
+
+async def _is_gone(store: Store) -> bool:
+    try:
+        await settle(store)
+    except OSError:
+        return True
+    assert store.link is not None
+    return bool(store.link.problem)
