@@ -24,6 +24,7 @@ OneToolError
 │   ├── UnknownProjectError
 │   ├── ToolArgumentError
 │   ├── ToolDeniedError
+│   │   └── NotGrantedError       a pack or a tool is for groups that the person is not in
 │   ├── UnsupportedToolError
 │   ├── FlowDeniedError
 │   ├── ConsentError
@@ -288,6 +289,10 @@ class ToolDeniedError(CallError, names=("rule",)):
 
     tool: str
     rule: str
+
+
+class NotGrantedError(ToolDeniedError):
+    """A pack or a tool, as `tool` says, that is there for groups which are granted it, and the person is in none."""
 
 
 class UnsupportedToolError(CallError):

@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 import pytest
 
 from ot.app import App
-from ot.apps import Apps, open_apps
+from ot.apps import Apps
 from ot.caller import Caller
-from ot.config.loader import load_config
-from ot.config.personal import for_team
 from ot.person import Person
-from tests.read_packs import give_definitions
+from tests.team.people import ALICE, BOB, opened
 
 pytestmark = pytest.mark.anyio
-
-ALICE, BOB = Person("https://id.example", "alice"), Person("https://id.example", "bob")
-CONFIG = """
-auth: {public_url: https://tools.example, admins: [ops]}
-execution: {warm: 1, patience: 1}
-"""
-
-
-@asynccontextmanager
-async def opened(folder: Path, config: str = "", *, idle: float = 900.0, most: int = 256) -> AsyncIterator[Apps]:
-    """The engines of a team whose administrator's home is a folder."""
-    (folder / ".onetool").mkdir(exist_ok=True)
-    (folder / ".onetool" / "onetool.yaml").write_text(CONFIG + config)
-    give_definitions(folder)
-    team = for_team(load_config(environ={}, cwd=folder, home=folder))
-    async with open_apps(team, idle=idle, most=most) as apps:
-        yield apps
 
 
 async def answer(apps: Apps, person: Person, command: str) -> str:

@@ -266,7 +266,7 @@ class PolicySettings(Section):
 class GrantedPolicy(PolicySettings):
     """The policy for one of many people: that of all, with the grants of their groups; made, and never read."""
 
-    only_granted: tuple[str, ...] = ()  # packs that are off for everybody else; of them, only what is granted is called
+    only_granted: tuple[str, ...] = ()  # packs and tools of which only what is granted may be called
     granted: tuple[str, ...] = ()
 
 
@@ -318,6 +318,10 @@ class PackSettings(Section):
     def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
         yield "enabled", self.enabled
         yield "timeout", self.timeout  # the pack's own keys may hold secrets
+
+
+class WithheldPack(PackSettings):
+    """A pack that is off for one of many people, because no group of theirs is granted it; made, and never read."""
 
 
 class LogSettings(Section):
@@ -569,7 +573,7 @@ class Config(Section):
         layers=PERSON,
     )
     grants: dict[Name, GrantSettings] = setting(
-        {}, "what the members of each group may do, on top of `policy`", when=NEXT_START, layers=PERSON
+        {}, "what the members of each group may do, on top of `policy`", when=AT_ONCE, layers=PERSON
     )
     limits: TeamLimits = setting(
         TeamLimits.model_construct(), "what each person may use, with `auth`", when=NEXT_START, layers=PERSON

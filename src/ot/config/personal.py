@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ot.config.confine import ConfineSettings
 from ot.config.loader import LoadedConfig
-from ot.config.models import Config, GrantedPolicy, PackSettings, ServerSettings
+from ot.config.models import Config, GrantedPolicy, PackSettings, ServerSettings, WithheldPack
 from ot.config.paths import state_folder
 from ot.config.team import GrantSettings, TeamLimits
 from ot.person import Person
@@ -19,6 +19,9 @@ from ot.redaction import Redactor
 PEOPLE_FOLDER = "people"
 MACHINE_PACKS = ("code", "file", "git", "ripgrep", "shell")
 """Packs that reach the files and programs of the machine that serves, which is nobody's own."""
+
+INSTALLERS = ("scaffold.extension",)
+"""Tools that add for everybody what only whoever looks after the server should add."""
 
 _DATABASES = "db"  # by name they are the administrator's choice; by file they are files of the machine
 _DIGEST = 32  # hexadecimal digits
@@ -73,12 +76,12 @@ def _grant(config: Config, grants: Sequence[GrantSettings], allowed: Sequence[st
         ask=(*config.policy.ask, *(pattern for grant in grants for pattern in grant.ask)),
         allow=(*config.policy.allow, *allowed),
         flows=config.policy.flows,
-        only_granted=(*(name for name, is_open in opened.items() if is_open), *map(_as_pack, switched)),
+        only_granted=(*INSTALLERS, *(name for name, is_open in opened.items() if is_open), *map(_as_pack, switched)),
         granted=tuple(allowed),
     )
     packs = {
         **config.packs,
-        **{name: _changed(config.packs.get(name), enabled=is_open) for name, is_open in opened.items()},
+        **{name: _switched(config.packs.get(name), on=is_open) for name, is_open in opened.items()},
         _DATABASES: _changed(config.packs.get(_DATABASES), files=_opens(allowed, _DATABASES)),
     }
     servers = {name: _confined(server, on=name in switched) for name, server in config.servers.items()}
@@ -92,6 +95,10 @@ def _limit(config: Config, person: Person) -> Config:
     if limits.stored_bytes is not None and limits.stored_bytes < results.max_size:
         results = results.model_copy(update={"max_size": limits.stored_bytes})
     return config.model_copy(update={"limits": limits, "results": results})
+
+
+def _switched(settings: PackSettings | None, *, on: bool) -> PackSettings:
+    return _changed(settings, enabled=True) if on else WithheldPack.model_construct(enabled=False)
 
 
 def _changed(settings: PackSettings | None, **keys: bool) -> PackSettings:

@@ -92,9 +92,11 @@ class SealSettings(Section):
 
 
 class GrantSettings(Section):
-    """What members of a group may do, on top of `policy`: shell patterns over `pack.tool`."""
+    """What members of a group may do: shell patterns over `pack.tool`, added to those of `policy`."""
 
-    allow: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` that they may call, of packs that are off too")
+    allow: tuple[Pattern, ...] = setting(
+        (), "patterns of `pack.tool` that they may call, without being asked by the tool; of packs that are off too"
+    )
     ask: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` for which they are asked before each call")
     deny: tuple[Pattern, ...] = setting((), "patterns of `pack.tool` that they never call")
 

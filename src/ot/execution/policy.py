@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ot.caller import YES_OR_NO, Caller
 from ot.client_memory import EVERYTHING, ClientMemory
-from ot.errors import CallError, ConsentError, FlowDeniedError, ToolDeniedError
+from ot.errors import CallError, ConsentError, FlowDeniedError, NotGrantedError, ToolDeniedError
 from ot.execution.consent import NOBODY_THERE, Consent, Subject
 from ot.execution.rules import Guard, first_rule
 from ot.redaction import Redactor
@@ -16,16 +16,22 @@ OWN_QUESTION = "the tool asks by itself; policy.allow can answer for it"
 
 
 def refuse_denied(guard: Guard) -> None:
-    """Raise ToolDeniedError for what `policy.deny` names."""
+    """Raise ToolDeniedError for what `policy.deny` names, and for what the person's groups are not granted."""
+    if (refusal := _denial(guard)) is not None:
+        raise refusal
+
+
+def _denial(guard: Guard) -> ToolDeniedError | None:
     if guard.denied_by is not None:
-        raise ToolDeniedError(guard.names[0], guard.denied_by)
+        return ToolDeniedError(guard.names[0], guard.denied_by)
+    return NotGrantedError(guard.names[0], "") if guard.withheld else None
 
 
 def foresee_refusal(guard: Guard, caller: Caller) -> CallError | None:
     """Return the error that every call ends with: of what is denied, or asks where nobody can be asked."""
     name = guard.names[0]
-    if guard.denied_by is not None:
-        return ToolDeniedError(name, guard.denied_by)
+    if (denial := _denial(guard)) is not None:
+        return denial
     if guard.asked_by is None or caller.ask is not None or any(tool == name for tool, _ in caller.memory.agreed):
         return None
     return ConsentError(name, NOBODY_THERE, _asked_by(guard.asked_by))

@@ -17,6 +17,7 @@ from ot.errors import (
     CallError,
     ConsentError,
     FlowDeniedError,
+    NotGrantedError,
     OneToolError,
     ToolDeniedError,
     ToolFailedError,
@@ -186,6 +187,8 @@ def _failure(error: BaseException | None) -> str:
 
 def _word_refusal(error: OneToolError) -> str:
     match error:
+        case NotGrantedError():
+            return "no group of theirs is granted it"
         case ToolDeniedError():
             return f"policy.deny names {error.rule}"
         case FlowDeniedError():

@@ -8,9 +8,6 @@ from typing import NamedTuple
 
 from ot.config.models import FlowSettings, GrantedPolicy, PolicySettings
 
-NOT_GRANTED = "no group of yours is granted it"
-"""Stands for the rule where something is denied because nobody has allowed it."""
-
 
 def first_rule(names: Sequence[str], rules: Iterable[str]) -> str | None:
     """Return the first rule that fits any of the names."""
@@ -26,6 +23,7 @@ class Guard(NamedTuple):
     allowed_by: str | None
     guarded: bool  # what it gives may not flow everywhere
     flows: tuple[FlowSettings, ...]  # that end here
+    withheld: bool = False  # it is there for groups that are granted it, and the person is in none
 
     @property
     def simple(self) -> bool:
@@ -37,16 +35,16 @@ def build_guard(names: tuple[str, ...], policy: PolicySettings) -> Guard:
     """Find the rules that name something."""
     return Guard(
         names,
-        first_rule(names, policy.deny) or _withheld(names, policy),
+        first_rule(names, policy.deny),
         first_rule(names, policy.ask),
         first_rule(names, policy.allow),
         any(first_rule(names, flow.origins) for flow in policy.flows),
         tuple(flow for flow in policy.flows if first_rule(names, flow.to)),
+        _is_withheld(names, policy),
     )
 
 
-def _withheld(names: tuple[str, ...], policy: PolicySettings) -> str | None:
-    """Return why a tool is denied whose pack is there for what groups are granted of it."""
-    if not isinstance(policy, GrantedPolicy) or names[0].partition(".")[0] not in policy.only_granted:
-        return None
-    return NOT_GRANTED if first_rule(names, policy.granted) is None else None
+def _is_withheld(names: tuple[str, ...], policy: PolicySettings) -> bool:
+    if not isinstance(policy, GrantedPolicy) or {names[0], names[0].partition(".")[0]}.isdisjoint(policy.only_granted):
+        return False
+    return first_rule(names, policy.granted) is None

@@ -326,6 +326,10 @@ _SENTENCES: dict[type, Callable[[Any], str]] = {
     errors.ToolDeniedError: lambda error: (
         f"{error.tool} is not allowed here: the configuration denies {error.rule!r} (policy.deny)."
     ),
+    errors.NotGrantedError: lambda error: (
+        f"{error.tool} is not open to you: no group of yours is granted it. "
+        "Whoever looks after this server can name it in grants."
+    ),
     errors.UnsupportedToolError: lambda error: (
         f"{error.tool} was not called: its server offers it only {error.lacks}. "
         "ot.help(query=...) may find another tool."
@@ -478,6 +482,7 @@ _KINDS: dict[type, str] = {
     errors.UnknownProjectError: "AttributeError",
     errors.ToolArgumentError: "TypeError",
     errors.ToolDeniedError: "PermissionError",
+    errors.NotGrantedError: "PermissionError",
     errors.UnsupportedToolError: "NotImplementedError",
     errors.FlowDeniedError: "PermissionError",
     errors.ConsentError: "PermissionError",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ot.caller import Caller
-from ot.config.models import PolicySettings
-from ot.errors import ConsentError
+from ot.config.models import GrantedPolicy, PolicySettings
+from ot.errors import CallError, ConsentError, NotGrantedError, ToolDeniedError
 from ot.execution.policy import foresee_refusal
 from ot.execution.rules import build_guard
 from ot.registry.definitions import ToolDefinition
@@ -15,20 +15,24 @@ from ot.registry.definitions import ToolDefinition
 MarkTool = Callable[[ToolDefinition], ToolDefinition]
 """Returns a tool as it is shown: one that is refused says so first."""
 
-_DENIED = "(Denied here by policy.deny.) "
-_UNASKED = "(Cannot be called here: policy.ask names it, and nobody can be asked.) "
+_WORDS: dict[type[CallError], str] = {
+    ToolDeniedError: "(Denied here by policy.deny.) ",
+    NotGrantedError: "(Not open to you: no group of yours is granted it.) ",
+    ConsentError: "(Cannot be called here: policy.ask names it, and nobody can be asked.) ",
+}
 
 
 def marking(policy: PolicySettings, caller: Caller) -> MarkTool:
     """Build the marks of what one caller is refused."""
-    if not policy.deny and not policy.ask:
+    only_granted = policy.only_granted if isinstance(policy, GrantedPolicy) else ()
+    if not policy.deny and not policy.ask and not only_granted:
         return lambda tool: tool
 
     def mark(tool: ToolDefinition) -> ToolDefinition:
         refusal = foresee_refusal(build_guard(tool.all_names, policy), caller)
         if refusal is None:
             return tool
-        words = _UNASKED if isinstance(refusal, ConsentError) else _DENIED
+        words = _WORDS[type(refusal)]
         repeated = " ".join(tool.docs.body.split()).startswith(tool.description.rstrip("…"))
         docs = replace(tool.docs, body=f"{words}{tool.docs.body}") if repeated else tool.docs
         return replace(tool, description=f"{words}{tool.description}", docs=docs)

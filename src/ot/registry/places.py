@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ot.config.models import PackSettings
-from ot.errors import PackLoadError, SwitchedOffError
+from ot.config.models import PackSettings, WithheldPack
+from ot.errors import NotGrantedError, PackLoadError, SwitchedOffError
 from ot.registry.definitions import PackDefinition
 from ot.registry.names import PlacedPack, arrange
 from ot.registry.registry import AbsentPack, ToolRegistry
@@ -78,7 +78,7 @@ class PackPlaces:
         arrangement = arrange([[each.pack for each in layer] for layer in offered], built_in)
         placed = {each.pack.name: each for each in arrangement.packs if self._is_on(each.pack.name)}
         known = {each.pack.name for each in stand_by} | {each.pack.name for each in arrangement.packs}
-        self._registry.explain_absent("settings", {name: _switched_off(name) for name in known.difference(placed)})
+        self._registry.explain_absent("settings", {name: self._explain_off(name) for name in known.difference(placed)})
         for name in self._differing(self._placed, placed):
             self._registry.remove_pack(name)
         register = {id(each.pack): each.register for layer in (*offered, stand_by) for each in layer}
@@ -93,6 +93,11 @@ class PackPlaces:
         self._placed = placed
         return problems
 
+    def _explain_off(self, name: str) -> AbsentPack:
+        if isinstance(self._settings.get(name), WithheldPack):
+            return AbsentPack(partial(NotGrantedError, name, ""), expected=False)
+        return AbsentPack(partial(SwitchedOffError, "pack", name, key=f"packs.{name}.enabled"), expected=False)
+
     def name_of(self, pack: PackDefinition) -> str | None:
         """The name that an offered pack got; None if it has no place."""
         return next((name for name, each in self._placed.items() if each.original is pack), None)
@@ -100,10 +105,6 @@ class PackPlaces:
     @staticmethod
     def _differing(first: Mapping[str, PlacedPack], second: Mapping[str, PlacedPack]) -> Iterable[str]:
         return [n for n, each in first.items() if n not in second or second[n].original is not each.original]
-
-
-def _switched_off(name: str) -> AbsentPack:
-    return AbsentPack(partial(SwitchedOffError, "pack", name, key=f"packs.{name}.enabled"), expected=False)
 
 
 def offer_registered(pack: PackDefinition, registry: ToolRegistry) -> OfferedPack:

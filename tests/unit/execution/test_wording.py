@@ -192,6 +192,32 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "shell.run is not allowed here: the configuration denies 'shell.*' (policy.deny).",
     ),
     (
+        errors.NotGrantedError("git.log", ""),
+        (
+            "git.log is not open to you: no group of yours is granted it. "
+            "Whoever looks after this server can name it in grants."
+        ),
+    ),
+    (
+        errors.CallNotJournalledError("mail.send", "it does not answer"),
+        (
+            "mail.send was not called: a call that may have an effect is written down first, and that failed "
+            "(it does not answer). Try again once the database answers."
+        ),
+    ),
+    (
+        errors.StoreGoneError("it does not answer"),
+        (
+            "Runs are refused for the moment: it does not answer. Nothing that was answered is lost, and nothing of "
+            "this command was done. Try again soon: runs are accepted again as soon as the database answers (store in "
+            "the configuration)."
+        ),
+    ),
+    (
+        errors.WorkerLostError("a.b", "its node is gone"),
+        "a.b was not finished: its node is gone. Its effect is unknown.",
+    ),
+    (
         errors.UnsupportedToolError("shop.build", "as a task"),
         "shop.build was not called: its server offers it only as a task. ot.help(query=...) may find another tool.",
     ),
