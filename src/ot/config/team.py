@@ -21,6 +21,12 @@ def check_store(value: str) -> str:
     """Accept the embedded store, or the address of a PostgreSQL database."""
     if value != EMBEDDED_STORE and not value.startswith(_POSTGRES):
         raise mistake("a store is sqlite or postgresql://...", "name one of them")
+    try:
+        urlsplit(value).port  # noqa: B018 - looked at, since a password with a / or an @ in it ends in the wrong place
+    except ValueError:
+        raise mistake(
+            "the address cannot be read", "write signs in a password as a URL has them, such as %2F for / and %40 for @"
+        ) from None
     return value
 
 

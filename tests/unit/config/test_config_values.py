@@ -52,6 +52,15 @@ docs_url: http://localhost:8000/
 """
 
 
+def test_the_password_of_a_store_is_in_no_mistake(workspace: Workspace) -> None:
+    workspace.write_home("store: 'postgresql://ot:s3cret/with@odd:signs@db.example.com/team'")
+
+    with pytest.raises(ConfigError, match="the address cannot be read") as raised:
+        workspace.load()
+
+    assert "s3cret" not in f"{raised.value!r} {raised.value}"
+
+
 def test_who_people_are_needs_an_address(workspace: Workspace) -> None:
     workspace.write_home("auth: {issuer: 'https://id.example.com'}")
 
