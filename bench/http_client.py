@@ -25,8 +25,10 @@ _ADDRESS = re.compile(rb"http://([\d.]+):(\d+)(/\w+)")
 class HttpClient:
     """One server process, which says its address on stderr; it is started on entry, and ended by a signal."""
 
-    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path, key: str = "") -> None:
+        """With `key` it says who it is."""
         self._command = command
+        self._authorization = {"Authorization": f"Bearer {key}"} if key else {}
         self._environment = environment
         self._folder = folder
 
@@ -57,6 +59,7 @@ class HttpClient:
             "MCP-Protocol-Version": _VERSION,
             "Mcp-Method": "tools/call",
             "Mcp-Name": tool,
+            **self._authorization,
         }
         start = time.perf_counter()
         self._connection.request("POST", self._path, body, headers)
