@@ -220,7 +220,7 @@ async def open_app(  # noqa: PLR0913, PLR0915 - the one place where parts are bu
         runs = await stack.enter_async_context(
             open_runs(runner, build_kept_answers(loaded, store, results, reader), elsewhere=shared.elsewhere)
         )
-        executor.lend(runs, loaded.redactor)
+        executor.lend(runs, loaded.redactor, own)
 
         live = LiveConfig(
             loaded,

@@ -28,7 +28,15 @@ Follow = Callable[[LoadedConfig], Awaitable[list[str]]]
 class OwnThings:
     """A person's part of the store; `secrets` are those that one of many people sets for themselves."""
 
-    def __init__(self, store: PersonalStore, secrets: PersonalSecrets | None) -> None:
+    def __init__(
+        self,
+        principal: str,
+        store: PersonalStore,
+        secrets: PersonalSecrets | None = None,
+        link: PostgresLink | None = None,
+    ) -> None:
+        self.principal = principal
+        self.link = link  # to the store that replicas share; None: what is a person's lies in files
         self.store = store
         self.secrets = secrets
         self.follow_again: Callable[[], Awaitable[None]] | None = None  # lets the engine use other secrets
@@ -58,8 +66,9 @@ async def open_own_things(loaded: LoadedConfig, link: PostgresLink | None) -> Ow
     if not store.shelf.is_recent():
         await anyio.to_thread.run_sync(_fetch, store.shelf)
     if loaded.administrator is None:
-        return OwnThings(store, None)
-    return OwnThings(store, PersonalSecrets(store.shelf, loaded.principal, _sealer_of(loaded)))
+        return OwnThings(loaded.principal, store, link=link)
+    secrets = PersonalSecrets(store.shelf, loaded.principal, _sealer_of(loaded))
+    return OwnThings(loaded.principal, store, secrets, link)
 
 
 def personal_store_of(loaded: LoadedConfig, link: PostgresLink | None = None) -> PersonalStore:

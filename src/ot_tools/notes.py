@@ -13,9 +13,11 @@ from anyio import to_thread
 from ot.context import current
 from ot.effects import idempotent, reads
 from ot.errors import ToolError
+from ot.own_things import OwnThings
 from ot.results.reader import ResultReader
+from ot.store.unavailable import StoreUnavailableError
 from ot_packs.full_text import read_query
-from ot_packs.notes.store import LONGEST_CONTENT, Choice, Draft, NoteStore, Summary, open_notes
+from ot_packs.notes.store import LONGEST_CONTENT, Choice, Draft, Notes, Summary, open_notes
 
 pack = "notes"
 
@@ -177,7 +179,7 @@ async def read(*, title: str = "", id: int = 0) -> Note:
     """
     project = str(current().project)
 
-    def find(store: NoteStore) -> tuple[Summary, object]:
+    def find(store: Notes) -> tuple[Summary, object]:
         note = _only(store.find(number=id, title=title, project=project), title, id)
         return note, store.content_of(note)
 
@@ -209,7 +211,7 @@ async def delete(*, title: str = "", id: int = 0) -> Deleted:
     """
     project = str(current().project)
 
-    def forget(store: NoteStore) -> Summary:
+    def forget(store: Notes) -> Summary:
         found = store.find(number=id, title=title, project=project)
         note = _only(found, title, id)
         if not id and note.project != project:
@@ -221,15 +223,23 @@ async def delete(*, title: str = "", id: int = 0) -> Deleted:
     return Deleted(id=note.number, title=note.title, project=note.project)
 
 
-async def _with_store(use: Callable[[NoteStore], Made]) -> Made:
-    """Use the store on a thread, to the end: what was begun is not left half done."""
+async def _with_store(use: Callable[[Notes], Made]) -> Made:
+    """Use the notes on a thread, to the end: what was begun is not left half done."""
     context = current()
+    own = context.part(OwnThings)
 
     def open_and_use() -> Made:
-        with open_notes(context.state) as store:
-            return use(store)
+        if own.link is None:
+            with open_notes(context.state) as store:
+                return use(store)
+        from ot_packs.notes.postgres_store import PostgresNotes  # noqa: PLC0415 - with its library
 
-    return await to_thread.run_sync(open_and_use)
+        return use(PostgresNotes(own.link, own.principal))
+
+    try:
+        return await to_thread.run_sync(open_and_use)
+    except StoreUnavailableError as error:
+        raise ToolError(f"notes cannot be used now: {error.strerror}") from error
 
 
 async def _load(handle: str) -> object:

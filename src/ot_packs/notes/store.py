@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ot.databases import open_database, transaction, worded
 from ot.errors import ToolError
@@ -72,8 +72,19 @@ class Choice:
     offset: int
 
 
+class Notes(Protocol):
+    """The notes of one person. Blocking."""
+
+    def write(self, draft: Draft, *, replace: bool) -> tuple[Summary, bool]: ...
+    def find(self, *, number: int, title: str, project: str) -> list[Summary]: ...
+    def content_of(self, note: Summary) -> object: ...
+    def list_page(self, choice: Choice) -> tuple[list[Summary], int]: ...
+    def search_page(self, terms: Sequence[Term], choice: Choice) -> tuple[list[Summary], int]: ...
+    def delete(self, note: Summary) -> None: ...
+
+
 class NoteStore:
-    """The notes. Blocking; raises DatabaseUnavailableError."""
+    """Notes in a file of this machine; raises DatabaseUnavailableError."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -83,11 +94,9 @@ class NoteStore:
         with transaction(self._connection):
             earlier = self._by_title(draft.title, draft.project)
             if earlier and not replace:
-                raise ToolError(
-                    f"there is a note {draft.title!r} already; replace=True writes over it, another title keeps both"
-                )
+                raise refuse_another(draft.title)
             if not earlier and self._count("SELECT COUNT(*) FROM notes") >= MOST_NOTES:
-                raise ToolError(f"there are {MOST_NOTES:,} notes, and no room for more: notes.delete makes some")
+                raise refuse_more(MOST_NOTES)
             now = time.time()
             for note in earlier:
                 self._remove(note)
@@ -172,6 +181,16 @@ class NoteStore:
 
     def _count(self, statement: str, values: tuple[object, ...] = ()) -> int:
         return int(self._connection.execute(statement, values).fetchone()[0])
+
+
+def refuse_another(title: str) -> ToolError:
+    """Return the error for a title that is taken."""
+    return ToolError(f"there is a note {title!r} already; replace=True writes over it, another title keeps both")
+
+
+def refuse_more(count: int) -> ToolError:
+    """Return the error for a note that is one too many."""
+    return ToolError(f"there are {count:,} notes, and no room for more: notes.delete makes some")
 
 
 @contextmanager

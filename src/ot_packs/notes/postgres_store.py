@@ -1,0 +1,136 @@
+"""Notes of one person in the PostgreSQL that replicas share."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from ot.errors import ToolError
+from ot.store.postgres.connection import Connection
+from ot.store.postgres.link import PostgresLink
+from ot_packs.full_text import Term
+from ot_packs.notes.store import MOST_NOTES, Choice, Draft, Summary, refuse_another, refuse_more
+
+_INDEXED = 200_000  # characters of a note by whose words it is found
+_SEARCHED = 100_000  # characters of a note in which the words are shown
+_WORD = re.compile(r"[^\W_]+")
+_SHOWN = "id, project, title, tags, created, changed, length(content) AS characters, read_before"
+_CHOSEN = "principal = $1 AND ($2 = '' OR project = $2) AND ($3 = '' OR $3 = ANY(tags))"
+_RANK = "ts_rank('{0.1, 0.2, 0.25, 1.0}', words, query)"
+_EXCERPT = '\'StartSel="", StopSel="", MaxFragments=1, MaxWords=24, MinWords=8\''
+
+
+class PostgresNotes:
+    """The notes. Blocking; raises StoreUnavailableError."""
+
+    def __init__(self, link: PostgresLink, principal: str) -> None:
+        self._link = link
+        self._principal = principal
+
+    def write(self, draft: Draft, *, replace: bool) -> tuple[Summary, bool]:
+        """Keep a note; True if it took the place of one with the same title. Raises ToolError."""
+
+        async def write(connection: Connection) -> tuple[Any, bool, int]:
+            place = self._principal, draft.project, draft.title
+            async with connection.transaction():
+                await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 13))", self._principal)
+                known = "SELECT 1 FROM notes WHERE principal = $1 AND project = $2 AND title = $3"
+                earlier = await connection.fetchval(known, *place) is not None
+                count = await connection.fetchval("SELECT count(*) FROM notes WHERE principal = $1", self._principal)
+                if (earlier and not replace) or (not earlier and count >= MOST_NOTES):
+                    return None, earlier, count
+                row = await connection.fetchrow(
+                    "INSERT INTO notes (principal, project, title, content, plain, tags, created, changed,"
+                    " read_before, words) VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8,"
+                    " setweight(to_tsvector('notes_words', $9), 'A') || to_tsvector('notes_words', $10))"
+                    " ON CONFLICT (principal, project, title) DO UPDATE SET content = $4, plain = $5, tags = $6,"
+                    f" changed = $7, read_before = $8, words = excluded.words RETURNING {_SHOWN}",
+                    *place, draft.content, draft.plain, list(draft.tags), time.time(), sorted(draft.read_before),
+                    _words(f"{draft.title} {' '.join(draft.tags)}"), _words(draft.content),
+                )  # fmt: skip
+                return row, earlier, count
+
+        row, earlier, count = self._link.run_now(write)
+        if row is None:
+            raise refuse_another(draft.title) if earlier else refuse_more(count)
+        return _summary(row), earlier
+
+    def find(self, *, number: int, title: str, project: str) -> list[Summary]:
+        """Find a note by its number, or by its title: that of the project, or else those of others."""
+        if number:
+            return self._select("id = $2", number)
+        own = self._select("title = $2 AND project = $3", title, project)
+        return own or self._select("title = $2 ORDER BY changed DESC LIMIT 20", title)
+
+    def content_of(self, note: Summary) -> object:
+        """Return the content of a note, as it was given."""
+        statement = "SELECT content, plain FROM notes WHERE principal = $1 AND id = $2"
+        row = self._link.run_now(lambda connection: connection.fetchrow(statement, self._principal, note.number))
+        if row is None:
+            raise ToolError(f"the note {note.title!r} has just been deleted")
+        return row["content"] if row["plain"] else json.loads(row["content"])
+
+    def list_page(self, choice: Choice) -> tuple[list[Summary], int]:
+        """Return one page of the notes, those changed last first, and how many there are."""
+        names = (self._principal, choice.project, choice.tag)
+        page = f"SELECT {_SHOWN} FROM notes WHERE {_CHOSEN} ORDER BY changed DESC, id DESC LIMIT $4 OFFSET $5"
+
+        async def read(connection: Connection) -> tuple[list[Any], int]:
+            total = await connection.fetchval(f"SELECT count(*) FROM notes WHERE {_CHOSEN}", *names)
+            return await connection.fetch(page, *names, choice.limit, choice.offset), total
+
+        rows, total = self._link.run_now(read)
+        return [_summary(row) for row in rows], total
+
+    def search_page(self, terms: Sequence[Term], choice: Choice) -> tuple[list[Summary], int]:
+        """Return one page of the notes with all words, or else any of them, the best first, and how many there are."""
+        names = (self._principal, choice.project, choice.tag)
+        found = f"FROM notes, to_tsquery('notes_words', $4) AS query WHERE {_CHOSEN} AND words @@ query"
+        excerpt = f"ts_headline('notes_words', left(content, {_SEARCHED}), query, {_EXCERPT}) AS excerpt"
+        page = f"SELECT {_SHOWN}, {excerpt} {found} ORDER BY {_RANK} DESC, id LIMIT $5 OFFSET $6"
+        phrases = [" <-> ".join(map(_words, term)) for term in terms]
+
+        async def read(connection: Connection) -> tuple[list[Any], int]:
+            for operator in (" & ", " | "):
+                query = operator.join(f"({phrase})" for phrase in phrases)
+                total = await connection.fetchval(f"SELECT count(*) {found}", *names, query)
+                if total:
+                    return await connection.fetch(page, *names, query, choice.limit, choice.offset), total
+            return [], 0
+
+        rows, total = self._link.run_now(read)
+        return [_summary(row) for row in rows], total
+
+    def delete(self, note: Summary) -> None:
+        """Forget a note; one that is gone already is no mistake."""
+        statement = "DELETE FROM notes WHERE principal = $1 AND id = $2"
+        self._link.run_now(lambda connection: connection.execute(statement, self._principal, note.number))
+
+    def _select(self, condition: str, *values: object) -> list[Summary]:
+        statement = f"SELECT {_SHOWN} FROM notes WHERE principal = $1 AND {condition}"
+        rows = self._link.run_now(lambda connection: connection.fetch(statement, self._principal, *values))
+        return [_summary(row) for row in rows]
+
+
+def _words(text: str) -> str:
+    """Return the words of a text without accents; nothing else is left that a search could take for more."""
+    plain = unicodedata.normalize("NFKD", text[:_INDEXED])
+    return " ".join(_WORD.findall("".join(sign for sign in plain if not unicodedata.combining(sign)).lower()))
+
+
+def _summary(row: Any) -> Summary:
+    return Summary(
+        row["id"],
+        row["project"],
+        row["title"],
+        list(row["tags"]),
+        row["created"],
+        row["changed"],
+        row["characters"],
+        frozenset(row["read_before"]),
+        row.get("excerpt") or "",
+    )
