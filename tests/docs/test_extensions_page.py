@@ -10,6 +10,8 @@ from pathlib import Path
 
 import ot_sdk
 from ot.registry.from_source import read_pack
+from ot.workers.pep723 import parse_header
+from ot.workers.placement import read_placement
 from tests.availability import uv_surroundings
 from tests.measured import MEASURED
 
@@ -58,6 +60,16 @@ def test_the_pack_of_the_page_is_documented_whole(tmp_path: Path) -> None:
     assert tool.docs.example == 'versions.newest(versions=["1.9", "1.10"])'
     assert tool.docs.arguments
     assert tool.docs.returns
+
+
+def test_the_header_for_a_cluster_asks_for_what_the_page_says() -> None:
+    section = PAGE.partition("## On a Ray cluster")[2]
+    header, _ = parse_header("".join(f"{line}\n" for line in re.findall(r"^    (#.*)$", section, re.MULTILINE)))
+
+    placement = read_placement(header)
+
+    assert (placement.engine, placement.cpus, placement.gpus) == ("ray", 4, 1)
+    assert (placement.memory, placement.resources) == (8 * 1024**3, {"fast_disk": 1})
 
 
 def _run(commands: str, folder: Path, *, home: Path) -> str:
