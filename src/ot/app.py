@@ -266,6 +266,8 @@ def open_own_store(loaded: LoadedConfig) -> Iterator[Store]:
 def store_of(loaded: LoadedConfig, link: PostgresLink | None) -> Store:
     """Build the store of a configuration on the link that this process has, if any."""
     journal = loaded.config.journal
+    if link is not None and link.password:
+        loaded.redactor.learn(link.password)  # whether it came from a secret or stands in the address
     kept = Retention(journal.keep_for, journal.max_size)
     return build_store(state_folder(loaded.home), link, principal=loaded.principal, journal=kept)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +21,7 @@ from tests.engine import open_engine
 from tests.opened_executor import define
 from tests.packs.db.servers import RunningServer
 from tests.postgres import fresh_database
+from tests.preloaded import run_preloaded
 from tests.store.cable import Cable, lay_cable
 from tests.unit.journal.resumed import World
 
@@ -142,3 +146,33 @@ async def test_a_server_starts_without_its_database_and_says_why_it_refuses(cabl
     assert answer.is_error
     assert "Runs are refused for the moment: PostgreSQL at 127.0.0.1" in answer.text
     assert "Try again soon" in answer.text
+
+
+def test_commands_read_the_store_that_is_configured(postgres: RunningServer, tmp_path: Path) -> None:
+    database = fresh_database(postgres)
+    env = {**os.environ, "HOME": str(tmp_path), "ONETOOL_STORE": database}
+
+    ran = run_preloaded("run", "['x' * 100] * 5000", cwd=tmp_path, env=env)
+    shutil.rmtree(tmp_path / ".onetool" / "state")  # as on another machine
+    listed = json.loads(run_preloaded("results", "--json", cwd=tmp_path, env=env).stdout)
+    shown = run_preloaded("results", listed[0]["handle"], "--limit", "1", cwd=tmp_path, env=env)
+    runs = json.loads(run_preloaded("runs", "--json", cwd=tmp_path, env=env).stdout)
+    stats = json.loads(run_preloaded("stats", "--json", cwd=tmp_path, env=env).stdout)
+
+    assert ran.returncode == 0, ran.stderr
+    assert (len(listed), listed[0]["lines"]) == (1, 5000)
+    assert shown.stdout.strip() == f"- {'x' * 100}"
+    assert [run["outcome"] for run in runs] == ["value"]
+    assert stats["runs"]["total"] == 1
+
+
+def test_commands_say_that_the_store_is_gone(tmp_path: Path) -> None:
+    env = {**os.environ, "HOME": str(tmp_path), "ONETOOL_STORE": "postgresql://me:hidden-word@127.0.0.1:1/x"}
+
+    for command in ("results", "runs", "stats", "audit"):
+        ended = run_preloaded(command, cwd=tmp_path, env=env)
+
+        assert ended.returncode == 1, ended.stdout
+        assert "PostgreSQL at 127.0.0.1:1/x cannot be used" in ended.stderr
+        assert "Traceback" not in ended.stderr
+        assert "hidden-word" not in ended.stderr

@@ -87,6 +87,7 @@ def test_a_password_is_told_nobody_where_it_is_wrong(postgres: RunningServer) ->
 
     assert f"PostgreSQL at 127.0.0.1:{postgres.port}/postgres cannot be used: password" in str(caught.value)
     assert "hidden-word" not in str(caught.value)
+    assert link.password == "hidden-word"  # so that it can be masked elsewhere
 
 
 def test_the_address_says_whether_the_way_is_encrypted(postgres: RunningServer, template: str) -> None:

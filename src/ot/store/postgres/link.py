@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import asyncpg
 
@@ -56,6 +56,7 @@ class PostgresLink:
     def __init__(self, url: str, *, most_connections: int = MOST_CONNECTIONS) -> None:
         self.problem = ""  # why the database cannot be used at present, if so
         self.place = place_of(url)
+        self.password = unquote(urlsplit(url).password or "")
         self.name = f"onetool {secrets.token_hex(8)}"  # of this process, as the database lists it
         self._url = url
         self._most = most_connections
