@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -12,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from onetool.dashboard.address import Address
 from onetool.dashboard.logins import Logins
+from onetool.dashboard.openid_names import CALLBACK, LoginError
 from onetool.dashboard.pages import HEADERS, Pages
 from onetool.dashboard.views import VIEWS
 from onetool.dashboard.visit import RefusedFormError, View, Visit
@@ -22,7 +25,11 @@ from ot.config.team import AuthSettings
 from ot.errors import CallError, UnknownResultError, UnknownRunError
 from ot.execution.failing import call_error_from
 from ot.execution.wording import word_error
+from ot.logs import write_log
 from ot.person import Person
+
+if TYPE_CHECKING:  # it needs the libraries of the extra `team`
+    from onetool.dashboard.openid import OpenIdLogin
 
 OpenFor = Callable[[Person], AbstractAsyncContextManager[App]]
 """Gives a person's engine for as long as it is used."""
@@ -33,7 +40,16 @@ _UNKNOWN = (UnknownResultError, UnknownRunError)
 class Door:
     """An ASGI application."""
 
-    def __init__(self, address: Address, logins: Logins, open_for: OpenFor, auth: AuthSettings) -> None:
+    def __init__(
+        self,
+        address: Address,
+        logins: Logins,
+        open_for: OpenFor,
+        auth: AuthSettings,
+        openid: OpenIdLogin | None = None,
+    ) -> None:
+        self._openid = openid
+        self._for_many = auth.in_force
         self._address = address
         self._logins = logins
         self._open_for = open_for
@@ -50,11 +66,11 @@ class Door:
         path = request.url.path
         if path.startswith("/static/"):
             return self._pages.asset(path.removeprefix("/static/")) or self._nowhere()
-        if path == "/login":
+        if path in ("/login", CALLBACK):
             return await self._log_in(request)
         found = await self._logins.find(request)
         if found is None:
-            return self._pages.page("login.html.j2", {"said": "", "openid": ""}, status=401)
+            return self._ask_who("", status=401)
         crowded = refuse_if_crowded(request.scope)
         if crowded is not None:
             return crowded
@@ -64,17 +80,38 @@ class Door:
             return await self._show(Visit(request, visitor, self._pages, self._address.origins))
 
     async def _log_in(self, request: Request) -> Response:
+        if self._openid is not None:
+            return await self._log_in_with(self._openid, request)
         ticket = request.query_params.get("ticket", "")
         if request.method == "GET" and ticket:
             opened = await self._logins.redeem(ticket)
             if opened is not None:
                 return opened
-        said = "This link has been used, or is too old." if ticket else ""
-        return self._pages.page("login.html.j2", {"said": said, "openid": ""}, status=401)
+        return self._ask_who("This link has been used, or is too old." if ticket else "", status=401)
+
+    async def _log_in_with(self, openid: OpenIdLogin, request: Request) -> Response:
+        """Send a browser to the issuer, or log in the one that comes back from there."""
+        try:
+            if request.url.path != CALLBACK:
+                return await self._logins.send_away(*await openid.begin("/"))
+            facts = await self._logins.come_back(request)
+            if facts is None:
+                return self._ask_who("This login took too long, or was begun elsewhere.", status=401)
+            person = await openid.finish(facts, dict(request.query_params))
+        except LoginError as error:
+            write_log(logging.WARNING, "dashboard.login", error=str(error))
+            return self._ask_who(str(error), status=401)
+        write_log(logging.INFO, "dashboard.login", principal=person.principal)
+        return await self._logins.open(person, facts["path"])
+
+    def _ask_who(self, said: str, *, status: int) -> Response:
+        issuer = self._openid.issuer if self._openid is not None else ""
+        context = {"said": said, "issuer": issuer, "for_many": self._for_many}
+        return self._pages.page("login.html.j2", context, status=status)
 
     async def _log_out(self, visit: Visit) -> Response:
         await visit.form()
-        response = self._pages.page("login.html.j2", {"said": "You are logged out.", "openid": ""})
+        response = self._ask_who("You are logged out.", status=200)
         await self._logins.close(visit.who.session, response)
         return response
 

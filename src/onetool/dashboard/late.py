@@ -10,9 +10,11 @@ import anyio.to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.dashboard.address import address_of
-from onetool.dashboard.tickets import MemoryTickets, Tickets
+from onetool.dashboard.tickets import MemoryTickets, SealedTickets, Tickets
 from onetool.late_app import ServedApps
-from ot.config.team import AuthSettings
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.config.seal_keys import load_sealer
 
 if TYPE_CHECKING:
     from onetool.dashboard.door import Door
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
 class LateDashboard:
     """Most servers are never looked at, and need no templates."""
 
-    def __init__(self, auth: AuthSettings, address: str, hosts: Iterable[str]) -> None:
-        self._auth = auth
+    def __init__(self, loaded: LoadedConfig, address: str, hosts: Iterable[str]) -> None:
+        self._loaded = loaded
+        self._auth = auth = loaded.config.auth
         self._address = address_of(auth.public_url or address, hosts)
         self._tickets: Tickets = MemoryTickets()
         self._door: Door | None = None
@@ -53,4 +56,10 @@ class LateDashboard:
         from onetool.dashboard.door import Door  # noqa: PLC0415 - as above
         from onetool.dashboard.logins import Logins  # noqa: PLC0415
 
-        return Door(self._address, Logins(self._tickets, self._address), apps.use, self._auth)
+        if self._auth.issuer is None:
+            return Door(self._address, Logins(self._tickets, self._address), apps.use, self._auth)
+        from onetool.dashboard.openid import OpenIdLogin  # noqa: PLC0415 - only with an issuer
+
+        sealer = load_sealer(self._loaded.config, state_folder(self._loaded.machine_home))
+        logins, openid = Logins(SealedTickets(sealer), self._address), OpenIdLogin(self._auth, self._address)
+        return Door(self._address, logins, apps.use, self._auth, openid)

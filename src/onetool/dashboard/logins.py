@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from mcp_core.json_types import JsonObject
 from onetool.dashboard.address import Address
 from onetool.dashboard.pages import HEADERS
 from onetool.dashboard.tickets import Kind, Tickets
@@ -13,7 +14,8 @@ from ot.person import LOCAL_PERSON, Person
 
 LINK_SECONDS = 300.0
 SESSION_SECONDS = 12 * 3600.0
-_SESSION = "session"
+LOGIN_SECONDS = 600.0
+_SESSION, _LOGIN = "session", "login"
 
 
 async def make_link(tickets: Tickets, address: Address) -> str:
@@ -39,7 +41,20 @@ class Logins:
         session = await self._tickets.issue(Kind.SESSION, describe_person(person), seconds=SESSION_SECONDS)
         response = RedirectResponse(path, status_code=303, headers=HEADERS)
         self._address.set_cookie(response, _SESSION, session, seconds=SESSION_SECONDS)
+        self._address.drop_cookie(response, _LOGIN)
         return response
+
+    async def send_away(self, to: str, facts: JsonObject) -> Response:
+        """Send a browser to the issuer, with what has to be known when it comes back."""
+        response = RedirectResponse(to, status_code=303, headers=HEADERS)
+        ticket = await self._tickets.issue(Kind.LOGIN, facts, seconds=LOGIN_SECONDS)
+        self._address.set_cookie(response, _LOGIN, ticket, seconds=LOGIN_SECONDS)
+        return response
+
+    async def come_back(self, request: Request) -> JsonObject | None:
+        """Return what was known of a login when it began; None where this browser began none."""
+        ticket = self._address.read_cookie(request.headers.get("cookie", ""), _LOGIN)
+        return await self._tickets.take(Kind.LOGIN, ticket) if ticket else None
 
     async def find(self, request: Request) -> tuple[str, Person] | None:
         """Return the session of a request, and whose it is."""

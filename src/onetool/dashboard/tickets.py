@@ -6,6 +6,7 @@ Whoever has a ticket has what it stands for, so only its digest is kept.
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from mcp_core.json_types import JsonObject
+from ot.store.sealing import Sealer, SealError
 
 _MOST = 10_000  # of one kind; the oldest go first
 
@@ -69,6 +71,36 @@ class MemoryTickets:
         facts = await self.find(kind, ticket)
         self._kept[kind].pop(digest_of(ticket), None)
         return facts
+
+
+class SealedTickets:
+    """Tickets that hold what they stand for, sealed, so that every replica can read them.
+
+    They are worth something until they expire: one that was taken is not remembered.
+    """
+
+    def __init__(self, sealer: Sealer, *, clock: Callable[[], float] = time.time) -> None:
+        self._sealer = sealer
+        self._clock = clock
+
+    async def issue(self, kind: Kind, facts: JsonObject, *, seconds: float) -> str:
+        sealed = {"id": new_ticket(), "expires": self._clock() + seconds, "facts": facts}
+        return self._sealer.seal(json.dumps(sealed).encode(), place=_place(kind))
+
+    async def find(self, kind: Kind, ticket: str) -> JsonObject | None:
+        try:
+            found: JsonObject = json.loads(self._sealer.open(ticket, place=_place(kind)))
+        except SealError:
+            return None
+        facts: JsonObject = found["facts"]
+        return facts if found["expires"] > self._clock() else None
+
+    async def take(self, kind: Kind, ticket: str) -> JsonObject | None:
+        return await self.find(kind, ticket)
+
+
+def _place(kind: Kind) -> str:
+    return f"dashboard/{kind}"
 
 
 def new_ticket() -> str:

@@ -25,9 +25,7 @@ SECTIONS = (
     ("/statistics", "Statistics"),
     ("/errors", "Errors"),
     ("/audit", "Audit"),
-    ("/settings", "Settings"),
 )
-FOR_ADMINS = (("/people", "People"),)
 
 
 class RefusedFormError(Exception):
@@ -65,10 +63,9 @@ class Visit:
 
     def _surroundings(self) -> dict[str, object]:
         path = self.request.url.path
-        sections = SECTIONS + (FOR_ADMINS if self.who.admin else ())
-        here = next((place for place, _ in sections if place != "/" and path.startswith(place)), "/")
+        here = next((place for place, _ in SECTIONS if place != "/" and path.startswith(place)), "/")
         return {
-            "sections": sections,
+            "sections": SECTIONS,
             "here": here,
             "form_token": self.who.form_token,
             "person": shown_name(self.who.person),

@@ -25,7 +25,7 @@ async def show_errors(visit: Visit) -> Response:
     problem = ""
     if visit.who.sees_log:
         loaded = visit.who.part(LoadedConfig)
-        file = loaded.config.log.file or kept_log(loaded.home)
+        file = loaded.config.log.file or kept_log(loaded.machine_home)
         try:
             entries = await anyio.to_thread.run_sync(read_recent, file, incident or None, _MOST_ENTRIES)
         except OSError as error:

@@ -1,0 +1,150 @@
+"""Logins by OpenID Connect: authorization code with PKCE, state and nonce; who it is stands in a verified ID token."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from typing import cast
+from urllib.parse import quote, urlencode
+
+import anyio.to_thread
+import httpx2
+import jwt
+
+from mcp_core.json_types import JsonObject
+from onetool.dashboard.address import Address
+from onetool.dashboard.openid_names import CALLBACK, LoginError
+from onetool.people.issuer_keys import ALGORITHMS, IssuerKeys, discover
+from onetool.people.refusal import RefusedError
+from onetool.people.tokens import read_groups
+from ot.config.team import AuthSettings, is_safe
+from ot.person import Person
+from ot.trusted_roots import trusted_roots
+
+_SCOPE = "openid profile email"
+_TIMEOUT = 15.0  # seconds
+_LEEWAY = 30  # seconds by which clocks may differ
+_NAMES = ("name", "preferred_username", "email")
+
+
+class OpenIdLogin:
+    """Sends browsers to the issuer, and recognises those that come back."""
+
+    def __init__(self, auth: AuthSettings, address: Address) -> None:
+        assert auth.issuer is not None
+        self.issuer = auth.issuer
+        self._auth = auth
+        self._callback = f"{address.url}{CALLBACK}"
+        self._keys = IssuerKeys(auth.issuer)
+
+    async def begin(self, path: str) -> tuple[str, JsonObject]:
+        """Return where to send the browser, and what has to be known when it comes back. Raises LoginError."""
+        metadata = await self._discover()
+        facts: JsonObject = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(facts["verifier"].encode()).digest()).rstrip(b"=").decode()
+        asked = {
+            "response_type": "code",
+            "client_id": self._auth.client_id or "",
+            "redirect_uri": self._callback,
+            "scope": _SCOPE,
+            "state": facts["state"],
+            "nonce": facts["nonce"],
+            "code_challenge": challenge,
+            "code_challenge_method": "S256",
+        }
+        where = _endpoint(metadata, "authorization_endpoint")
+        return f"{where}{'&' if '?' in where else '?'}{urlencode(asked)}", {**facts, "path": path}
+
+    async def finish(self, facts: JsonObject, query: Mapping[str, str]) -> Person:
+        """Return who has come back; raises LoginError."""
+        if not hmac.compare_digest(query.get("state", "").encode(), facts["state"].encode()):
+            raise LoginError("This login was begun elsewhere.")
+        if query.get("iss", self.issuer) != self.issuer:
+            raise LoginError("This answer is of another issuer.")
+        if "error" in query:
+            raise LoginError(f"The login was refused: {(query.get('error_description') or query['error'])[:300]}")
+        metadata = await self._discover()
+        try:
+            tokens = await anyio.to_thread.run_sync(self._redeem, metadata, query.get("code", ""), facts["verifier"])
+            claims = await self._verify(str(tokens.get("id_token", "")), facts["nonce"])
+            if self._auth.groups_claim not in claims and "userinfo_endpoint" in metadata:
+                claims = {**await anyio.to_thread.run_sync(self._ask, metadata, tokens, claims["sub"]), **claims}
+        except (httpx2.HTTPError, ValueError) as error:
+            raise LoginError(f"{self.issuer} did not confirm the login: {error}") from error
+        subject = str(claims["sub"])
+        name = next((claims[key] for key in _NAMES if isinstance(claims.get(key), str)), subject)
+        return Person(self.issuer, subject, name, read_groups(claims.get(self._auth.groups_claim)))
+
+    async def _discover(self) -> JsonObject:
+        try:
+            with httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT) as client:
+                return await anyio.to_thread.run_sync(discover, client, self.issuer)
+        except (httpx2.HTTPError, ValueError) as error:
+            raise LoginError(f"{self.issuer} cannot be reached: {error}") from error
+
+    def _redeem(self, metadata: JsonObject, code: str, verifier: str) -> JsonObject:
+        asked = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": self._callback,
+            "code_verifier": verifier,
+            "client_id": self._auth.client_id or "",
+        }
+        secret = self._auth.client_secret
+        known = None if secret is None else httpx2.BasicAuth(quote(asked.pop("client_id"), ""), quote(secret, ""))
+        with httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT) as client:
+            answer = client.post(_endpoint(metadata, "token_endpoint"), data=asked, auth=known or httpx2.Auth())
+            answer.raise_for_status()
+            return _read_object(answer)
+
+    def _ask(self, metadata: JsonObject, tokens: JsonObject, subject: str) -> JsonObject:
+        with httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT) as client:
+            headers = {"Authorization": f"Bearer {tokens.get('access_token', '')}"}
+            answer = client.get(_endpoint(metadata, "userinfo_endpoint"), headers=headers)
+            answer.raise_for_status()
+            found = _read_object(answer)
+        if found.get("sub") != subject:
+            raise ValueError("it tells of somebody else")
+        return found
+
+    async def _verify(self, token: str, nonce: str) -> JsonObject:
+        try:
+            header = jwt.get_unverified_header(token)
+            if header.get("alg") not in ALGORITHMS:
+                raise LoginError("The ID token is not signed with a public key.")
+            key = await self._keys.find(header.get("kid"))
+            claims: JsonObject = jwt.decode(
+                token,
+                key.key,
+                algorithms=[header["alg"]],
+                audience=self._auth.client_id,
+                issuer=self.issuer,
+                leeway=_LEEWAY,
+                options={"require": ["exp", "iat", "iss", "aud", "sub", "nonce"]},
+            )
+        except jwt.PyJWTError as error:
+            raise LoginError(f"The ID token cannot be accepted: {error}") from error
+        except RefusedError as error:
+            raise LoginError(str(error)) from error
+        if claims.get("azp", self._auth.client_id) != self._auth.client_id:
+            raise LoginError("The ID token was made for another client.")
+        if not hmac.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
+            raise LoginError("The ID token belongs to another login.")
+        return claims
+
+
+def _endpoint(metadata: JsonObject, name: str) -> str:
+    where = metadata.get(name)
+    if not isinstance(where, str) or not is_safe(where):
+        raise LoginError(f"The issuer names no {name} that begins with https://.")
+    return where
+
+
+def _read_object(answer: httpx2.Response) -> JsonObject:
+    found = answer.json()
+    if not isinstance(found, dict):
+        raise ValueError("its answer is no JSON object")
+    return cast("JsonObject", found)

@@ -1,0 +1,196 @@
+"""The dashboard in a real browser: what a person sees and does there, and who is kept out."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import BrowserContext, Dialog, Page, sync_playwright
+
+from tests.availability import require_program
+from tests.e2e.http_server import HttpServer
+from tests.e2e.raw_server import WAIT, environment_of
+from tests.preloaded import run_preloaded
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'</script><script>alert(2)</script>"
+PAGES = ("/", "/servers", "/extensions", "/results", "/statistics", "/errors", "/audit")
+CONFIG = f"""
+servers:
+  away: {{url: "http://127.0.0.1:9/mcp"}}
+  {json.dumps(HOSTILE)}: {{command: "false", enabled: false}}
+"""
+
+
+class Dashboard:
+    """A server, what its person has done, and one browser that is logged in."""
+
+    def __init__(self, server: HttpServer, context: BrowserContext) -> None:
+        self.server = server
+        self.base = f"http://127.0.0.1:{server.port}"
+        self.complaints: list[str] = []
+        self.page = context.new_page()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("dialog", self._dismiss)
+
+    def _dismiss(self, dialog: Dialog) -> None:
+        self.complaints.append(dialog.message)
+        dialog.dismiss()
+
+    def onetool(self, *arguments: str) -> str:
+        folder = self.server.folder
+        done = run_preloaded(*arguments, cwd=folder, env=environment_of(folder))
+        return done.stdout
+
+    def link(self) -> str:
+        return self.onetool("dashboard", "--no-browser").splitlines()[-1]
+
+    def open(self, path: str) -> Page:
+        self.page.goto(self.base + path)
+        return self.page
+
+    def ask(self, method: str, path: str, headers: dict[str, str], body: str = "") -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=WAIT)
+        kind = {"Content-Type": "application/x-www-form-urlencoded"}
+        connection.request(method, path, body or None, {**kind, **headers})
+        with connection.getresponse() as response:
+            text = response.read().decode()
+            connection.close()
+            return response.status, text
+
+    @property
+    def cookie(self) -> dict[str, str]:
+        cookies = self.page.context.cookies()
+        return {"Cookie": "; ".join(f"{each.get('name')}={each.get('value')}" for each in cookies)}
+
+
+@pytest.fixture(scope="module")
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    chromium = require_program("chromium")
+    server = HttpServer(tmp_path_factory.mktemp("dashboard"), config=CONFIG)
+    switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=switches)
+        found = Dashboard(server, browser.new_context())
+        found.onetool("run", f"ot.keep(name='rows', value=[{HOSTILE!r}] * 3); demo.upper(text={HOSTILE!r})")
+        found.onetool("run", f"raise ValueError({HOSTILE!r})")
+        found.page.goto(found.link())
+        yield found
+        browser.close()
+    server.raw.end()
+
+
+def test_the_link_logs_in_once(dashboard: Dashboard) -> None:
+    link = dashboard.link().removeprefix(dashboard.base)
+
+    assert dashboard.ask("HEAD", link, {})[0] == 401
+    assert dashboard.ask("GET", link, {})[0] == 303
+    assert dashboard.ask("GET", link, {})[0] == 401
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/runs/x", "/results/abcdefghjk", "/nowhere", "/logout"])
+def test_nobody_sees_anything_without_a_session(dashboard: Dashboard, path: str) -> None:
+    for headers in ({}, {"Cookie": f"onetool-{dashboard.server.port}-session=made-up"}, dashboard.server.headers):
+        status, text = dashboard.ask("GET", path, headers)
+
+        assert status == 401
+        assert "rows" not in text
+
+
+def test_another_name_of_this_machine_is_refused(dashboard: Dashboard) -> None:
+    assert dashboard.ask("GET", "/", {**dashboard.cookie, "Host": "evil.example"})[0] == 421
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+def test_every_page_fits_and_runs_nothing_that_came_from_outside(
+    dashboard: Dashboard, path: str, width: int, scheme: str
+) -> None:
+    dashboard.complaints.clear()
+    dashboard.page.set_viewport_size({"width": width, "height": 900})
+    dashboard.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+
+    page = dashboard.open(path)
+
+    assert page.locator("h1").count() == 1
+    assert page.locator("img").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == (
+        "rgb(21, 23, 26)" if scheme == "dark" else "rgb(244, 241, 234)"
+    )
+    assert dashboard.complaints == []
+
+
+def test_hostile_words_are_shown_as_they_are(dashboard: Dashboard) -> None:
+    assert HOSTILE in dashboard.open("/servers").locator("main").inner_text()
+    dashboard.open("/errors").get_by_role("link", name=re.compile("^r")).first.click()
+    assert HOSTILE in dashboard.page.locator("main").inner_text()
+    dashboard.open("/results").locator("tbody a").first.click()
+    assert "<img src=x onerror=alert(1)>" in dashboard.page.locator("main").inner_text()
+    assert dashboard.complaints == []
+
+
+def test_a_page_is_used_by_keyboard_alone(dashboard: Dashboard) -> None:
+    page = dashboard.open("/")
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.locator(":focus").get_attribute("id") == "main"
+
+    dashboard.open("/")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == "Servers"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/servers")
+
+
+def test_what_is_new_appears_while_the_page_is_open(dashboard: Dashboard) -> None:
+    page = dashboard.open("/")
+
+    dashboard.onetool("run", "'a later run'")
+
+    page.get_by_text("'a later run'").wait_for(timeout=WAIT * 1000)
+
+
+def test_forms_are_taken_from_our_own_pages_only(dashboard: Dashboard) -> None:
+    page = dashboard.open("/servers/away")
+    token = page.locator("input[name=form_token]").first.get_attribute("value") or ""
+    origin = {**dashboard.cookie, "Origin": dashboard.base}
+    body = urlencode({"form_token": token})
+
+    for headers, fields in (
+        ({**origin, "Origin": "http://evil.example"}, body),
+        (dashboard.cookie, body),
+        (origin, ""),
+        (origin, urlencode({"form_token": "x" * 64})),
+    ):
+        assert dashboard.ask("POST", "/servers/away/connect", headers, fields)[0] == 403
+    assert dashboard.ask("GET", "/servers/away/connect", origin)[0] == 405
+    assert dashboard.ask("POST", "/servers/away/connect", origin, body)[0] == 303
+
+
+def test_a_script_that_got_in_would_not_run(dashboard: Dashboard) -> None:
+    page = dashboard.open("/")
+
+    page.evaluate("document.body.append(Object.assign(document.createElement('script'), {text: 'document.title = 1'}))")
+
+    assert "Live" in page.title()
+    dashboard.complaints.clear()
+
+
+def test_whoever_logs_out_is_out(dashboard: Dashboard) -> None:
+    page = dashboard.open("/")
+    before = dashboard.cookie
+
+    page.get_by_role("button", name="Log out").click()
+    page.get_by_text("You are logged out.").wait_for()
+
+    assert dashboard.ask("GET", "/", before)[0] == 401
+    page.goto(dashboard.link())
+    assert page.get_by_role("heading", name="Live").is_visible()

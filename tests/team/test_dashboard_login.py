@@ -1,0 +1,121 @@
+"""Logins to the dashboard of a team at a real OpenID provider, and what each person sees there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from urllib.parse import parse_qs, urlsplit, urlunsplit
+
+import httpx2
+import pytest
+
+from tests.e2e.raw_server import WAIT
+from tests.team.oidc.openid_provider import DASHBOARD_CLIENT, DASHBOARD_SECRET, OpenIdProvider
+from tests.team.team_server import TeamServer, serve_team
+
+pytestmark = pytest.mark.xdist_group("team")
+
+
+@pytest.fixture(scope="module")
+def server(openid_provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TeamServer]:
+    auth = {"issuer": openid_provider.issuer, "client_id": DASHBOARD_CLIENT, "client_secret": DASHBOARD_SECRET}
+    with serve_team(tmp_path_factory.mktemp("team"), auth={**auth, "admins": ["ops"]}) as started:
+        yield started
+
+
+class Browsers:
+    """Browsers that are closed when the test is over."""
+
+    def __init__(self, server: TeamServer, provider: OpenIdProvider, stack: ExitStack) -> None:
+        self._server = server
+        self._provider = provider
+        self._stack = stack
+
+    def open(self) -> httpx2.Client:
+        url = self._server.public_url
+        return self._stack.enter_context(httpx2.Client(base_url=url, timeout=WAIT, headers={"Origin": url}))
+
+    def log_in(self, name: str) -> httpx2.Client:
+        """A browser of this person, with a session."""
+        browser = self.open()
+        sent = browser.get("/login")
+        assert sent.status_code == 303, sent.text
+        back = browser.get(self._provider.login(sent.headers["location"], name))
+        assert back.status_code == 303, back.text
+        return browser
+
+
+@pytest.fixture
+def browsers(server: TeamServer, openid_provider: OpenIdProvider) -> Iterator[Browsers]:
+    with ExitStack() as stack:
+        yield Browsers(server, openid_provider, stack)
+
+
+def test_a_person_who_logs_in_sees_their_own_runs_only(
+    server: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
+) -> None:
+    ann, bob = (browsers.log_in(name) for name in ("ann", "bob"))
+    token = openid_provider.token("ann", resource=server.url)
+    answer = httpx2.post(
+        server.url,
+        json={
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "run", "arguments": {"command": "'only for ann'"}, "_meta": META},
+        },
+        headers={"Authorization": f"Bearer {token}", **PROTOCOL},
+        timeout=WAIT,
+    )
+    assert answer.status_code == 200, answer.text
+
+    assert "only for ann" in ann.get("/").text
+    assert "only for ann" not in bob.get("/").text
+    for path in ("/servers", "/extensions", "/results", "/statistics", "/errors", "/audit"):
+        assert bob.get(path).status_code == 200, path
+        assert browsers.open().get(path).status_code == 401
+
+
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+PROTOCOL = {
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2026-07-28",
+    "Mcp-Method": "tools/call",
+    "Mcp-Name": "run",
+}
+
+
+def test_an_answer_is_worth_something_only_in_the_browser_that_began(
+    openid_provider: OpenIdProvider, browsers: Browsers
+) -> None:
+    browser, other = browsers.open(), browsers.open()
+    back = openid_provider.login(browser.get("/login").headers["location"], "ann")
+    forged = urlunsplit(urlsplit(back)._replace(query="state=made-up&code=x"))
+
+    assert other.get(back).status_code == 401
+    other.get("/login")
+    assert other.get(back).status_code == 401
+    assert browser.get(forged).status_code == 401
+    assert browser.get("/").status_code == 401
+
+
+def test_the_login_asks_for_a_code_with_pkce_state_and_nonce(browsers: Browsers) -> None:
+    sent = parse_qs(urlsplit(browsers.open().get("/login").headers["location"]).query)
+
+    assert sent["response_type"] == ["code"]
+    assert sent["code_challenge_method"] == ["S256"]
+    assert len(sent["state"][0]) > 30
+    assert len(sent["nonce"][0]) > 30
+
+
+def test_logging_out_takes_the_form_of_the_session(browsers: Browsers) -> None:
+    browser = browsers.log_in("ann")
+
+    assert browser.post("/logout", data={"form_token": "wrong"}).status_code == 403
+    token = browser.get("/").text.partition('name="form_token" value="')[2].partition('"')[0]
+    assert browser.post("/logout", data={"form_token": token}).status_code == 200
+    assert browser.get("/").status_code == 401
