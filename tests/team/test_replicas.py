@@ -21,6 +21,8 @@ from ot.person import KEYS_ISSUER, Person
 from ot.store.owner import Owner
 from ot.store.postgres.journal import PostgresJournal
 from tests.e2e.raw_server import WAIT
+from tests.team.as_one import compare
+from tests.team.kills import kill_often
 from tests.team.replicas import FIRST, SECOND, Team, begin, open_team
 from tests.team.team_server import HANDSHAKE, text_of
 
@@ -28,6 +30,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
 
 CONFIG = {
     "execution": {"patience": 0.3},
+    "results": {"inline_limit": 100_000},
     "policy": {
         "ask": ["demo.foo"],
         "flows": [{"from": ["demo.bar"], "to": ["demo.echo"], "action": "deny"}],
@@ -232,6 +235,20 @@ async def test_a_replica_that_is_killed_loses_what_was_in_flight_and_nothing_els
     ]
     assert (recorded.outcome, found.in_use) == ("", False)
     await _start_again(team, FIRST)
+
+
+@pytest.mark.parametrize(
+    "times", [1, pytest.param(200, marks=[pytest.mark.long, pytest.mark.timeout(3000)])], ids=["once", "200 times"]
+)
+async def test_whatever_was_acknowledged_outlives_the_replica_that_is_killed(team: Team, times: int) -> None:
+    await kill_often(team, times)
+
+
+@pytest.mark.parametrize(
+    "examples", [3, pytest.param(200, marks=[pytest.mark.long, pytest.mark.timeout(1800)])], ids=["few", "many"]
+)
+async def test_two_replicas_answer_any_sequence_of_requests_as_one_does(team: Team, examples: int) -> None:
+    await compare(team, examples=examples)
 
 
 async def _start_again(team: Team, number: int) -> None:

@@ -41,6 +41,7 @@ from ot.output import escape_surrogates
 from ot.person import Person
 from ot.run.answer import Answer
 from ot.run.run_id import new_run_id
+from ot.store.unavailable import StoreUnavailableError
 from ot_kernel.values import Audio, Image, Resource
 
 if TYPE_CHECKING:  # the engine is loaded late, other replicas only with a database
@@ -50,6 +51,10 @@ if TYPE_CHECKING:  # the engine is loaded late, other replicas only with a datab
 UNNAMED_CLIENT = "unnamed"
 PROGRESS_INTERVAL = 0.1  # seconds between two notifications
 NO_SUCH_RUN = "Invalid or expired requestState: no run waits for this answer. Call run again to begin a new one."
+STORE_GONE = (
+    "The store of this server could not be reached: {0}. What became of the run is in ot.runs() once it is back; "
+    "try again in a moment."
+)
 RUN_LOST = (
     "Invalid or expired requestState: run {0} ended with the server in which it waited for this answer. "
     'Code that begins with ot.resume(run="{0}") goes on from what it had done.'
@@ -85,14 +90,25 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
     """
     came = asyncio.get_running_loop().time()
     service = ctx.request_context.lifespan_context
-    name = new_run_id()
+    name = _waiting_run(ctx) or new_run_id()
     if service.draining.begun and not is_sessionless(ctx):
         return render_result(Answer(NO_NEW_RUNS, is_error=True))
     with service.draining.running():
-        result = await _run(service, args.command, ctx, came, name)
-        await service.clients.save(person_of(ctx).principal)
+        try:
+            result = await _run(service, args.command, ctx, came, name)
+            await service.clients.save(person_of(ctx).principal)
+        except StoreUnavailableError as error:
+            return render_result(Answer(STORE_GONE.format(error.strerror), is_error=True))
         return result
     return render_result(Answer(word_stopped(name), is_error=True))
+
+
+def _waiting_run(ctx: Context[Service]) -> str:
+    """Return the name of the run for which a request brings an answer."""
+    try:
+        return RunState.read(ctx.request_state or "").run
+    except UnknownRunError:
+        return ""
 
 
 async def _run(

@@ -6,18 +6,12 @@ import asyncio
 import json
 import random
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import anyio
 import anyio.to_thread
-import pytest
 
-from tests.packs.db.servers import RunningServer
-from tests.postgres import fresh_database
 from tests.team.crowd import ask, build_request
-from tests.team.replicas import Team, open_team
-
-pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
+from tests.team.replicas import Team
 
 WORKERS = 4
 LONGEST = 0.6  # seconds until a replica is killed
@@ -90,18 +84,8 @@ async def kill_one(team: Team, victim: int, token: str) -> int:
 
 
 async def kill_often(team: Team, times: int) -> None:
+    """Kill one replica after the other, and check each time that nothing is missing."""
     acknowledged = 0
     for number in range(times):
-        acknowledged += await kill_one(team, number % 2, await team.token_of(f"p{number}"))
+        acknowledged += await kill_one(team, number % 2, await team.token_of(f"killed{number}"))
     assert acknowledged
-
-
-@pytest.mark.parametrize(
-    "times", [2, pytest.param(200, marks=[pytest.mark.long, pytest.mark.timeout(3000)])], ids=["twice", "200 times"]
-)
-async def test_whatever_was_acknowledged_outlives_the_replica_that_is_killed(
-    tmp_path: Path, postgres: RunningServer, template: str, times: int
-) -> None:
-    config = {"results": {"inline_limit": 100_000}}
-    async with open_team(tmp_path, fresh_database(postgres, template), config) as team:
-        await kill_often(team, times)
