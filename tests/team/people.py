@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ot.apps import Apps, open_apps
+from ot.caller import Caller
 from ot.config.loader import load_config
 from ot.config.personal import for_team
 from ot.person import Person
@@ -28,3 +29,9 @@ async def opened(folder: Path, config: str = "", *, idle: float = 900.0, most: i
     team = for_team(load_config(environ={}, cwd=folder, home=folder))
     async with open_apps(team, idle=idle, most=most) as apps:
         yield apps
+
+
+async def answer(apps: Apps, person: Person, command: str) -> str:
+    """The answer to a person's command."""
+    async with apps.use(person) as app:
+        return (await app.runs.run(command, caller=Caller(principal=person.principal))).text

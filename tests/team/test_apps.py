@@ -11,14 +11,9 @@ from ot.app import App
 from ot.apps import Apps
 from ot.caller import Caller
 from ot.person import Person
-from tests.team.people import ALICE, BOB, opened
+from tests.team.people import ALICE, BOB, answer, opened
 
 pytestmark = pytest.mark.anyio
-
-
-async def answer(apps: Apps, person: Person, command: str) -> str:
-    async with apps.use(person) as app:
-        return (await app.runs.run(command, caller=Caller(principal=person.principal))).text
 
 
 def is_open(apps: Apps, app: App) -> bool:

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from ot.apps import Apps
-from ot.caller import Caller
 from ot.person import Person
 from tests.engine import write_extension
-from tests.team.people import ALICE, opened
+from tests.team.people import ALICE, answer, opened
 
 pytestmark = pytest.mark.anyio
 
@@ -55,11 +54,6 @@ async def apps(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Apps]:
     )
     async with opened(folder, CONFIG) as apps:
         yield apps
-
-
-async def answer(apps: Apps, person: Person, command: str) -> str:
-    async with apps.use(person) as app:
-        return (await app.runs.run(command, caller=Caller(principal=person.principal))).text
 
 
 @pytest.mark.parametrize(
