@@ -28,6 +28,7 @@ from ot.telemetry.telemetry import Telemetry
 
 IDLE = 900.0  # seconds until an app is closed that nobody uses
 MOST = 256  # apps that may stay open
+FILES_OF_APP = 16  # that are open in an app at most, with some for its servers and a share for everything else
 _LOOKS = 10  # at idle apps, while one of them becomes too old
 
 Opened = Callable[[Person, App], None]

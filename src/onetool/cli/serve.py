@@ -162,9 +162,10 @@ async def _open_apps(
 ) -> AsyncIterator[Apps]:
     """Load what opens an engine for each person, and let the administrator's commands reach all of them."""
     from onetool.control.answering import control_all, open_control
+    from onetool.http_connections import count_open_files_allowed
     from onetool.server import own_definition
     from onetool.telling import sending_telemetry
-    from ot.apps import open_apps
+    from ot.apps import FILES_OF_APP, MOST, open_apps
 
     gc.freeze()
     with sending_telemetry(telemetry, team, os.environ):
@@ -177,6 +178,7 @@ async def _open_apps(
                 clients_of=late.clients_of,
                 opened=lambda person, app: late.opened(person, app),
                 telemetry=telemetry,
+                most=min(MOST, count_open_files_allowed() // FILES_OF_APP),
             ) as apps,
             open_control(control_all(apps), team, over=reached.over, make_link=reached.make_link),
         ):
