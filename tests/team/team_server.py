@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx2
 from mcp import Client
+from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
@@ -40,12 +41,16 @@ class TeamServer:
         return "".join(self.raw.log)
 
     @asynccontextmanager
-    async def connect(self, token: str, mode: str = SESSIONLESS) -> AsyncIterator[Client]:
-        """A client of the person whose token this is."""
+    async def connect(
+        self, token: str, mode: str = SESSIONLESS, answer: ElicitationFnT | None = None
+    ) -> AsyncIterator[Client]:
+        """A client of the person whose token this is; `answer` is what they say when they are asked."""
         headers = {"Authorization": f"Bearer {token}"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=WAIT) as http_client,
-            Client(streamable_http_client(self.url, http_client=http_client), mode=mode) as client,
+            Client(
+                streamable_http_client(self.url, http_client=http_client), mode=mode, elicitation_callback=answer
+            ) as client,
         ):
             yield client
 

@@ -32,6 +32,8 @@ class TokenVerifier:
         if "cnf" in claims:
             raise RefusedError("This token is bound to a key of its client, so it is not accepted as a bearer token.")
         subject = str(claims["sub"])
+        if not subject:
+            raise RefusedError(f"This token lacks the claim sub. {self._way_out}.")
         name = next((claims[key] for key in _NAMES if isinstance(claims.get(key), str)), subject)
         return Person(self._issuer, subject, name, read_groups(claims.get(self._groups_claim)))
 
