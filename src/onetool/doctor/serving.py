@@ -95,7 +95,7 @@ def look_at_store(loaded: LoadedConfig) -> Iterator[Finding]:
     except StoreUnavailableError as error:
         yield red("store", f"it cannot be reached: {error.reason}", f"pg_isready -h {_host(loaded.config.store)}")
         return
-    yield green("store", f"PostgreSQL {seen.version} answers at {seen.place}")
+    yield green("store", f"{seen.place} answers, version {seen.version}")
     if seen.newer:
         text = f"its tables are of a newer OneTool (migration {seen.newer[-1]:03}), so this one refuses all runs"
         yield red("store", text, "pip install --upgrade " + DISTRIBUTION)
