@@ -15,6 +15,8 @@ from ot.effects import idempotent, reads
 from ot.errors import ToolError
 from ot.own_things import OwnThings
 from ot.results.reader import ResultReader
+from ot.store.owner import Owner
+from ot.store.postgres.ownership import project_of
 from ot.store.unavailable import StoreUnavailableError
 from ot_packs.full_text import read_query
 from ot_packs.notes.store import LONGEST_CONTENT, Choice, Draft, Notes, Summary, open_notes
@@ -108,7 +110,7 @@ async def write(
             f"the note has {len(text):,} characters; at most {LONGEST_CONTENT:,} are kept: shorten or split it"
         )
     draft = Draft(
-        project=str(context.project),
+        project=_project(),
         title=_checked_title(title),
         content=_encodable(text),
         plain=isinstance(content, str),
@@ -177,7 +179,7 @@ async def read(*, title: str = "", id: int = 0) -> Note:
     Example:
         notes.read(title="How to deploy")["content"]
     """
-    project = str(current().project)
+    project = _project()
 
     def find(store: Notes) -> tuple[Summary, object]:
         note = _only(store.find(number=id, title=title, project=project), title, id)
@@ -209,7 +211,7 @@ async def delete(*, title: str = "", id: int = 0) -> Deleted:
     Example:
         notes.delete(title="How to deploy")
     """
-    project = str(current().project)
+    project = _project()
 
     def forget(store: Notes) -> Summary:
         found = store.find(number=id, title=title, project=project)
@@ -221,6 +223,13 @@ async def delete(*, title: str = "", id: int = 0) -> Deleted:
 
     note = await _with_store(forget)
     return Deleted(id=note.number, title=note.title, project=note.project)
+
+
+def _project() -> str:
+    """Return the project whose notes these are: of what replicas share, one of many people has a single one."""
+    context = current()
+    own = context.part(OwnThings)
+    return str(context.project) if own.link is None else project_of(Owner(own.principal, context.project))
 
 
 async def _with_store(use: Callable[[Notes], Made]) -> Made:
@@ -284,7 +293,7 @@ def _choice(*, tag: str, here: bool, limit: int, offset: int) -> Choice:
         raise ToolError(f"limit must be between 1 and 1000, not {limit}")
     if offset < 0:
         raise ToolError(f"offset must not be negative, not {offset}")
-    return Choice(str(current().project) if here else "", tag, limit, offset)
+    return Choice(_project() if here else "", tag, limit, offset)
 
 
 def _page(choice: Choice, found: builtins.list[Summary], total: int) -> NotePage:
