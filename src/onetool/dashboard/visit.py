@@ -70,7 +70,6 @@ class Visit:
             "form_token": self.who.form_token,
             "person": shown_name(self.who.person),
             "project": str(self.who.app.executor.project),
-            "admin": self.who.admin,
             "done": DONE.get(self.request.query_params.get("done", ""), ""),
         }
 
@@ -92,10 +91,6 @@ DONE = {
     "connected": "The server is connected.",
     "returned": "You are logged in at the server. You can close this page, or stay.",
     "stopped": "The run has been told to stop.",
-    "saved": "Saved, and in force.",
-    "reloaded": "The configuration was read again.",
-    "secret": "The secret is stored. Nobody can read it here again.",
-    "removed": "The secret is gone.",
 }
 """What a page says after a form; an address can choose one of these and say nothing else."""
 

@@ -11,7 +11,6 @@ from mcp_core.json_types import JsonObject
 from ot.app import App
 from ot.caller import Caller
 from ot.person import Person
-from ot.store.owner import Owner
 
 CLIENT = "dashboard"
 """The name under which calls from here are recorded."""
@@ -36,10 +35,6 @@ class Visitor:
     @property
     def caller(self) -> Caller:
         return Caller(client=CLIENT, principal=self.person.principal)
-
-    @property
-    def owner(self) -> Owner:
-        return Owner(self.person.principal, self.app.executor.project)
 
     @property
     def form_token(self) -> str:
