@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
@@ -21,6 +22,9 @@ from ot.person import KEYS_ISSUER, Person
 from ot.store.owner import Owner
 from ot.store.postgres.journal import PostgresJournal
 from tests.e2e.raw_server import WAIT
+from tests.packs.db.servers import RunningServer
+from tests.postgres import fresh_database
+from tests.store.cable import lay_cable
 from tests.team.as_one import compare
 from tests.team.kills import kill_often
 from tests.team.replicas import FIRST, SECOND, Team, begin, open_team
@@ -254,3 +258,26 @@ async def test_two_replicas_answer_any_sequence_of_requests_as_one_does(team: Te
 async def _start_again(team: Team, number: int) -> None:
     team.start(number)
     await anyio.to_thread.run_sync(team.wait_for, number)
+
+
+async def test_runs_come_back_by_themselves_when_the_database_does(
+    tmp_path: Path, postgres: RunningServer, template: str
+) -> None:
+    with lay_cable(postgres) as cable:
+        address = fresh_database(postgres, template)
+        there = f"postgresql://admin@127.0.0.1:{cable.port}/{urlsplit(address).path.strip('/')}"
+        async with open_team(tmp_path, there, CONFIG, count=1) as team, team.connect(answer=say_yes) as client:
+            question = await begin(client, "demo.foo(text='still here')")
+            cable.cut()
+            refused = await client.call_tool("run", {"command": "1 + 1"})
+            cable.mend()
+            with anyio.fail_after(WAIT):
+                while (again := await client.call_tool("run", {"command": "1 + 1"})).is_error:
+                    await anyio.sleep(0.1)
+            answered = await answer(client, "demo.foo(text='still here')", question)
+
+    assert refused.is_error
+    assert "Runs are refused for the moment" in text_of(refused)
+    assert text_of(again) == "2"
+    assert isinstance(answered, CallToolResult)
+    assert text_of(answered) == "still here"

@@ -37,6 +37,7 @@ from onetool.person_of import person_of
 from onetool.replicas.draining import NO_NEW_RUNS, Draining, word_stopped
 from onetool.suspended_runs import LostRunError, RunClient, RunState, SuspendedRuns, UnknownRunError, Waiting
 from ot.caller import Caller, Milestone
+from ot.errors import StoreGoneError
 from ot.output import escape_surrogates
 from ot.person import Person
 from ot.run.answer import Answer
@@ -97,6 +98,8 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
         try:
             result = await _run(service, args.command, ctx, came, name)
             await service.clients.save(person_of(ctx).principal)
+        except StoreGoneError as error:
+            return render_result(Answer(_word(error), is_error=True))
         except StoreUnavailableError as error:
             return render_result(Answer(STORE_GONE.format(error.strerror), is_error=True))
         return result
@@ -140,9 +143,18 @@ async def _run(
 
 
 async def _recall(service: Service, app: App, person: Person) -> None:
-    """Learn what the client has done at other replicas, where rules depend on that."""
+    """Learn what the client has done at other replicas, where rules depend on that; raises StoreGoneError."""
     if app.config.policy.ask or app.config.policy.flows:
-        await service.clients.recall(person.principal)
+        try:
+            await service.clients.recall(person.principal)
+        except StoreUnavailableError as error:
+            raise StoreGoneError(error.strerror or str(error)) from error
+
+
+def _word(error: StoreGoneError) -> str:
+    from ot.execution.wording import word_error  # noqa: PLC0415 - a part of the engine, which is loaded late
+
+    return word_error(error)
 
 
 async def _work_in_turns(
