@@ -101,9 +101,9 @@ class Post:
 
     async def live(self, needs: dict[str, object], order: bytes, bundle: ray.ObjectRef) -> None:
         """Place an actor, pass bytes both ways until its worker has ended, and give its place back."""
-        self._actor = ray.remote(Actor).options(max_restarts=0, max_task_retries=0, **needs).remote(bundle)
         tasks = [asyncio.ensure_future(self._tell_of_waiting(needs))]
         try:
+            self._actor = ray.remote(Actor).options(max_restarts=0, max_task_retries=0, **needs).remote(bundle)
             await self._actor.start.remote(self._number, order)
             self._placed = True
             tasks += [asyncio.ensure_future(self._pass_in()), asyncio.ensure_future(self._pass_out())]
@@ -112,10 +112,13 @@ class Post:
                 task.result()
         except RayError as error:
             await self._tell(Kind.ENDED, json.dumps({"lost": _word_loss(error)}).encode())
+        except (TypeError, ValueError) as error:  # what it needs is not what Ray can hand out
+            await self._tell(Kind.ENDED, json.dumps({"failure": str(error)}).encode())
         finally:
             for task in tasks:
                 task.cancel()
-            ray.kill(self._actor)
+            if self._actor is not None:
+                ray.kill(self._actor)
 
     def write(self, data: bytes) -> None:
         """Have bytes passed to the worker."""

@@ -123,6 +123,13 @@ async def test_a_place_that_no_node_has_is_named_to_those_who_wait(engine: Engin
         tasks.cancel_scope.cancel()
 
 
+async def test_what_ray_does_not_accept_is_a_start_that_fails(engine: Engine, tmp_path: Path) -> None:
+    engine.add(write_heavy(tmp_path, WHERE, name="fine_grained", cpus=0.00001))
+
+    with pytest.raises(WorkerStartError, match="precision"):
+        await call(engine, "fine_grained.where")
+
+
 async def test_the_end_of_the_driver_is_told_and_another_one_is_started(engine: Engine, tmp_path: Path) -> None:
     began = tmp_path / "began"
     outcomes: list[Any] = []
