@@ -30,11 +30,12 @@ Waiter: TypeAlias = tuple[asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 class _Batch:
     """Rows that are committed together, and those who wait for that."""
 
-    __slots__ = ("again", "rows", "size", "waiters")
+    __slots__ = ("again", "again_size", "rows", "size", "waiters")
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, Row]] = []
         self.again: list[tuple[str, Row]] = []  # those of them that are tried again
+        self.again_size = 0
         self.size = 0  # bytes
         self.waiters: list[Waiter] = []
 
@@ -72,6 +73,7 @@ class GroupCommit:
             batch.rows.append((statement, row))
             if again:
                 batch.again.append((statement, row))
+                batch.again_size += size
             batch.size += size
             first = len(batch.rows) == 1
         if first:
@@ -111,19 +113,20 @@ class GroupCommit:
                 batch, self._next = self._next, _Batch()
                 self._writing = batch
             error: OSError | None = StoreUnavailableError("the link to it is closed")
+            gone = False
             try:
                 if batch.rows:
                     await self._use(partial(_write, rows=batch.rows))
                 error = None
             except OSError as caught:
-                error = caught
+                error, gone = caught, True
             except asyncpg.PostgresError as caught:
                 error = StoreUnavailableError(str(caught))
             finally:
                 with self._lock:
                     self._writing = None
                     more = bool(self._next.rows)
-                    if error is not None and batch.again:
+                    if gone and batch.again:
                         self._put_back(batch)
                 batch.tell(error)
             if not more:
@@ -132,7 +135,8 @@ class GroupCommit:
     def _put_back(self, batch: _Batch) -> None:
         self._next.rows[:0] = batch.again
         self._next.again[:0] = batch.again
-        self._next.size += batch.size
+        self._next.size += batch.again_size
+        self._next.again_size += batch.again_size
         asyncio.get_running_loop().call_later(LATER, self._begin)
 
 
