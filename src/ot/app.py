@@ -342,6 +342,7 @@ def open_audit_log(loaded: LoadedConfig, store: Store) -> Iterator[AuditLog | No
         loaded.config.audit,
         project=loaded.project,
         redactor=loaded.redactor,
+        person=loaded.principal,
         rows=store.audit,
         later=later,
     )

@@ -46,13 +46,14 @@ _MOST_WORDED = 256
 class AuditLog:
     """Appends lines; for one thread."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its places and bounds, of which a test does without most
         self,
         folder: Path,
         settings: AuditSettings,
         *,
         project: Path,
         redactor: Redactor,
+        person: str = LOCAL,
         rows: AuditRows | None = None,
         largest_file: int = LARGEST_FILE,
         clock: Callable[[], float] = time.monotonic,
@@ -69,6 +70,7 @@ class AuditLog:
         self._settings = settings
         self._project = project
         self._redactor = redactor
+        self._person = person
         self._largest = largest_file
         self._clock = clock
         self._next_look = 0.0
@@ -140,6 +142,8 @@ class AuditLog:
         who: JsonObject = {"client": LOCAL}
         if client:  # whatever a client calls itself, only one with a connection is a client
             who = {"client": self._clean(client), "connection": connection}
+        if self._person != LOCAL:
+            who["person"] = self._person
         return {"tool": self._clean(tool), **who}
 
     def _word_begin(

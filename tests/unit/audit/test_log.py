@@ -147,6 +147,16 @@ def test_a_secret_that_becomes_known_is_masked_from_then_on(tmp_path: Path) -> N
     assert [entry["client"] for entry in entries_of(tmp_path)[1:]] == [SECRET, "***"]
 
 
+def test_lines_of_one_of_many_people_name_them(tmp_path: Path) -> None:
+    log = AuditLog(
+        tmp_path, AuditSettings(), project=tmp_path, redactor=Redactor(), person='["https://a.example","ann"]'
+    )
+
+    begin(log, caller=Caller(client="desk"))
+
+    assert entries_of(tmp_path)[1]["person"] == '["https://a.example","ann"]'
+
+
 def test_two_logs_of_one_moment_do_not_share_a_file(tmp_path: Path) -> None:
     first, second = build_log(tmp_path), build_log(tmp_path)
     for _ in range(3):
