@@ -61,6 +61,8 @@ class LogLevels:
     async def set_level(self, ctx: ServerRequestContext[State], params: SetLevelRequestParams) -> EmptyResult:
         """Answer `logging/setLevel`."""
         client = ctx.session.client_params
+        if client is None:  # without a session there is nobody to remember: people would set each other's level
+            return EmptyResult()
         self._levels[id(client)] = (client, _LEVELS.index(params.level))  # kept, so that its id stays its own
         self._levels.move_to_end(id(client))
         while len(self._levels) > _MOST_CLIENTS:

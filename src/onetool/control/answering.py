@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -24,7 +25,6 @@ from mcp_core.json_types import Json, JsonObject
 from onetool.control.places import DESCRIPTORS, ENDING, LONGEST_REQUEST, running_folder
 from onetool.unix_socket import listen_privately, user_of_peer
 from ot.app import App
-from ot.apps import Apps
 from ot.config.loader import LoadedConfig
 from ot.errors import ConfigError
 from ot.execution.failing import call_error_from
@@ -33,6 +33,9 @@ from ot.introspect.reload import RELOADED
 from ot.logs import write_log
 from ot.proxy import ServerStatus
 from ot.workers.pool import WorkerStatus
+
+if TYPE_CHECKING:
+    from ot.apps import Apps  # one person's server does without
 
 _PATIENCE = 5.0  # seconds in which a request must have come
 
