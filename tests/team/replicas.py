@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, closing
@@ -141,9 +140,3 @@ async def open_team(
             finally:
                 for server in team.servers.values():
                     server.end()
-
-
-def listens(port: int) -> bool:
-    """True if somebody listens at a port of this machine."""
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
