@@ -27,6 +27,7 @@ from ot.execution.failing import call_error_from
 from ot.execution.wording import word_error
 from ot.logs import write_log
 from ot.person import Person
+from ot.proxy.team_logins import CALLBACK as FROM_SERVER
 
 if TYPE_CHECKING:  # it needs the libraries of the extra `team`
     from onetool.dashboard.openid import OpenIdLogin
@@ -70,7 +71,7 @@ class Door:
             return await self._log_in(request)
         found = await self._logins.find(request)
         if found is None:
-            return self._ask_who("", status=401)
+            return await self._log_in_first(request)
         crowded = refuse_if_crowded(request.scope)
         if crowded is not None:
             return crowded
@@ -78,6 +79,15 @@ class Door:
         async with self._open_for(person) as app:
             visitor = Visitor(person, bool(self._admins & person.groups), session, app)
             return await self._show(Visit(request, visitor, self._pages, self._address.origins))
+
+    async def _log_in_first(self, request: Request) -> Response:
+        """Ask who somebody is; a browser that returns from a login at a server goes by the issuer, and comes back."""
+        if self._openid is None or request.method != "GET" or request.url.path != FROM_SERVER:
+            return self._ask_who("", status=401)
+        try:
+            return await self._logins.send_away(*await self._openid.begin(f"{FROM_SERVER}?{request.url.query}"))
+        except LoginError as error:
+            return self._ask_who(str(error), status=401)
 
     async def _log_in(self, request: Request) -> Response:
         if self._openid is not None:
