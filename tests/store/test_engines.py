@@ -137,6 +137,12 @@ async def test_a_call_with_effect_is_not_made_once_the_database_is_gone(
         assert "world.do was not called: a call that may have an effect is written down first" in answer.text
         assert "This run is not in the journal: PostgreSQL at 127.0.0.1" in answer.text
 
+        cable.mend()
+        with anyio.fail_after(30):
+            while (found := await app.runner.run("world.cut()\not.kept(name='x')", caller=ADA)).text.startswith("Runs"):
+                await anyio.sleep(0.05)
+        assert "ot.kept: 'x' cannot be looked up: PostgreSQL at 127.0.0.1" in found.text
+
 
 async def test_a_server_starts_without_its_database_and_says_why_it_refuses(cable: Cable, tmp_path: Path) -> None:
     cable.cut()

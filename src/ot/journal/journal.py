@@ -135,7 +135,10 @@ class Journal:
 
         Raises UnknownRunError or RunNotResumableError.
         """
-        found = self.store.read(self._owner(principal), run)
+        try:
+            found = self.store.read(self._owner(principal), run)
+        except OSError as error:
+            raise RunNotResumableError(run, f"the journal cannot be read: {error.strerror or error}") from error
         if found is None:
             raise UnknownRunError(run)
         try:

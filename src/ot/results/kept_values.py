@@ -69,7 +69,10 @@ class KeptValues:
         """Return what is kept under a name, still in its file. Raises ArgumentValueError or ToolError."""
         _check(name)
         owner = _owner_of(context)
-        entry = await anyio.to_thread.run_sync(self._names.get, owner, name)
+        try:
+            entry = await anyio.to_thread.run_sync(self._names.get, owner, name)
+        except OSError as error:
+            raise ToolError(f"{name!r} cannot be looked up: {error.strerror or error}") from error
         if entry is None:
             known = await anyio.to_thread.run_sync(self._names.entries, owner)
             raise ToolError(
