@@ -119,3 +119,17 @@ def test_logging_out_takes_the_form_of_the_session(browsers: Browsers) -> None:
     token = browser.get("/").text.partition('name="form_token" value="')[2].partition('"')[0]
     assert browser.post("/logout", data={"form_token": token}).status_code == 200
     assert browser.get("/").status_code == 401
+
+
+def test_people_are_listed_for_those_who_look_after_the_server(
+    server: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
+) -> None:
+    openid_provider.token("olga", resource=server.url, groups=["ops"])
+    ann = browsers.log_in("ann")
+    assert ann.get("/people").status_code == 404
+    assert "People" not in ann.get("/").text
+
+    listed = browsers.log_in("olga").get("/people")
+
+    assert listed.status_code == 200
+    assert "ann" in listed.text

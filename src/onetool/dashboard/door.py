@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -20,20 +18,16 @@ from onetool.dashboard.views import VIEWS
 from onetool.dashboard.visit import RefusedFormError, View, Visit
 from onetool.dashboard.visitor import Visitor
 from onetool.http_connections import refuse_if_crowded
-from ot.app import App
+from onetool.late_app import ServedApps
 from ot.config.team import AuthSettings
 from ot.errors import CallError, UnknownResultError, UnknownRunError
 from ot.execution.failing import call_error_from
 from ot.execution.wording import word_error
 from ot.logs import write_log
-from ot.person import Person
 from ot.proxy.team_logins import CALLBACK as FROM_SERVER
 
 if TYPE_CHECKING:  # it needs the libraries of the extra `team`
     from onetool.dashboard.openid import OpenIdLogin
-
-OpenFor = Callable[[Person], AbstractAsyncContextManager[App]]
-"""Gives a person's engine for as long as it is used."""
 
 _UNKNOWN = (UnknownResultError, UnknownRunError)
 
@@ -45,7 +39,7 @@ class Door:
         self,
         address: Address,
         logins: Logins,
-        open_for: OpenFor,
+        apps: ServedApps,
         auth: AuthSettings,
         openid: OpenIdLogin | None = None,
     ) -> None:
@@ -53,7 +47,7 @@ class Door:
         self._for_many = auth.in_force
         self._address = address
         self._logins = logins
-        self._open_for = open_for
+        self._apps = apps
         self._admins = frozenset(auth.admins)
         self._pages = Pages()
         self._routes = [(Route(path, _nothing, methods=[method]), view) for method, path, view in VIEWS]
@@ -76,9 +70,9 @@ class Door:
         if crowded is not None:
             return crowded
         session, person = found
-        async with self._open_for(person) as app:
+        async with self._apps.use(person) as app:
             visitor = Visitor(person, bool(self._admins & person.groups), session, app)
-            return await self._show(Visit(request, visitor, self._pages, self._address.origins))
+            return await self._show(Visit(request, visitor, self._pages, self._address.origins, self._apps.all_open))
 
     async def _log_in_first(self, request: Request) -> Response:
         """Ask who somebody is; a browser that returns from a login at a server goes by the issuer, and comes back."""

@@ -57,9 +57,9 @@ class LateDashboard:
         from onetool.dashboard.logins import Logins  # noqa: PLC0415
 
         if self._auth.issuer is None:
-            return Door(self._address, Logins(self._tickets, self._address), apps.use, self._auth)
+            return Door(self._address, Logins(self._tickets, self._address), apps, self._auth)
         from onetool.dashboard.openid import OpenIdLogin  # noqa: PLC0415 - only with an issuer
 
         sealer = load_sealer(self._loaded.config, state_folder(self._loaded.machine_home))
         logins, openid = Logins(SealedTickets(sealer), self._address), OpenIdLogin(self._auth, self._address)
-        return Door(self._address, logins, apps.use, self._auth, openid)
+        return Door(self._address, logins, apps, self._auth, openid)

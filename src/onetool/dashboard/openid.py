@@ -44,12 +44,13 @@ class OpenIdLogin:
         """Return where to send the browser, and what has to be known when it comes back. Raises LoginError."""
         metadata = await self._discover()
         facts: JsonObject = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
+        groups = self._auth.groups_claim
         challenge = base64.urlsafe_b64encode(hashlib.sha256(facts["verifier"].encode()).digest()).rstrip(b"=").decode()
         asked = {
             "response_type": "code",
             "client_id": self._auth.client_id or "",
             "redirect_uri": self._callback,
-            "scope": _SCOPE,
+            "scope": f"{_SCOPE} {groups}" if groups in (metadata.get("scopes_supported") or ()) else _SCOPE,
             "state": facts["state"],
             "nonce": facts["nonce"],
             "code_challenge": challenge,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from onetool.dashboard.pages import HEADERS, Pages
 from onetool.dashboard.visitor import Visitor, shown_name
+from ot.app import App
 
 _LARGEST_FORM = 256 * 1024  # bytes
 _MOST_FIELDS = 100
@@ -26,6 +27,7 @@ SECTIONS = (
     ("/errors", "Errors"),
     ("/audit", "Audit"),
 )
+FOR_ADMINS = (("/people", "People"),)
 
 
 class RefusedFormError(Exception):
@@ -40,6 +42,7 @@ class Visit:
     who: Visitor
     pages: Pages
     origins: frozenset[str]
+    everybody: Callable[[], Sequence[tuple[str, App]]]  # whose engines are open, for whoever looks after the server
 
     @property
     def query(self) -> dict[str, str]:
@@ -63,9 +66,10 @@ class Visit:
 
     def _surroundings(self) -> dict[str, object]:
         path = self.request.url.path
-        here = next((place for place, _ in SECTIONS if place != "/" and path.startswith(place)), "/")
+        sections = SECTIONS + (FOR_ADMINS if self.who.admin else ())
+        here = next((place for place, _ in sections if place != "/" and path.startswith(place)), "/")
         return {
-            "sections": SECTIONS,
+            "sections": sections,
             "here": here,
             "form_token": self.who.form_token,
             "person": shown_name(self.who.person),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onetool.dashboard.views import audit, errors, extensions, live, results, servers, statistics
+from onetool.dashboard.views import audit, errors, extensions, live, people, results, servers, statistics
 from onetool.dashboard.visit import View
 from ot.proxy.team_logins import CALLBACK
 
@@ -23,4 +23,5 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("GET", "/statistics", statistics.show_statistics),
     ("GET", "/errors", errors.show_errors),
     ("GET", "/audit", audit.show_audit),
+    ("GET", "/people", people.list_people),
 )
