@@ -16,8 +16,9 @@ from ot.store.quotas import CALLS, COST, DAY, Asked, Given, Quotas
 
 _SHARE = 10  # of the calls of a minute that are taken from the store at once, so that it is not asked for each
 _MOST_AT_ONCE = 20
-# Whoever has as many runs as they may must still be able to wait for one, and to end one.
-_LOOKS_AFTER_RUNS = re.compile(r"\s*ot\.(?:wait|stop|runs)\([^()]*\)\s*")
+# Whoever has as many runs as they may must still be able to wait for one, and to end one. Arguments that would be
+# computed are not among this: that could be a run like any other.
+_LOOKS_AFTER_RUNS = re.compile(r"\s*ot\.(?:wait|stop|runs)\([\w\s\"'.,=]*\)\s*")
 
 
 class PersonLimits:

@@ -54,6 +54,7 @@ async def test_a_run_that_ends_makes_room_for_another(quotas: Quotas, ann: str, 
     assert (await quotas.begin_run(bob, "b", asking(running=1))).refused == ""
 
     await quotas.end_run(ann, "a")
+    await quotas.begin_run(ann, "one that needs no room", asking())
 
     assert (await quotas.begin_run(ann, "b", asking(running=1))).refused == ""
 

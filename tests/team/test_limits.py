@@ -48,10 +48,12 @@ async def test_a_run_that_goes_on_keeps_others_out_until_it_is_stopped(server: T
     run = next(word for word in detached.replace('"', " ").split() if word.startswith("r") and len(word) == 9)
 
     refused = await answer(server, key, "1 + 1")
+    disguised = await answer(server, key, "ot.runs(9**9)")
     stopped = await answer(server, key, f"ot.stop(run={run!r})")
 
     assert refused.is_error
     assert "(limits.concurrent_runs)" in text_of(refused)
+    assert text_of(disguised) == text_of(refused)
     assert not stopped.is_error
     assert text_of(await answer(server, key, "1 + 1")) == "2"
 

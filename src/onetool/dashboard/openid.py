@@ -6,10 +6,12 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import cast
 from urllib.parse import quote, urlencode
 
+import anyio
 import anyio.to_thread
 import httpx2
 import jwt
@@ -19,7 +21,7 @@ from onetool.dashboard.address import Address
 from onetool.dashboard.openid_names import CALLBACK, LoginError
 from onetool.people.issuer_keys import ALGORITHMS, IssuerKeys, discover
 from onetool.people.refusal import RefusedError
-from onetool.people.tokens import read_groups
+from onetool.people.tokens import read_person
 from ot.config.team import AuthSettings, is_safe
 from ot.person import Person
 from ot.trusted_roots import trusted_roots
@@ -27,18 +29,41 @@ from ot.trusted_roots import trusted_roots
 _SCOPE = "openid profile email"
 _TIMEOUT = 15.0  # seconds
 _LEEWAY = 30  # seconds by which clocks may differ
-_NAMES = ("name", "preferred_username", "email")
+_FRESH = 600.0  # seconds for which what the issuer says of itself is not fetched again
+_PAUSE = 5.0  # seconds until an issuer that did not answer is asked again
+_AT_ONCE = 8  # threads
+
+
+def look_up(issuer: str) -> JsonObject:
+    """Fetch what an issuer says of itself; raises httpx2.HTTPError or ValueError. Blocking."""
+    with httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT) as client:
+        return discover(client, issuer)
 
 
 class OpenIdLogin:
     """Sends browsers to the issuer, and recognises those that come back."""
 
-    def __init__(self, auth: AuthSettings, address: Address) -> None:
+    def __init__(
+        self,
+        auth: AuthSettings,
+        address: Address,
+        *,
+        look_up: Callable[[str], JsonObject] = look_up,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         assert auth.issuer is not None
+        self._look_up = look_up
+        self._clock = clock
         self.issuer = auth.issuer
         self._auth = auth
         self._callback = f"{address.url}{CALLBACK}"
         self._keys = IssuerKeys(auth.issuer)
+        self._metadata: JsonObject = {}
+        self._problem = ""
+        self._asked = float("-inf")
+        self._turn = anyio.Lock()
+        # Strangers may begin logins: an issuer that is slow must not take the threads that others need.
+        self._threads = anyio.CapacityLimiter(_AT_ONCE)
 
     async def begin(self, path: str) -> tuple[str, JsonObject]:
         """Return where to send the browser, and what has to be known when it comes back. Raises LoginError."""
@@ -69,22 +94,33 @@ class OpenIdLogin:
             raise LoginError(f"The login was refused: {(query.get('error_description') or query['error'])[:300]}")
         metadata = await self._discover()
         try:
-            tokens = await anyio.to_thread.run_sync(self._redeem, metadata, query.get("code", ""), facts["verifier"])
+            code, verifier = query.get("code", ""), facts["verifier"]
+            tokens = await anyio.to_thread.run_sync(self._redeem, metadata, code, verifier, limiter=self._threads)
             claims = await self._verify(str(tokens.get("id_token", "")), facts["nonce"])
             if self._auth.groups_claim not in claims and "userinfo_endpoint" in metadata:
-                claims = {**await anyio.to_thread.run_sync(self._ask, metadata, tokens, claims["sub"]), **claims}
-        except (httpx2.HTTPError, ValueError) as error:
+                asked = metadata, tokens, claims["sub"]
+                claims = {**await anyio.to_thread.run_sync(self._ask, *asked, limiter=self._threads), **claims}
+            return read_person(claims, issuer=self.issuer, groups_claim=self._auth.groups_claim)
+        except (httpx2.HTTPError, ValueError, RefusedError) as error:
             raise LoginError(f"{self.issuer} did not confirm the login: {error}") from error
-        subject = str(claims["sub"])
-        name = next((claims[key] for key in _NAMES if isinstance(claims.get(key), str)), subject)
-        return Person(self.issuer, subject, name, read_groups(claims.get(self._auth.groups_claim)))
 
     async def _discover(self) -> JsonObject:
+        """Return what the issuer says of itself; it is asked once for all who begin a login within a while."""
+        async with self._turn:
+            now = self._clock()
+            if now - self._asked > (_FRESH if self._metadata else _PAUSE):
+                self._asked = now
+                await self._ask_issuer()
+        if not self._metadata:
+            raise LoginError(f"{self.issuer} cannot be reached: {self._problem}")
+        return self._metadata
+
+    async def _ask_issuer(self) -> None:
+        """Ask the issuer again; what it said before stays if it does not answer."""
         try:
-            with httpx2.Client(verify=trusted_roots(), timeout=_TIMEOUT) as client:
-                return await anyio.to_thread.run_sync(discover, client, self.issuer)
+            self._metadata = await anyio.to_thread.run_sync(self._look_up, self.issuer, limiter=self._threads)
         except (httpx2.HTTPError, ValueError) as error:
-            raise LoginError(f"{self.issuer} cannot be reached: {error}") from error
+            self._problem = str(error) or type(error).__name__
 
     def _redeem(self, metadata: JsonObject, code: str, verifier: str) -> JsonObject:
         asked = {

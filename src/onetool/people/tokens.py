@@ -13,6 +13,7 @@ _LEEWAY = 30  # seconds by which clocks may differ
 _KINDS = frozenset({"jwt", "at+jwt", "application/at+jwt"})
 _NAMES = ("name", "preferred_username", "email")
 _NEEDED = ["exp", "iss", "aud", "sub"]
+_LONGEST_SUBJECT = 255  # characters, as OpenID Connect has it: everything that is kept of a person is found by it
 
 
 class TokenVerifier:
@@ -31,20 +32,16 @@ class TokenVerifier:
         claims = self._read_claims(token, key, header["alg"])
         if "cnf" in claims:
             raise RefusedError("This token is bound to a key of its client, so it is not accepted as a bearer token.")
-        subject = str(claims["sub"])
-        if not subject:
-            raise RefusedError(f"This token lacks the claim sub. {self._way_out}.")
-        name = next((claims[key] for key in _NAMES if isinstance(claims.get(key), str)), subject)
-        return Person(self._issuer, subject, name, read_groups(claims.get(self._groups_claim)))
+        return read_person(claims, issuer=self._issuer, groups_claim=self._groups_claim)
 
     def _read_header(self, token: str) -> JsonObject:
         try:
             header: JsonObject = jwt.get_unverified_header(token)
-        except jwt.PyJWTError:
+        except (jwt.PyJWTError, UnicodeEncodeError):
             raise RefusedError(
                 f"This token is no JWT, so it cannot be checked here. {self._way_out}, in the form of a JWT."
             ) from None
-        if header.get("alg") not in ALGORITHMS:
+        if not isinstance(header.get("alg"), str) or header["alg"] not in ALGORITHMS:
             raise RefusedError("This token is not signed with a public key, so anybody could have made it.")
         if str(header.get("typ", "jwt")).lower() not in _KINDS:
             raise RefusedError(f"This is a JWT, but no access token. {self._way_out}.")
@@ -71,13 +68,22 @@ class TokenVerifier:
             raise RefusedError(f"This token is of another issuer. {self._way_out}.") from None
         except jwt.MissingRequiredClaimError as error:
             raise RefusedError(f"This token lacks the claim {error.claim}. {self._way_out}.") from None
-        except jwt.PyJWTError:
+        except (jwt.PyJWTError, TypeError):  # the latter where the key is of another kind than the token says
             raise RefusedError("The signature of this token is wrong.") from None
         return claims
 
     @property
     def _way_out(self) -> str:
         return f"Ask {self._issuer} for an access token for the resource {self._audience}"
+
+
+def read_person(claims: JsonObject, *, issuer: str, groups_claim: str) -> Person:
+    """Read who the claims of a verified token are about; raises RefusedError."""
+    subject = str(claims["sub"])
+    if not 0 < len(subject) <= _LONGEST_SUBJECT:
+        raise RefusedError(f"The claim sub of this token has {len(subject)} characters, not 1 to {_LONGEST_SUBJECT}.")
+    name = next((claims[key] for key in _NAMES if isinstance(claims.get(key), str)), subject)
+    return Person(issuer, subject, name, read_groups(claims.get(groups_claim)))
 
 
 def read_groups(claim: object) -> frozenset[str]:

@@ -78,7 +78,8 @@ class EmbeddedQuotas:
         if asked.most_running is not None and len(used.running) >= asked.most_running:
             return Given(RUNNING, 0, 0.0)
         used.runs += 1
-        used.running.add(run)
+        if asked.most_running is not None:
+            used.running.add(run)
         calls = 0 if asked.most_calls is None else _take(used, asked.most_calls, asked.calls)
         return Given("", calls, free_in)
 
