@@ -45,6 +45,15 @@ def test_a_note_is_given_back_as_it_was_written(notes: Notes) -> None:
     assert notes.content_of(data) == {"a": [1]}
 
 
+def test_characters_that_no_name_has_are_kept_in_a_note_and_find_none(notes: Notes) -> None:
+    written, _ = notes.write(draft("odd", "a\0b"), replace=False)
+
+    assert notes.content_of(written) == "a\0b"
+    assert notes.find(number=0, title="a\0b", project="/shop") == []
+    assert notes.list_page(Choice("", "a\0b", 50, 0)) == ([], 0)
+    assert notes.search_page(read_query("odd"), Choice("", "a\0b", 50, 0)) == ([], 0)
+
+
 def test_a_title_is_taken_once_unless_it_is_to_be_replaced(notes: Notes) -> None:
     first, _ = notes.write(draft("t", "first"), replace=False)
     with pytest.raises(ToolError, match="there is a note 't' already"):

@@ -33,6 +33,9 @@ class PostgresNotes:
 
     def write(self, draft: Draft, *, replace: bool) -> tuple[Summary, bool]:
         """Keep a note; True if it took the place of one with the same title. Raises ToolError."""
+        content, plain = draft.content, draft.plain
+        if plain and "\0" in content:  # which text in the database cannot have
+            content, plain = json.dumps(content), False
 
         async def write(connection: Connection) -> tuple[Any, bool, int]:
             place = self._principal, draft.project, draft.title
@@ -49,7 +52,7 @@ class PostgresNotes:
                     " setweight(to_tsvector('notes_words', $9), 'A') || to_tsvector('notes_words', $10))"
                     " ON CONFLICT (principal, project, title) DO UPDATE SET content = $4, plain = $5, tags = $6,"
                     f" changed = $7, read_before = $8, words = excluded.words RETURNING {_SHOWN}",
-                    *place, draft.content, draft.plain, list(draft.tags), time.time(), sorted(draft.read_before),
+                    *place, content, plain, list(draft.tags), time.time(), sorted(draft.read_before),
                     _words(f"{draft.title} {' '.join(draft.tags)}"), _words(draft.content),
                 )  # fmt: skip
                 return row, earlier, count
@@ -63,6 +66,8 @@ class PostgresNotes:
         """Find a note by its number, or by its title: that of the project, or else those of others."""
         if number:
             return self._select("id = $2", number)
+        if not _can_be_a_name(title):
+            return []
         own = self._select("title = $2 AND project = $3", title, project)
         return own or self._select("title = $2 ORDER BY changed DESC LIMIT 20", title)
 
@@ -77,6 +82,8 @@ class PostgresNotes:
     def list_page(self, choice: Choice) -> tuple[list[Summary], int]:
         """Return one page of the notes, those changed last first, and how many there are."""
         names = (self._principal, choice.project, choice.tag)
+        if not _can_be_a_name(*names):
+            return [], 0
         page = f"SELECT {_SHOWN} FROM notes WHERE {_CHOSEN} ORDER BY changed DESC, id DESC LIMIT $4 OFFSET $5"
 
         async def read(connection: Connection) -> tuple[list[Any], int]:
@@ -89,6 +96,8 @@ class PostgresNotes:
     def search_page(self, terms: Sequence[Term], choice: Choice) -> tuple[list[Summary], int]:
         """Return one page of the notes with all words, or else any of them, the best first, and how many there are."""
         names = (self._principal, choice.project, choice.tag)
+        if not _can_be_a_name(*names):
+            return [], 0
         found = f"FROM notes, to_tsquery('notes_words', $4) AS query WHERE {_CHOSEN} AND words @@ query"
         excerpt = f"ts_headline('notes_words', left(content, {_SEARCHED}), query, {_EXCERPT}) AS excerpt"
         page = f"SELECT {_SHOWN}, {excerpt} {found} ORDER BY {_RANK} DESC, id LIMIT $5 OFFSET $6"
@@ -114,6 +123,11 @@ class PostgresNotes:
         statement = f"SELECT {_SHOWN} FROM notes WHERE principal = $1 AND {condition}"
         rows = self._link.run_now(lambda connection: connection.fetch(statement, self._principal, *values))
         return [_summary(row) for row in rows]
+
+
+def _can_be_a_name(*texts: str) -> bool:
+    """False for text that the database does not take, by which nothing can be kept."""
+    return not any(sign == "\0" or "\ud800" <= sign <= "\udfff" for text in texts for sign in text)
 
 
 def _words(text: str) -> str:
