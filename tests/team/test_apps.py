@@ -10,6 +10,7 @@ import pytest
 from ot.app import App
 from ot.apps import Apps
 from ot.caller import Caller
+from ot.kernel.shares import Shares
 from ot.person import Person
 from tests.team.people import ALICE, BOB, answer, opened
 
@@ -40,6 +41,22 @@ async def test_what_one_person_keeps_does_not_exist_for_another(tmp_path: Path) 
         assert "the secret plan" in await answer(apps, ALICE, 'ot.kept(name="plan")')
         refused = await answer(apps, BOB, 'ot.kept(name="plan")')
         assert "the secret plan" not in refused
+
+
+async def test_whoever_holds_their_share_of_the_kernels_keeps_none_from_others(tmp_path: Path) -> None:
+    answers: list[str] = []
+
+    async def run_another(apps: Apps) -> None:
+        answers.append(await answer(apps, ALICE, "1 + 1"))
+
+    async with opened(tmp_path) as apps, apps.use(ALICE) as app, anyio.create_task_group() as tasks:
+        app.supply.shares = Shares(1)
+        async with app.supply.take(ALICE.principal):
+            tasks.start_soon(run_another, apps)
+            assert await answer(apps, BOB, "2 + 2") == "4"
+            assert answers == []
+
+    assert answers == ["2"]
 
 
 async def test_the_least_recently_used_app_gives_way_unless_it_is_in_use(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import signal
 import socket
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from ot.kernel.kernel import Kernel, ignore
 from ot.kernel.pauses import Pauses
 from ot.kernel.probe import Probe
 from ot.kernel.scratch import Scratch
+from ot.kernel.shares import Shares
 from ot.kernel.watch import KernelWatch
 from ot.kernel.zygote_process import (
     ZygoteProcess,
@@ -31,6 +32,7 @@ from ot.kernel.zygote_process import (
     request_probe,
 )
 from ot.logs import LogSpan
+from ot.person import LOCAL
 from ot_guardian import clear_folder
 from ot_kernel.wire import Message
 
@@ -58,6 +60,7 @@ class KernelSupply:
         self._alive: dict[int, Kernel] = {}
         self._in_use: set[Kernel] = set()
         self._slots = anyio.Semaphore(MAX_KERNELS, fast_acquire=True)
+        self.shares = Shares(MAX_KERNELS // 2)
         self._refill_timer: asyncio.TimerHandle | None = None
         self._watch = KernelWatch(self._in_use, memory=self._settings.memory)
         self._probe = Probe(
@@ -86,9 +89,9 @@ class KernelSupply:
     # -- taking one
 
     @asynccontextmanager
-    async def take(self) -> AsyncIterator[Kernel]:
-        """Hand out an unused kernel; it is killed afterwards, whatever happened."""
-        async with self._slots:
+    async def take(self, principal: str = LOCAL) -> AsyncIterator[Kernel]:
+        """Hand out an unused kernel; it is killed afterwards, whatever happened. One of many people gets a share."""
+        async with nullcontext() if principal == LOCAL else self.shares.take(principal), self._slots:
             kernel = await self._next()
             kernel.on_message = kernel.on_lost = ignore  # what it says from now on may be the code's
             self._in_use.add(kernel)

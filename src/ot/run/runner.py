@@ -156,7 +156,7 @@ class Runner:
     ) -> Outcome:
         expanded = self._expand(await _read(command), caller, settings)
         await self._catch_up(expanded.code)
-        async with self._supply.take() as kernel:
+        async with self._supply.take(caller.principal) as kernel:
             run = RunInProgress(
                 kernel,
                 self._executor,
