@@ -22,6 +22,7 @@ from ot.client_claims import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
 from ot.config.paths import SKILLS, PackFolders, skill_folders, state_folder, tool_folders
+from ot.config.personal import PEOPLE_FOLDER
 from ot.config.personal_secrets import PersonalSecrets
 from ot.config.project_trust import project_trust
 from ot.errors import PackLoadError
@@ -376,6 +377,26 @@ def open_audit_folder(loaded: LoadedConfig) -> Iterator[Path]:
             return
         with store.audit.copied() as folder:
             yield folder
+
+
+@contextmanager
+def open_everybodys_audit(
+    loaded: LoadedConfig, *, since: float = 0.0, until: float = float("inf"), person: str = ""
+) -> Iterator[list[Path]]:
+    """Give folders that hold the audit logs of all people of a team, at least from this time and of this person.
+
+    Raises ConfigError or OSError.
+    """
+    with open_own_store(loaded) as store:
+        if store.link is None:
+            state = state_folder(loaded.machine_home)
+            theirs = (state / PEOPLE_FOLDER).glob(str(state_folder(Path("*")) / AUDIT_FOLDER))
+            yield [state / AUDIT_FOLDER, *theirs]
+            return
+        from ot.store.postgres.audit import copy_of_everybody  # its library is loaded where it is used
+
+        with copy_of_everybody(store.link, since=since, until=until, person=person) as folders:
+            yield folders
 
 
 @contextmanager

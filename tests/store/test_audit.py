@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import anyio
@@ -15,6 +16,7 @@ from ot.config.models import AuditSettings
 from ot.effects import Effect
 from ot.redaction import Redactor
 from ot.store.opening import Store
+from ot.store.postgres.audit import copy_of_everybody
 from tests.packs.db.servers import RunningServer
 from tests.store.cable import lay_cable
 from tests.store.conftest import open_postgres
@@ -55,13 +57,23 @@ async def test_calls_of_all_replicas_are_read_by_their_owner_alone(database: str
             log.begin("demo.open", Effect.UNKNOWN, Caller(), depth=0, allowed_by="", given=log.describe({}))
             await settle(store)
 
+        assert first.link is not None
+        call(open_log(other, tmp_path / "other"), "demo.of_bob")
+        await settle(other)
+        with copy_of_everybody(first.link, since=0.0, until=math.inf, person="") as folders:
+            everybody = [{each.tool for each in read_calls(find_chains(folder))[0]} for folder in folders]
+        with copy_of_everybody(first.link, since=0.0, until=math.inf, person="BO") as folders:
+            assert len(folders) == 1
+        with copy_of_everybody(first.link, since=0.0, until=1.0, person="") as folders:
+            assert folders == []
+
         calls, findings = read(first)
 
+        assert everybody == [{"demo.open", "demo.t0", "demo.t1"}, {"demo.of_bob"}]
         assert calls == [("demo.open", "running")] * 2 + [("demo.t0", "ok"), ("demo.t1", "ok")]
         assert findings == []
-        assert read(other) == ([], [])
+        assert read(other) == ([("demo.of_bob", "ok")], [])
 
-        assert first.link is not None
         changed = "UPDATE audit_lines SET lines = overlay(lines placing 'x'::bytea from 20) WHERE principal = 'ada'"
         await first.link.run(lambda connection: connection.execute(f"{changed} AND place > 0"))
         assert "this line was changed" in read(second)[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from urllib.parse import parse_qs, urlsplit, urlunsplit
@@ -9,7 +10,8 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 import httpx2
 import pytest
 
-from tests.e2e.raw_server import WAIT
+from tests.e2e.raw_server import WAIT, environment_of
+from tests.preloaded import run_preloaded
 from tests.team.oidc.openid_provider import DASHBOARD_CLIENT, DASHBOARD_SECRET, OpenIdProvider
 from tests.team.team_server import TeamServer, serve_team
 
@@ -55,19 +57,7 @@ def test_a_person_who_logs_in_sees_their_own_runs_only(
     server: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
 ) -> None:
     ann, bob = (browsers.log_in(name) for name in ("ann", "bob"))
-    token = openid_provider.token("ann", resource=server.url)
-    answer = httpx2.post(
-        server.url,
-        json={
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": "run", "arguments": {"command": "'only for ann'"}, "_meta": META},
-        },
-        headers={"Authorization": f"Bearer {token}", **PROTOCOL},
-        timeout=WAIT,
-    )
-    assert answer.status_code == 200, answer.text
+    run(server, openid_provider, "ann", "'only for ann'")
 
     assert "only for ann" in ann.get("/").text
     assert "only for ann" not in bob.get("/").text
@@ -87,6 +77,22 @@ PROTOCOL = {
     "Mcp-Method": "tools/call",
     "Mcp-Name": "run",
 }
+
+
+def run(server: TeamServer, provider: OpenIdProvider, name: str, command: str) -> None:
+    """Have a person's client run something."""
+    answer = httpx2.post(
+        server.url,
+        json={
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "run", "arguments": {"command": command}, "_meta": META},
+        },
+        headers={"Authorization": f"Bearer {provider.token(name, resource=server.url)}", **PROTOCOL},
+        timeout=WAIT,
+    )
+    assert answer.status_code == 200, answer.text
 
 
 def test_an_answer_is_worth_something_only_in_the_browser_that_began(
@@ -133,3 +139,24 @@ def test_people_are_listed_for_those_who_look_after_the_server(
 
     assert listed.status_code == 200
     assert "ann" in listed.text
+
+
+def test_calls_of_everybody_are_audited_by_those_who_look_after_the_server(
+    server: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
+) -> None:
+    for name in ("ann", "bob"):
+        run(server, openid_provider, name, f"demo.block(seconds=0, path='a-value-of-{name}')")
+    openid_provider.token("olga", resource=server.url, groups=["ops"])
+    olga = browsers.log_in("olga")
+    assert browsers.log_in("ann").get("/people/audit").status_code == 404
+
+    everybody, of_bob = (olga.get("/people/audit", params={"person": who}).text for who in ("", "bob"))
+
+    rows = re.findall(r'<th scope="row">(\w+) .*<code>demo.block</code>', everybody)
+    assert sorted(rows) == ["ann", "bob"]
+    assert re.findall(r'<th scope="row">(\w+) ', of_bob) == ["bob"]
+    assert "a-value" not in everybody
+    assert "demo.block" not in olga.get("/people/audit", params={"day": "2020-02-29"}).text
+    listed = run_preloaded("audit", "--all", cwd=server.folder, env=environment_of(server.folder))
+    assert [line.count("demo.block") for line in listed.stdout.splitlines()] == [0, 1, 1]
+    assert f'["{openid_provider.issuer}","ann"]' in listed.stdout

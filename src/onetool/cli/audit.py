@@ -19,6 +19,7 @@ from ot.audit.reading import Chain, Finding, find_chains
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
+from ot.person import LOCAL
 from ot.stats.wording import duration, precise
 from ot.store.opening import POSTGRES
 
@@ -27,6 +28,7 @@ EPILOG = (
     "Exit status of --verify: 0 if every line is as it was written, else 1; lines cut from the end are not noticed."
 )
 
+_PERSON, _WIDTH_OF_PERSON = "person", 80
 _HEADINGS = ("time", "client", "run", "tool", "outcome", "took", "allowed or refused by", "arguments in bytes")
 _WIDTHS = (19, 24, 8, 60, 24, 9, 100, 100)  # characters at most
 _RUN_NUMBER = 2**31 - 1  # what lies above it is the server's
@@ -38,33 +40,40 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--since", type=read_time, metavar="TIME", help="show calls from then on: 2026-11-30, or with T18:00"
     )
+    parser.add_argument("--all", action="store_true", help="read the logs of all people whom a team's server serves")
     parser.add_argument("--tool", default="*", metavar="NAME", help="show only this tool, pack, or pattern of either")
 
 
 def main(options: Namespace) -> int:
-    with _open_folder(options) as folder:
-        try:
-            chains = find_chains(folder)
-        except OSError as error:
-            complain(f"onetool: {folder} cannot be read: {error.strerror}")
-            return FAILED
+    with _open_folders(options) as folders:
+        chains: list[Chain] = []
+        for folder in folders:
+            try:
+                chains += find_chains(folder)
+            except OSError as error:
+                complain(f"onetool: {folder} cannot be read: {error.strerror}")
+                return FAILED
         return _verify(chains, as_json=options.json) if options.verify else _show(chains, options)
 
 
 @contextmanager
-def _open_folder(options: Namespace) -> Iterator[Path]:
-    """Give the folder of this machine, unless a configuration that can be read names a database."""
+def _open_folders(options: Namespace) -> Iterator[Sequence[Path]]:
+    """Give the folder of this machine, unless everybody's are asked for, or the configuration names a database."""
     try:
         loaded: LoadedConfig | None = load(options, tolerant=True)
     except ConfigError:
         loaded = None
-    if loaded is None or not loaded.config.store.startswith(POSTGRES):
-        yield state_folder(Path.home()) / AUDIT_FOLDER
+    if loaded is None or not (options.all or loaded.config.store.startswith(POSTGRES)):
+        yield [state_folder(Path.home()) / AUDIT_FOLDER]
         return
-    from ot.app import open_audit_folder  # the files of this machine are read without the engine
+    from ot.app import open_audit_folder, open_everybodys_audit  # files of this machine are read without the engine
 
+    if options.all:
+        with open_everybodys_audit(loaded) as folders:
+            yield folders
+        return
     with open_audit_folder(loaded) as folder:
-        yield folder
+        yield [folder]
 
 
 def read_time(text: str) -> str:
@@ -84,7 +93,7 @@ def _show(chains: Sequence[Chain], options: Namespace) -> int:
     if options.json:
         say_json([asdict(call) for call in chosen])
     else:
-        for line in _word_table(chosen):
+        for line in _word_table(chosen, people=options.all):
             say(line)
     if findings:
         complain(f"onetool: the log is not whole ({_count(findings, 'finding')}); onetool audit --verify names them")
@@ -95,11 +104,17 @@ def _is_chosen(call: AuditedCall, tool: str, since: str) -> bool:
     return call.time >= since and (fnmatchcase(call.tool, tool) or fnmatchcase(call.tool, f"{tool}.*"))
 
 
-def _word_table(calls: Sequence[AuditedCall]) -> Iterator[str]:
+def _word_table(calls: Sequence[AuditedCall], *, people: bool) -> Iterator[str]:
     if not calls:
         yield "Nothing that was called with effect is in the log."
         return
-    yield from word_table([_HEADINGS, *(_word_call(call) for call in calls)], _WIDTHS)
+    rows = [_HEADINGS, *(_word_call(call) for call in calls)]
+    if people:
+        names = [_PERSON, *(call.person or LOCAL for call in calls)]
+        rows, widths = [(name, *row) for name, row in zip(names, rows, strict=True)], (_WIDTH_OF_PERSON, *_WIDTHS)
+        yield from word_table(rows, widths)
+        return
+    yield from word_table(rows, _WIDTHS)
 
 
 def _word_call(call: AuditedCall) -> tuple[str, ...]:

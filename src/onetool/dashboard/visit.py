@@ -57,6 +57,10 @@ class Visit:
         context = {"heading": heading, "reason": reason}
         return self.pages.page("failed.html.j2", self._surroundings() | context, status=status)
 
+    def show_no_page(self) -> Response:
+        """Say that there is no such page, also where there is one for others."""
+        return self.show_failure(404, "Nothing here", "There is no such page.")
+
     def show_live(self, template: str, part: str, **context: object) -> Response:
         """Return a page with a part that changes, or only that part, for a page that is open."""
         if "live" in self.request.query_params:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from dataclasses import dataclass
 from typing import TypeVar
 
 from mcp_core.json_types import JsonObject
 from ot.app import App
 from ot.caller import Caller
-from ot.person import Person
+from ot.person import LOCAL, Person
 
 CLIENT = "dashboard"
 """The name under which calls from here are recorded."""
@@ -59,6 +60,15 @@ def describe_person(person: Person) -> JsonObject:
 def read_person(facts: JsonObject) -> Person:
     """Read a person from a ticket."""
     return Person(facts["issuer"], facts["subject"], facts["name"], frozenset(facts["groups"]))
+
+
+def word_principal(principal: str) -> str:
+    """Return a principal as a person reads it."""
+    try:
+        issuer, subject = json.loads(principal)
+    except ValueError:
+        return principal or LOCAL
+    return f"{subject} ({issuer})"
 
 
 def shown_name(person: Person) -> str:

@@ -35,6 +35,7 @@ class AuditedCall:
     outcome: str = UNKNOWN
     ms: float | None = None
     asked: list[str] = field(default_factory=list)  # answers to the tool's own questions
+    person: str = ""  # the principal, where there are several
 
 
 def read_calls(chains: Iterable[Chain]) -> tuple[list[AuditedCall], list[Finding]]:
@@ -94,6 +95,7 @@ def _read_call(chain: str, fields: JsonObject) -> AuditedCall:
         refused_by=_text(fields, "refused_by"),
         arguments={name: size for name, size in sizes.items() if isinstance(size, int)},
         digest=_text(fields, "digest"),
+        person=_text(fields, "person"),
     )
 
 

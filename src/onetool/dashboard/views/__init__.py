@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onetool.dashboard.views import audit, errors, extensions, live, people, results, servers, statistics
+from onetool.dashboard.views import audit, errors, extensions, live, people, results, servers, statistics, team_audit
 from onetool.dashboard.visit import View
 from ot.proxy.team_logins import CALLBACK
 
@@ -24,4 +24,5 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("GET", "/errors", errors.show_errors),
     ("GET", "/audit", audit.show_audit),
     ("GET", "/people", people.list_people),
+    ("GET", "/people/audit", team_audit.show_team_audit),
 )

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import asyncpg
 
 from ot.store.owned_files import claim
 from ot.store.postgres.link import PostgresLink
@@ -22,6 +25,13 @@ ON CONFLICT DO NOTHING
 _READ = """
 SELECT file, place, lines, EXISTS (SELECT FROM pg_stat_activity WHERE application_name = writer) AS in_use
 FROM audit_lines WHERE principal = $1 ORDER BY file, place
+"""
+_READ_ALL = """
+SELECT principal, file, lines, EXISTS (SELECT FROM pg_stat_activity WHERE application_name = writer) AS in_use
+FROM audit_lines JOIN (
+    SELECT DISTINCT principal, file FROM audit_lines WHERE written >= $1 AND written < $2
+) AS chosen USING (principal, file)
+WHERE strpos(lower(principal), lower($3)) > 0 ORDER BY principal, file, place
 """
 _PRUNE = """
 DELETE FROM audit_lines WHERE principal = $1 AND file IN (
@@ -57,14 +67,33 @@ class PostgresAuditRows:
         """Give a folder with all files; those whose process still writes are claimed as it would. Blocking."""
         found = self._link.run_now(lambda connection: connection.fetch(_READ, self._principal))
         with TemporaryDirectory(prefix="onetool-audit-") as name, ExitStack() as stack:
-            folder = Path(name)
-            claimed: set[str] = set()
-            for row in found:
-                with (folder / row["file"]).open("ab") as file:
-                    file.write(row["lines"])
-                if row["in_use"] and row["file"] not in claimed:
-                    claimed.add(row["file"])
-                    descriptor = os.open(folder / row["file"], os.O_RDONLY | os.O_CLOEXEC)
-                    stack.callback(os.close, descriptor)
-                    claim(descriptor)
-            yield folder
+            _copy(found, Path(name), stack)
+            yield Path(name)
+
+
+@contextmanager
+def copy_of_everybody(link: PostgresLink, *, since: float, until: float, person: str) -> Iterator[list[Path]]:
+    """Give a folder a principal, with whole files that were written to in this time. Blocking.
+
+    `person` is a part of the principals that are wanted.
+    """
+    found = link.run_now(lambda connection: connection.fetch(_READ_ALL, since, until, person))
+    with TemporaryDirectory(prefix="onetool-audit-") as name, ExitStack() as stack:
+        folders = []
+        for number, (_, rows) in enumerate(groupby(found, key=lambda row: row["principal"])):
+            folders.append(Path(name) / str(number))
+            folders[-1].mkdir()
+            _copy(rows, folders[-1], stack)
+        yield folders
+
+
+def _copy(rows: Iterable[asyncpg.Record], folder: Path, stack: ExitStack) -> None:
+    claimed: set[str] = set()
+    for row in rows:
+        with (folder / row["file"]).open("ab") as file:
+            file.write(row["lines"])
+        if row["in_use"] and row["file"] not in claimed:
+            claimed.add(row["file"])
+            descriptor = os.open(folder / row["file"], os.O_RDONLY | os.O_CLOEXEC)
+            stack.callback(os.close, descriptor)
+            claim(descriptor)

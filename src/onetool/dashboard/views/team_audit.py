@@ -1,0 +1,76 @@
+"""The audit of everybody: who called what with effect on a day, and how it went; for whoever looks after the server."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, time, timedelta
+
+import anyio.to_thread
+from starlette.responses import Response
+
+from onetool.dashboard.visit import Visit
+from onetool.dashboard.visitor import word_principal
+from ot.app import open_everybodys_audit
+from ot.audit.calls import AuditedCall, read_calls
+from ot.audit.reading import Finding, find_chains
+from ot.config.loader import LoadedConfig
+from ot.errors import ToolError
+
+_PAGE = 100
+_LONGEST_CALL = 86_400.0  # seconds; one that began late in the day may have ended in a file of the next
+
+
+async def show_team_audit(visit: Visit) -> Response:
+    """Show the calls with effect of a day, of one person if they are named, page by page."""
+    if not visit.who.admin:
+        return visit.show_no_page()
+    day, person = _read_day(visit.query.get("day", "")), visit.query.get("person", "").strip()[:300]
+    calls, findings = await anyio.to_thread.run_sync(_read, visit.who.part(LoadedConfig), day, person)
+    pages = max(1, -(-len(calls) // _PAGE))
+    asked = visit.query.get("page", "")
+    page = min(max(1, int(asked)), pages) if asked.isascii() and asked.isdigit() and len(asked) < 9 else 1
+    return visit.show(
+        "team_audit.html.j2",
+        calls=[(word_principal(call.person), call) for call in calls[(page - 1) * _PAGE : page * _PAGE]],
+        total=len(calls),
+        findings=findings,
+        day=day.isoformat(),
+        wanted=person,
+        page=page,
+        pages=pages,
+    )
+
+
+def _read(loaded: LoadedConfig, day: date, person: str) -> tuple[list[AuditedCall], list[Finding]]:
+    """Return the calls of a day in the time zone of the server, the newest first."""
+    begin, end = (datetime.combine(each, time.min).astimezone(UTC) for each in (day, day + timedelta(days=1)))
+    first, last = (each.isoformat(timespec="milliseconds") for each in (begin, end))  # as the log words them
+    since, until = begin.timestamp(), end.timestamp() + _LONGEST_CALL
+    calls: list[AuditedCall] = []
+    findings: list[Finding] = []
+    try:
+        with open_everybodys_audit(loaded, since=since, until=until, person=_in_principals(person)) as folders:
+            for folder in folders:
+                found, odd = read_calls(find_chains(folder))
+                calls += [each for each in found if first <= each.time < last and _is_of(each, person)]
+                findings += odd
+    except OSError as error:
+        raise ToolError(f"the audit log cannot be read: {error.strerror or error}") from error
+    return sorted(calls, key=lambda call: call.time, reverse=True), findings
+
+
+def _in_principals(person: str) -> str:
+    """Return what principals have of a name, or of a person as the page words them."""
+    return json.dumps(person.partition(" (")[0])[1:-1]
+
+
+def _is_of(call: AuditedCall, person: str) -> bool:
+    return person.casefold() in word_principal(call.person).casefold()
+
+
+def _read_day(text: str) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return datetime.now().astimezone().date()
+    return min(max(day, date(1971, 1, 1)), date(9000, 1, 1))
