@@ -32,7 +32,6 @@ from ot_voice.words import say_number, spoken_form
 LONGEST_COMMAND = 8.0  # seconds; what is longer is no short command
 _EVEN_AGREEMENT = 0.45
 _DOUBT = -1.5  # evidence below which nobody is asked
-_SAME_BUT_ONE = 0.8  # agreement from which two texts differ in little more than a word
 _DECIDING = (
     frozenset(("on", "off")),
     frozenset(("up", "down")),
@@ -117,8 +116,6 @@ def choose(free: Transcript, command: Transcript) -> Transcript:
         alike = agreement(free.text, command.text)
         evidence += _WEIGHT * (alike - _EVEN_AGREEMENT)
         if contradicts(free.text, command.text):
-            if alike >= _SAME_BUT_ONE:
-                return free
             evidence = min(evidence, 0.0)
     if command.unsure:
         evidence = min(evidence, 0.0)
