@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_official import MAX_LINE, wait_for_signal
 from onetool.dashboard.late import LateDashboard
-from onetool.http_connections import HttpConnection, PlaceGate, Places, bounds_within, count_open_files_allowed
+from onetool.http_connections import Bounds, HttpConnection, PlaceGate, Places, bounds_within, count_open_files_allowed
 from onetool.http_log import quiet_log
 from onetool.http_token import accepts
 from onetool.http_watch import Readiness, watch_routes
@@ -30,6 +30,7 @@ from onetool.late_app import ServedApps
 from onetool.people.gate import PeopleGate, metadata_routes
 from onetool.people.people import PATH, People
 from onetool.people.refusal import RefusedError
+from onetool.people.share_gate import ShareGate
 from onetool.replicas.drain_gate import DrainGate
 from onetool.replicas.draining import GRACE, Draining
 from onetool.replicas.session_names import SessionNames
@@ -120,7 +121,7 @@ async def serve_http(
 
     server = _WebServer(
         uvicorn.Config(
-            _build_web_app(site, hosts, token),
+            _build_web_app(site, hosts, token, bounds),
             http=Connection,
             backlog=bounds.accepted_at_once,
             log_config=None,
@@ -198,7 +199,7 @@ class BesideMcp:
             await PlainTextResponse("This server is not known by that name\n", 421)(scope, receive, send)
 
 
-def _build_web_app(site: Site, hosts: set[str], token: str | None) -> ASGIApp:
+def _build_web_app(site: Site, hosts: set[str], token: str | None, bounds: Bounds) -> ASGIApp:
     origins = {f"http://{host}" for host in hosts}
     if site.people is not None:
         hosts, origins = hosts | site.people.authorities, origins | {site.people.origin}
@@ -212,7 +213,7 @@ def _build_web_app(site: Site, hosts: set[str], token: str | None) -> ASGIApp:
         web_app = SessionNames(web_app, site.replicas.name)
     gate: ASGIApp = PlaceGate(DrainGate(web_app, site.draining))
     if site.people is not None:
-        gate = PeopleGate(gate, site.people)
+        gate = PeopleGate(ShareGate(gate, requests=max(1, bounds.connections // 2)), site.people)
     elif token is not None:
         gate = BearerGate(gate, token)
     return BesideMcp(gate, build_routes(site), hosts)
