@@ -118,14 +118,20 @@ async def begin(client: Client, command: str) -> InputRequiredResult:
 
 @asynccontextmanager
 async def open_team(
-    folder: Path, database: str, config: Mapping[str, object] | None = None, *, count: int = 2, preloaded: bool = True
+    folder: Path,
+    database: str,
+    config: Mapping[str, object] | None = None,
+    *,
+    count: int = 2,
+    preloaded: bool = True,
+    auth: Mapping[str, object] | None = None,
 ) -> AsyncIterator[Team]:
     """Start replicas with this configuration, and a balancer before them; all end with it."""
     async with open_balancer() as balancer:
         public_url = balancer.url.removesuffix("/mcp")
         common: JsonObject = {
             "store": database,
-            "auth": {"public_url": public_url},
+            "auth": {"public_url": public_url, **(auth or {})},
             "seal": {"keys": [new_seal_key()]},
             **(config or {}),
         }

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
+import anyio
 import httpx2
 import pytest
 
+from onetool.dashboard.address import address_of
+from onetool.dashboard.tickets import LONGEST, Kind, SealedTickets
+from ot.store.ended_sessions import FileEndedSessions
+from ot.store.sealing import Sealer, new_key
 from tests.e2e.raw_server import WAIT, environment_of
 from tests.preloaded import run_preloaded
 from tests.team.oidc.openid_provider import DASHBOARD_CLIENT, DASHBOARD_SECRET, OpenIdProvider
@@ -17,11 +25,15 @@ from tests.team.team_server import TeamServer, serve_team
 
 pytestmark = pytest.mark.xdist_group("team")
 
+KEY = new_key()
+
 
 @pytest.fixture(scope="module")
 def server(openid_provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TeamServer]:
     auth = {"issuer": openid_provider.issuer, "client_id": DASHBOARD_CLIENT, "client_secret": DASHBOARD_SECRET}
-    with serve_team(tmp_path_factory.mktemp("team"), auth={**auth, "admins": ["ops"]}) as started:
+    with serve_team(
+        tmp_path_factory.mktemp("team"), auth={**auth, "admins": ["ops"]}, config={"seal": {"keys": [KEY]}}
+    ) as started:
         yield started
 
 
@@ -33,9 +45,10 @@ class Browsers:
         self._provider = provider
         self._stack = stack
 
-    def open(self) -> httpx2.Client:
+    def open(self, cookies: dict[str, str] | None = None) -> httpx2.Client:
         url = self._server.public_url
-        return self._stack.enter_context(httpx2.Client(base_url=url, timeout=WAIT, headers={"Origin": url}))
+        client = httpx2.Client(base_url=url, timeout=WAIT, headers={"Origin": url}, cookies=cookies)
+        return self._stack.enter_context(client)
 
     def log_in(self, name: str) -> httpx2.Client:
         """A browser of this person, with a session."""
@@ -123,8 +136,28 @@ def test_logging_out_takes_the_form_of_the_session(browsers: Browsers) -> None:
 
     assert browser.post("/logout", data={"form_token": "wrong"}).status_code == 403
     token = browser.get("/").text.partition('name="form_token" value="')[2].partition('"')[0]
+    copied = dict(browser.cookies)
     assert browser.post("/logout", data={"form_token": token}).status_code == 200
     assert browser.get("/").status_code == 401
+    assert browsers.open(copied).get("/").status_code == 401
+
+
+def test_the_issuer_is_asked_again_who_somebody_is_while_they_are_logged_in(
+    server: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers, tmp_path: Path
+) -> None:
+    browser = browsers.log_in("carl")
+    carl = {"issuer": openid_provider.issuer, "subject": "carl", "name": "carl", "groups": []}
+    seconds_ago = SealedTickets(Sealer([KEY]), FileEndedSessions(tmp_path), clock=lambda: time.time() - 2000)
+    session = anyio.run(partial(seconds_ago.issue, Kind.SESSION, carl, seconds=LONGEST))
+    browser.cookies.set(address_of(server.public_url, ()).cookie_name("session"), session, domain="127.0.0.1")
+    openid_provider.token("carl", resource=server.url, groups=["ops"])
+    assert browser.get("/people?live=1").status_code == 404
+
+    sent = browser.get("/results?project=all")
+    back = browser.get(openid_provider.login(sent.headers["location"], "carl"))
+
+    assert back.headers["location"] == "/results?project=all"
+    assert browser.get("/people").status_code == 200
 
 
 def test_people_are_listed_for_those_who_look_after_the_server(

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
+import httpx2
 import pytest
 from mcp import Client
 from mcp.client.session import ClientRequestContext
@@ -27,6 +28,7 @@ from tests.postgres import fresh_database
 from tests.store.cable import lay_cable
 from tests.team.as_one import compare
 from tests.team.kills import kill_often
+from tests.team.oidc.openid_provider import DASHBOARD_CLIENT, DASHBOARD_SECRET, OpenIdProvider
 from tests.team.replicas import FIRST, SECOND, Team, begin, open_team
 from tests.team.team_server import HANDSHAKE, text_of
 
@@ -50,8 +52,11 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="module")
-async def team(tmp_path_factory: pytest.TempPathFactory, database: str) -> AsyncIterator[Team]:
-    async with open_team(tmp_path_factory.mktemp("team"), database, CONFIG) as team:
+async def team(
+    tmp_path_factory: pytest.TempPathFactory, database: str, openid_provider: OpenIdProvider
+) -> AsyncIterator[Team]:
+    auth = {"issuer": openid_provider.issuer, "client_id": DASHBOARD_CLIENT, "client_secret": DASHBOARD_SECRET}
+    async with open_team(tmp_path_factory.mktemp("team"), database, CONFIG, auth=auth) as team:
         yield team
 
 
@@ -281,3 +286,28 @@ async def test_runs_come_back_by_themselves_when_the_database_does(
     assert text_of(again) == "2"
     assert isinstance(answered, CallToolResult)
     assert text_of(answered) == "still here"
+
+
+async def test_a_browser_is_logged_in_at_every_replica_and_logged_out_at_every_one(
+    team: Team, openid_provider: OpenIdProvider
+) -> None:
+    url, asked = team.balancer.url.removesuffix("/mcp"), len(team.balancer.asked)
+
+    def open_browser(cookies: dict[str, str] | None = None) -> httpx2.Client:
+        return httpx2.Client(base_url=url, headers={"Origin": url}, timeout=WAIT, cookies=cookies)
+
+    def visit() -> None:
+        with open_browser() as browser:
+            back = openid_provider.login(browser.get("/login").headers["location"], "ann")
+            assert browser.get(back).status_code == 303
+            pages = [browser.get("/results") for _ in range(4)]
+            assert [page.status_code for page in pages] == [200] * 4
+            tokens = {re.findall(r'name="form_token" value="([^"]+)"', page.text)[0] for page in pages}
+            assert len(tokens) == 1
+            with open_browser(dict(browser.cookies)) as copy:
+                assert copy.get("/results").status_code == 200
+                assert browser.post("/logout", data={"form_token": tokens.pop()}).status_code == 200
+                assert [copy.get("/results").status_code for _ in range(4)] == [401] * 4
+
+    await anyio.to_thread.run_sync(visit)
+    assert set(team.balancer.asked[asked:]) == set(team.names)

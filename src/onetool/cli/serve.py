@@ -254,10 +254,10 @@ def _serve_http(
         telemetry, draining = build_telemetry(loaded, os.environ, counted=True), Draining()
         open_served = _open_for_all if shared else _open_for_one
         address, hosts = find_address(listener)
-        dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts)
-        reached = Reached(over, None if dashboard is None else dashboard.make_link)
         async with AsyncExitStack() as stack:
             link = await stack.enter_async_context(open_link(loaded.config.store))
+            dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, link)
+            reached = Reached(over, None if dashboard is None else dashboard.make_link)
             replicas = await stack.enter_async_context(_open_replicas(loaded, link, address, draining))
             backing = Backing(link, None if replicas is None else replicas.detached)
             people = await stack.enter_async_context(open_people(loaded, link))

@@ -11,7 +11,7 @@ from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from onetool.dashboard.address import Address
-from onetool.dashboard.logins import Logins
+from onetool.dashboard.logins import RENEWED_AFTER, Logins, Session
 from onetool.dashboard.openid_names import CALLBACK, LoginError
 from onetool.dashboard.pages import HEADERS, Pages
 from onetool.dashboard.views import VIEWS
@@ -25,6 +25,7 @@ from ot.execution.failing import call_error_from
 from ot.execution.wording import word_error
 from ot.logs import write_log
 from ot.proxy.team_logins import CALLBACK as FROM_SERVER
+from ot.store.unavailable import StoreUnavailableError
 
 if TYPE_CHECKING:  # it needs the libraries of the extra `team`
     from onetool.dashboard.openid import OpenIdLogin
@@ -54,7 +55,10 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        response = await self._answer(request)
+        try:
+            response = await self._answer(request)
+        except StoreUnavailableError as error:
+            response = self._ask_who(f"Who you are cannot be looked up at present: {error.reason}.", status=503)
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
@@ -63,16 +67,31 @@ class Door:
             return self._pages.asset(path.removeprefix("/static/")) or self._nowhere()
         if path in ("/login", CALLBACK):
             return await self._log_in(request)
-        found = await self._logins.find(request)
-        if found is None:
+        session = await self._logins.find(request)
+        if session is None:
             return await self._log_in_first(request)
         crowded = refuse_if_crowded(request.scope)
         if crowded is not None:
             return crowded
-        session, person = found
+        renewing = await self._renew(session, request)
+        if renewing is not None:
+            return renewing
+        person = session.person
         async with self._apps.use(person) as app:
-            visitor = Visitor(person, bool(self._admins & person.groups), session, app)
+            visitor = Visitor(person, bool(self._admins & person.groups), session.name, app)
             return await self._show(Visit(request, visitor, self._pages, self._address.origins, self._apps.all_open))
+
+    async def _renew(self, session: Session, request: Request) -> Response | None:
+        """Have the issuer say once more who somebody is, and their groups, when they go to a page; None if not now."""
+        asks = request.method == "GET" and "live" not in request.query_params
+        if self._openid is None or session.age < RENEWED_AFTER or not asks or request.url.path.startswith("//"):
+            return None
+        query = f"?{request.url.query}" if request.url.query else ""
+        try:
+            return await self._logins.send_away(*await self._openid.begin(f"{request.url.path}{query}"))
+        except LoginError as error:  # the issuer is away; the session has some time left
+            write_log(logging.WARNING, "dashboard.login", error=str(error))
+            return None
 
     async def _log_in_first(self, request: Request) -> Response:
         """Ask who somebody is; a browser that returns from a login at a server goes by the issuer, and comes back."""
@@ -106,7 +125,7 @@ class Door:
             write_log(logging.WARNING, "dashboard.login", error=str(error))
             return self._ask_who(str(error), status=401)
         write_log(logging.INFO, "dashboard.login", principal=person.principal)
-        return await self._logins.open(person, facts["path"])
+        return await self._logins.open(person, facts["path"], before=await self._logins.find(request))
 
     def _ask_who(self, said: str, *, status: int) -> Response:
         issuer = self._openid.issuer if self._openid is not None else ""
@@ -116,7 +135,7 @@ class Door:
     async def _log_out(self, visit: Visit) -> Response:
         await visit.form()
         response = self._ask_who("You are logged out.", status=200)
-        await self._logins.close(visit.who.session, response)
+        await self._logins.close(visit.request, response)
         return response
 
     async def _show(self, visit: Visit) -> Response:

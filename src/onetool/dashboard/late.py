@@ -10,20 +10,24 @@ import anyio.to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.dashboard.address import address_of
-from onetool.dashboard.tickets import MemoryTickets, SealedTickets, Tickets
+from onetool.dashboard.tickets import LONGEST, MemoryTickets, SealedTickets, Tickets
 from onetool.late_app import ServedApps
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.seal_keys import load_sealer
+from ot.store.opening import build_ended_sessions
 
 if TYPE_CHECKING:
     from onetool.dashboard.door import Door
+    from ot.store.postgres.link import PostgresLink
 
 
 class LateDashboard:
     """Most servers are never looked at, and need no templates."""
 
-    def __init__(self, loaded: LoadedConfig, address: str, hosts: Iterable[str]) -> None:
+    def __init__(self, loaded: LoadedConfig, address: str, hosts: Iterable[str], link: PostgresLink | None) -> None:
+        """`link` leads to the store that replicas share, if there is one."""
+        self._link = link
         self._loaded = loaded
         self._auth = auth = loaded.config.auth
         self._address = address_of(auth.public_url or address, hosts)
@@ -60,6 +64,7 @@ class LateDashboard:
             return Door(self._address, Logins(self._tickets, self._address), apps, self._auth)
         from onetool.dashboard.openid import OpenIdLogin  # noqa: PLC0415 - only with an issuer
 
-        sealer = load_sealer(self._loaded.config, state_folder(self._loaded.machine_home))
-        logins, openid = Logins(SealedTickets(sealer), self._address), OpenIdLogin(self._auth, self._address)
+        state = state_folder(self._loaded.machine_home)
+        tickets = SealedTickets(load_sealer(self._loaded.config, state), build_ended_sessions(state, self._link))
+        logins, openid = Logins(tickets, self._address, seconds=LONGEST), OpenIdLogin(self._auth, self._address)
         return Door(self._address, logins, apps, self._auth, openid)

@@ -12,11 +12,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mcp_core.json_types import JsonObject
+from ot.store.ended_sessions import EndedSessions
 from ot.store.sealing import Sealer, SealError
 
+LONGEST = 3600.0  # seconds for which a sealed ticket is worth something
 _MOST = 10_000  # of one kind; the oldest go first
 
 
@@ -28,12 +30,20 @@ class Kind(StrEnum):
     SESSION = "session"  # a browser that is logged in
 
 
-class Tickets(Protocol):
-    """Keeps what tickets stand for; what has expired does not exist."""
+class Ticket(NamedTuple):
+    """What a ticket stands for. Its name stays the same when a session is renewed, and is told to nobody."""
 
-    async def issue(self, kind: Kind, facts: JsonObject, *, seconds: float) -> str: ...
-    async def find(self, kind: Kind, ticket: str) -> JsonObject | None: ...
-    async def take(self, kind: Kind, ticket: str) -> JsonObject | None: ...
+    name: str
+    facts: JsonObject
+    age: float = 0.0  # seconds
+
+
+class Tickets(Protocol):
+    """Keeps what tickets stand for; what has expired does not exist. Raises OSError where the store cannot be used."""
+
+    async def issue(self, kind: Kind, facts: JsonObject, *, seconds: float, name: str = "") -> str: ...
+    async def find(self, kind: Kind, ticket: str) -> Ticket | None: ...
+    async def take(self, kind: Kind, ticket: str) -> Ticket | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,53 +60,60 @@ class MemoryTickets:
         self._most = most
         self._kept: dict[Kind, dict[str, _Kept]] = {kind: {} for kind in Kind}
 
-    async def issue(self, kind: Kind, facts: JsonObject, *, seconds: float) -> str:
+    async def issue(self, kind: Kind, facts: JsonObject, *, seconds: float, name: str = "") -> str:
         """Return a new ticket, which stands for these facts for so many seconds."""
-        ticket = new_ticket()
+        ticket = name or new_ticket()
         kept, now = self._kept[kind], self._clock()
-        for name in [name for name, each in kept.items() if each.expires <= now]:
-            del kept[name]
+        for each in [each for each, known in kept.items() if known.expires <= now]:
+            del kept[each]
         if len(kept) >= self._most:
             del kept[next(iter(kept))]
         kept[digest_of(ticket)] = _Kept(facts, now + seconds)
         return ticket
 
-    async def find(self, kind: Kind, ticket: str) -> JsonObject | None:
+    async def find(self, kind: Kind, ticket: str) -> Ticket | None:
         """Return what a ticket stands for; None where it is unknown or has expired."""
         found = self._kept[kind].get(digest_of(ticket))
-        return found.facts if found is not None and found.expires > self._clock() else None
+        return Ticket(ticket, found.facts) if found is not None and found.expires > self._clock() else None
 
-    async def take(self, kind: Kind, ticket: str) -> JsonObject | None:
+    async def take(self, kind: Kind, ticket: str) -> Ticket | None:
         """Do the same, for the last time."""
-        facts = await self.find(kind, ticket)
+        found = await self.find(kind, ticket)
         self._kept[kind].pop(digest_of(ticket), None)
-        return facts
+        return found
 
 
 class SealedTickets:
     """Tickets that hold what they stand for, sealed, so that every replica can read them.
 
-    They are worth something until they expire: one that was taken is not remembered.
+    Only those that were taken before they expire have to be remembered.
     """
 
-    def __init__(self, sealer: Sealer, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, sealer: Sealer, ended: EndedSessions, *, clock: Callable[[], float] = time.time) -> None:
         self._sealer = sealer
+        self._ended = ended
         self._clock = clock
 
-    async def issue(self, kind: Kind, facts: JsonObject, *, seconds: float) -> str:
-        sealed = {"id": new_ticket(), "expires": self._clock() + seconds, "facts": facts}
+    async def issue(self, kind: Kind, facts: JsonObject, *, seconds: float, name: str = "") -> str:
+        now = self._clock()
+        sealed = {"id": name or new_ticket(), "issued": now, "expires": now + seconds, "facts": facts}
         return self._sealer.seal(json.dumps(sealed).encode(), place=_place(kind))
 
-    async def find(self, kind: Kind, ticket: str) -> JsonObject | None:
+    async def find(self, kind: Kind, ticket: str) -> Ticket | None:
         try:
             found: JsonObject = json.loads(self._sealer.open(ticket, place=_place(kind)))
         except SealError:
             return None
-        facts: JsonObject = found["facts"]
-        return facts if found["expires"] > self._clock() else None
+        now = self._clock()
+        if "issued" not in found or found["expires"] <= now or await self._ended.has_ended(found["id"]):
+            return None
+        return Ticket(found["id"], found["facts"], now - found["issued"])
 
-    async def take(self, kind: Kind, ticket: str) -> JsonObject | None:
-        return await self.find(kind, ticket)
+    async def take(self, kind: Kind, ticket: str) -> Ticket | None:
+        found = await self.find(kind, ticket)
+        if found is not None:
+            await self._ended.end(found.name, seconds=LONGEST)
+        return found
 
 
 def _place(kind: Kind) -> str:

@@ -25,7 +25,7 @@ class Visitor:
 
     person: Person
     admin: bool  # looks after the server of a team
-    session: str  # the ticket
+    session: str  # its name, which the browser does not know
     app: App
 
     @property

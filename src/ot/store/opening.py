@@ -18,6 +18,7 @@ from ot.person import LOCAL
 from ot.store.api_keys import ApiKeys, EmbeddedApiKeys
 from ot.store.audit_rows import AuditRows
 from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal
+from ot.store.ended_sessions import EndedSessions, FileEndedSessions
 from ot.store.journal_store import JournalStore
 from ot.store.kept_names import ANSWERS_FOLDER, KEPT_FOLDER, EmbeddedKeptNames, KeptNames
 from ot.store.quotas import EmbeddedQuotas, Quotas
@@ -124,6 +125,15 @@ def build_api_keys(state: Path, link: PostgresLink | None) -> ApiKeys:
     from ot.store.postgres.api_keys import PostgresApiKeys  # noqa: PLC0415 - as above
 
     return PostgresApiKeys(link)
+
+
+def build_ended_sessions(state: Path, link: PostgresLink | None) -> EndedSessions:
+    """Build the memory of sessions at the dashboard that have ended before their time."""
+    if link is None:
+        return FileEndedSessions(state)
+    from ot.store.postgres.ended_sessions import PostgresEndedSessions  # noqa: PLC0415 - as above
+
+    return PostgresEndedSessions(link)
 
 
 @asynccontextmanager
