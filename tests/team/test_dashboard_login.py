@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit, urlunsplit
@@ -17,60 +15,21 @@ import pytest
 from onetool.dashboard.address import address_of
 from onetool.dashboard.tickets import LONGEST, Kind, SealedTickets
 from ot.store.ended_sessions import FileEndedSessions
-from ot.store.sealing import Sealer, new_key
+from ot.store.sealing import Sealer
 from tests.e2e.raw_server import WAIT, environment_of
 from tests.preloaded import run_preloaded
-from tests.team.oidc.openid_provider import DASHBOARD_CLIENT, DASHBOARD_SECRET, OpenIdProvider
-from tests.team.team_server import TeamServer, serve_team
+from tests.team.browsers import KEY, Browsers
+from tests.team.oidc.openid_provider import OpenIdProvider
+from tests.team.team_server import TeamServer
 
 pytestmark = pytest.mark.xdist_group("team")
 
-KEY = new_key()
-
-
-@pytest.fixture(scope="module")
-def server(openid_provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TeamServer]:
-    auth = {"issuer": openid_provider.issuer, "client_id": DASHBOARD_CLIENT, "client_secret": DASHBOARD_SECRET}
-    with serve_team(
-        tmp_path_factory.mktemp("team"), auth={**auth, "admins": ["ops"]}, config={"seal": {"keys": [KEY]}}
-    ) as started:
-        yield started
-
-
-class Browsers:
-    """Browsers that are closed when the test is over."""
-
-    def __init__(self, server: TeamServer, provider: OpenIdProvider, stack: ExitStack) -> None:
-        self._server = server
-        self._provider = provider
-        self._stack = stack
-
-    def open(self, cookies: dict[str, str] | None = None) -> httpx2.Client:
-        url = self._server.public_url
-        client = httpx2.Client(base_url=url, timeout=WAIT, headers={"Origin": url}, cookies=cookies)
-        return self._stack.enter_context(client)
-
-    def log_in(self, name: str) -> httpx2.Client:
-        """A browser of this person, with a session."""
-        browser = self.open()
-        sent = browser.get("/login")
-        assert sent.status_code == 303, sent.text
-        back = browser.get(self._provider.login(sent.headers["location"], name))
-        assert back.status_code == 303, back.text
-        return browser
-
-
-@pytest.fixture
-def browsers(server: TeamServer, openid_provider: OpenIdProvider) -> Iterator[Browsers]:
-    with ExitStack() as stack:
-        yield Browsers(server, openid_provider, stack)
-
 
 def test_a_person_who_logs_in_sees_their_own_runs_only(
-    server: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
+    team_dashboard: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
 ) -> None:
     ann, bob = (browsers.log_in(name) for name in ("ann", "bob"))
-    run(server, openid_provider, "ann", "'only for ann'")
+    run(team_dashboard, openid_provider, "ann", "'only for ann'")
 
     assert "only for ann" in ann.get("/").text
     assert "only for ann" not in bob.get("/").text
@@ -143,14 +102,14 @@ def test_logging_out_takes_the_form_of_the_session(browsers: Browsers) -> None:
 
 
 def test_the_issuer_is_asked_again_who_somebody_is_while_they_are_logged_in(
-    server: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers, tmp_path: Path
+    team_dashboard: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers, tmp_path: Path
 ) -> None:
     browser = browsers.log_in("carl")
     carl = {"issuer": openid_provider.issuer, "subject": "carl", "name": "carl", "groups": []}
     seconds_ago = SealedTickets(Sealer([KEY]), FileEndedSessions(tmp_path), clock=lambda: time.time() - 2000)
     session = anyio.run(partial(seconds_ago.issue, Kind.SESSION, carl, seconds=LONGEST))
-    browser.cookies.set(address_of(server.public_url, ()).cookie_name("session"), session, domain="127.0.0.1")
-    openid_provider.token("carl", resource=server.url, groups=["ops"])
+    browser.cookies.set(address_of(team_dashboard.public_url, ()).cookie_name("session"), session, domain="127.0.0.1")
+    openid_provider.token("carl", resource=team_dashboard.url, groups=["ops"])
     assert browser.get("/people?live=1").status_code == 404
 
     sent = browser.get("/results?project=all")
@@ -161,9 +120,9 @@ def test_the_issuer_is_asked_again_who_somebody_is_while_they_are_logged_in(
 
 
 def test_people_are_listed_for_those_who_look_after_the_server(
-    server: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
+    team_dashboard: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
 ) -> None:
-    openid_provider.token("olga", resource=server.url, groups=["ops"])
+    openid_provider.token("olga", resource=team_dashboard.url, groups=["ops"])
     ann = browsers.log_in("ann")
     assert ann.get("/people").status_code == 404
     assert "People" not in ann.get("/").text
@@ -175,11 +134,11 @@ def test_people_are_listed_for_those_who_look_after_the_server(
 
 
 def test_calls_of_everybody_are_audited_by_those_who_look_after_the_server(
-    server: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
+    team_dashboard: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
 ) -> None:
     for name in ("ann", "bob"):
-        run(server, openid_provider, name, f"demo.block(seconds=0, path='a-value-of-{name}')")
-    openid_provider.token("olga", resource=server.url, groups=["ops"])
+        run(team_dashboard, openid_provider, name, f"demo.block(seconds=0, path='a-value-of-{name}')")
+    openid_provider.token("olga", resource=team_dashboard.url, groups=["ops"])
     olga = browsers.log_in("olga")
     assert browsers.log_in("ann").get("/people/audit").status_code == 404
 
@@ -190,6 +149,6 @@ def test_calls_of_everybody_are_audited_by_those_who_look_after_the_server(
     assert re.findall(r'<th scope="row">(\w+) ', of_bob) == ["bob"]
     assert "a-value" not in everybody
     assert "demo.block" not in olga.get("/people/audit", params={"day": "2020-02-29"}).text
-    listed = run_preloaded("audit", "--all", cwd=server.folder, env=environment_of(server.folder))
+    listed = run_preloaded("audit", "--all", cwd=team_dashboard.folder, env=environment_of(team_dashboard.folder))
     assert [line.count("demo.block") for line in listed.stdout.splitlines()] == [0, 1, 1]
     assert f'["{openid_provider.issuer}","ann"]' in listed.stdout

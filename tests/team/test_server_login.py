@@ -12,9 +12,9 @@ import httpx2
 import pytest
 
 from tests.http_programs import serve_http
+from tests.team.browsers import Browsers
 from tests.team.oidc.openid_provider import DASHBOARD_CLIENT, DASHBOARD_SECRET, OpenIdProvider
 from tests.team.team_server import TeamServer, serve_team
-from tests.team.test_dashboard_login import Browsers
 
 pytestmark = pytest.mark.xdist_group("team")
 

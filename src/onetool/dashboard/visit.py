@@ -27,6 +27,7 @@ SECTIONS = (
     ("/errors", "Errors"),
     ("/audit", "Audit"),
 )
+FOR_MANY = (("/settings", "Settings"),)
 FOR_ADMINS = (("/people", "People"),)
 
 
@@ -52,6 +53,10 @@ class Visit:
         """Return a page."""
         return self.pages.page(template, self._surroundings() | context)
 
+    def show_refused(self, template: str, **context: object) -> Response:
+        """Return a page again, which says what is wrong with its form."""
+        return self.pages.page(template, self._surroundings() | context, status=400)
+
     def show_failure(self, status: int, heading: str, reason: str) -> Response:
         """Return a page that says what did not work."""
         context = {"heading": heading, "reason": reason}
@@ -70,7 +75,8 @@ class Visit:
 
     def _surroundings(self) -> dict[str, object]:
         path = self.request.url.path
-        sections = SECTIONS + (FOR_ADMINS if self.who.admin else ())
+        own = FOR_MANY if self.who.app.own_secrets is not None else ()
+        sections = SECTIONS + own + (FOR_ADMINS if self.who.admin else ())
         here = next((place for place, _ in sections if place != "/" and path.startswith(place)), "/")
         return {
             "sections": sections,
@@ -97,6 +103,8 @@ class Visit:
 DONE = {
     "accepted": "What the server offers now is accepted.",
     "connected": "The server is connected.",
+    "kept": "The secret is kept. Your next run has it.",
+    "removed": "The secret is removed.",
     "returned": "You are logged in at the server. You can close this page, or stay.",
     "stopped": "The run has been told to stop.",
 }

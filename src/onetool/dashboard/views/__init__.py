@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from onetool.dashboard.views import audit, errors, extensions, live, people, results, servers, statistics, team_audit
+from onetool.dashboard.views import (
+    audit,
+    errors,
+    extensions,
+    live,
+    people,
+    results,
+    servers,
+    settings,
+    statistics,
+    team_audit,
+)
 from onetool.dashboard.visit import View
 from ot.proxy.team_logins import CALLBACK
 
@@ -23,6 +34,9 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("GET", "/statistics", statistics.show_statistics),
     ("GET", "/errors", errors.show_errors),
     ("GET", "/audit", audit.show_audit),
+    ("GET", "/settings", settings.show_settings),
+    ("POST", "/settings/secrets", settings.put_secret),
+    ("POST", "/settings/secrets/remove", settings.remove_secret),
     ("GET", "/people", people.list_people),
     ("GET", "/people/audit", team_audit.show_team_audit),
 )
