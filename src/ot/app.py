@@ -137,14 +137,14 @@ async def open_app(  # noqa: PLR0913, PLR0915 - the one place where parts are bu
     `telemetry` hears of runs and calls. `reload_everywhere` is what `ot.reload` does for whoever looks after a server
     that many share. `backing` is what the process has opened before.
     """
-    config = loaded.config
     async with AsyncExitStack() as stack:
         if shared is None:
             shared = await stack.enter_async_context(open_shared_parts(loaded, launched, backing))
         supply, cache = shared.supply, shared.definitions
         store = stack.enter_context(closing(store_of(loaded, shared.link)))
         own = await open_own_things(loaded, shared.link)
-        plain, loaded = loaded, own.join(loaded)
+        plain, loaded = loaded, await own.join(loaded)
+        config = loaded.config
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=worker_host(loaded, environ)))
         isolates = await stack.enter_async_context(IsolateHost(find_python=workers.environments.python_of))
         standby = await stack.enter_async_context(Standby())

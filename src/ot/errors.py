@@ -2,6 +2,7 @@
 
 OneToolError
 ├── ConfigError                   a configuration file is wrong
+│   └── UnsetVariableError
 ├── CommandError                  the text given to run() cannot become code
 │   ├── LegacyPrefixError
 │   ├── CommandTooLargeError
@@ -121,6 +122,12 @@ class ConfigError(OneToolError, names=("key",)):
     file: Path | None = None
     key: str | None = None
     fix: str | None = None
+
+
+class UnsetVariableError(ConfigError, names=("variable",)):
+    """A `${NAME}` for which there is no value."""
+
+    variable: str = ""
 
 
 class CommandError(OneToolError):

@@ -42,13 +42,19 @@ class OwnThings:
         self.follow_again: Callable[[], Awaitable[None]] | None = None  # lets the engine use other secrets
         self._state = secrets.state() if secrets is not None else ()
 
-    def join(self, loaded: LoadedConfig) -> LoadedConfig:
-        """Return a configuration together with the person's own secrets."""
-        return with_own_secrets(loaded, self.secrets)
+    async def join(self, loaded: LoadedConfig) -> LoadedConfig:
+        """Return a configuration together with the person's own secrets; as it is, if they have none."""
+        if self.secrets is None or not self.secrets.state():
+            return loaded
+        return await anyio.to_thread.run_sync(with_own_secrets, loaded, self.secrets)
 
     def joining(self, follow: Follow) -> Follow:
         """Return what follows a configuration together with the person's own secrets."""
-        return lambda fresh: follow(self.join(fresh))
+
+        async def follow_joined(fresh: LoadedConfig) -> list[str]:
+            return await follow(await self.join(fresh))
+
+        return follow_joined
 
     async def catch_up(self) -> None:
         """Use secrets as they are now. What other replicas have written is fetched meanwhile, for the next run."""

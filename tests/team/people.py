@@ -15,18 +15,20 @@ from tests.read_packs import give_definitions
 
 ALICE, BOB = Person("https://id.example", "alice"), Person("https://id.example", "bob")
 _CONFIG = """
-auth: {public_url: https://tools.example, admins: [ops]}
-execution: {warm: 1, patience: 1}
+auth: {{public_url: https://tools.example, admins: [ops]}}
+execution: {{warm: 1, patience: {patience}}}
 """
 
 
 @asynccontextmanager
-async def opened(folder: Path, config: str = "", *, idle: float = 900.0, most: int = 256) -> AsyncIterator[Apps]:
+async def opened(
+    folder: Path, config: str = "", *, idle: float = 900.0, most: int = 256, patience: float = 1
+) -> AsyncIterator[Apps]:
     """The engines of a team whose administrator's home is a folder."""
     (folder / ".onetool").mkdir(exist_ok=True)
-    (folder / ".onetool" / "onetool.yaml").write_text(_CONFIG + config)
+    (folder / ".onetool" / "onetool.yaml").write_text(_CONFIG.format(patience=patience) + config)
     give_definitions(folder)
-    team = for_team(load_config(environ={}, cwd=folder, home=folder))
+    team = for_team(load_config(environ={}, cwd=folder, home=folder, tolerant=True))
     async with open_apps(team, idle=idle, most=most) as apps:
         yield apps
 

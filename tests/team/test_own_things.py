@@ -11,6 +11,7 @@ from ot.app import App
 from ot.caller import Caller, Choice
 from ot.person import Person
 from ot.store.sealing import new_key
+from tests.http_programs import serve_http
 from tests.store.conftest import BOTH, EMBEDDED
 from tests.team.people import ALICE, BOB, opened
 
@@ -67,3 +68,36 @@ async def test_secrets_skills_and_notes_are_a_persons_own_at_every_replica(folde
             assert app.own_secrets.names() == []
     for file in [*first.rglob("*"), *second.rglob("*")]:
         assert not file.is_file() or b"value of Alice" not in file.read_bytes(), file
+
+
+async def test_a_server_is_called_with_each_persons_own_credential(tmp_path: Path) -> None:
+    (tmp_path / ".onetool").mkdir()
+    secrets = tmp_path / ".onetool" / "secrets.yaml"
+    with serve_http("plain") as url:
+        secrets.write_text(f'WEB_KEY: "team"\nWEB_URL: "{url}"\n')  # short: others would be masked
+        secrets.chmod(0o600)
+        config = """
+servers:
+  web: {url: "${WEB_URL}", headers: {X-Key: "${WEB_KEY}"}}
+  own: {url: "${WEB_URL}", headers: {X-Key: "a ${OWN_KEY}"}}
+"""
+        async with opened(tmp_path, config, patience=60) as apps, apps.use(ALICE) as alice, apps.use(BOB) as bob:
+            assert await answer(alice, ALICE, "import json; json.loads(web.headers())['x-key']") == "team"
+            missing = await answer(alice, ALICE, "own.headers()")
+            assert "OWN_KEY" in missing
+            assert "under Settings on the dashboard" in missing
+            assert str(tmp_path) not in missing
+
+            assert alice.own_secrets is not None
+            alice.own_secrets.put("WEB_KEY", "ali")
+            alice.own_secrets.put("OWN_KEY", "ce")
+            alice.own_secrets.put("WEB_URL", "http://127.0.0.1:1/mcp")
+            assert await answer(alice, ALICE, "import json; json.loads(web.headers())['x-key']") == "ali"
+            assert await answer(alice, ALICE, "import json; json.loads(own.headers())['x-key']") == "a ce"
+            assert await answer(bob, BOB, "import json; json.loads(web.headers())['x-key']") == "team"
+            assert "OWN_KEY" in await answer(bob, BOB, "own.headers()")
+
+            alice.own_secrets.remove("WEB_KEY")
+            alice.own_secrets.remove("OWN_KEY")
+            assert await answer(alice, ALICE, "import json; json.loads(web.headers())['x-key']") == "team"
+            assert "own is off" in await answer(alice, ALICE, "own.headers()")

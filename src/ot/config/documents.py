@@ -34,6 +34,21 @@ class FilesOnDisk:
         return present(file)
 
 
+class RememberedFiles:
+    """Files as they were when they were first read, so that one configuration can be built from them more than once."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, dict[object, object]] = {}
+
+    def read(self, file: Path, *, private: bool = False) -> dict[object, object]:
+        if file not in self._read:
+            self._read[file] = read_document(file, private=private)
+        return self._read[file]
+
+    def exists(self, file: Path) -> bool:
+        return file in self._read or present(file)
+
+
 def read_document(file: Path, *, private: bool = False) -> dict[object, object]:
     """Return the mapping in a YAML file; an empty file is an empty mapping.
 

@@ -18,6 +18,8 @@ from ot.trust.untrusted import Untrusted
 MAX_INCLUDE_DEPTH = 20
 
 _CODE = ("snippets", ANY, "body")
+_CREDENTIALS = (("servers", ANY, "headers", ANY), ("servers", ANY, "env", ANY))
+"""Where each of many people may have a credential of their own. Nowhere else: it must not say what is reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class NearLayer:
     secrets: Mapping[str, str]
     substituted: frozenset[str]
     untrusted: Untrusted
+    asked: frozenset[str] = frozenset()
 
 
 def merge(farther: Mapping[object, object], nearer: Mapping[object, object]) -> dict[object, object]:
@@ -154,7 +157,8 @@ class LayerReader:
         if not isinstance(value, str) or matches(_CODE, path):
             return value
         is_path = any(matches(pattern, path) for pattern in self._paths)
-        text = self._variables.fill(value, file=file, key=dotted(path), is_path=is_path)
+        personal = any(matches(pattern, path) for pattern in _CREDENTIALS)
+        text = self._variables.fill(value, file=file, key=dotted(path), is_path=is_path, personal=personal)
         if is_path and text.strip():
             return str(absolute(text, folder=file.parent, home=self._home))
         return text

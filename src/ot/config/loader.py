@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mcp_core.nearest_names import nearest
+from ot.config.documents import Documents, RememberedFiles
 from ot.config.entries import Mistake, Mistakes
 from ot.config.environment import CONFIG_VARIABLE, TOKEN_VARIABLE, read_environment
 from ot.config.keys import Key, known_keys
@@ -53,8 +54,11 @@ class LoadedConfig:
     mistakes: tuple[Mistake, ...]  # what is off, because it is wrong
     # The same places as they are by then; raises ConfigError. Not shown: it holds the environment.
     read_again: Callable[[], LoadedConfig] = field(repr=False, compare=False)
+    # The same files as they were, with these secrets of one of many people in the headers and variables of servers.
+    fill_in: Callable[[Mapping[str, str]], LoadedConfig] = field(repr=False, compare=False)
     home: Path = field(default_factory=Path.home)
     principal: str = LOCAL  # whose it is
+    asked: frozenset[str] = frozenset()  # the names that `fill_in` fills in
     administrator: Path | None = None  # the home of who looks after a server that many share; None: nobody shares it
 
     @property
@@ -71,6 +75,8 @@ def load_config(
     home: Path,
     tolerant: bool = False,
     every: list[ConfigError] | None = None,
+    documents: Documents | None = None,
+    personal: Mapping[str, str] | None = None,
 ) -> LoadedConfig:
     """Read everything that applies to `cwd`, or raise one ConfigError.
 
@@ -79,16 +85,18 @@ def load_config(
     file only adds and tightens (`tightening.py`). A file named by `explicit` or `ONETOOL_CONFIG` takes the place of
     both files; the person's secrets still apply, and what guards the person in their own file. If `tolerant`, a mistake
     in an entry only switches that entry off (`entries.py`), and `every` gets each one, also before another is raised.
+    `documents` are files that have been read before, `personal` the secrets of one of many people for their servers.
     """
+    documents = documents or RememberedFiles()
     cwd, home = cwd.absolute(), home.absolute()
     keys = known_keys()
     mistakes = Mistakes({key.path[0] for key in keys}, tolerant=tolerant, every=every)
     named = _named_file(explicit, environ, cwd=cwd, home=home)
     places = find_places(cwd=cwd, home=home, named=named)
-    own = _read_secrets(places.home_folder)
-    variables = Variables(own, environ)
+    own = _read_secrets(places.home_folder, documents)
+    variables = Variables(own, environ, personal=personal)
     sections = None if named is None else guard_sections(keys)
-    reader = LayerReader(variables, home=home, keys=keys, sections=sections, mistakes=mistakes)
+    reader = LayerReader(variables, home=home, keys=keys, documents=documents, sections=sections, mistakes=mistakes)
     far = reader.read(*_files(places.home_folder))
     environment = read_environment(environ, cwd=cwd, home=home, keys=keys)
 
@@ -102,7 +110,10 @@ def load_config(
         merged = tightening.apply(person, mistakes.leave_out(_merged(near.layers)))
         refused = tuple(tightening.refused)
     else:
-        near = _read_named(named, home=home, keys=keys, variables=(own, environ), mistakes=mistakes)
+        beside = _read_secrets(named.parent, documents)
+        filling = Variables({**own, **beside}, environ, personal=personal)
+        reader = LayerReader(filling, home=home, keys=keys, documents=documents, mistakes=mistakes)
+        near = _read_named(named, reader, filling, beside)
         layers = [*environment, *near.layers, *(layer for layer in far if layer.values)]
         _check(layers, keys, mistakes)
         values = mistakes.leave_out(_merged(near.layers))
@@ -126,6 +137,10 @@ def load_config(
         untrusted=near.untrusted,
         mistakes=tuple(mistakes.found),
         read_again=partial(load_config, explicit, environ=environ, cwd=cwd, home=home, tolerant=tolerant),
+        fill_in=lambda values: load_config(
+            explicit, environ=environ, cwd=cwd, home=home, tolerant=True, documents=documents, personal=values
+        ),
+        asked=frozenset(variables.asked) | near.asked,
         home=home,
     )
 
@@ -139,9 +154,9 @@ def _files(folder: Path) -> tuple[Path | None, Path | None]:
     return find_file(folder, CONFIG_FILE), find_file(folder, PROMPTS_FILE)
 
 
-def _read_secrets(folder: Path) -> dict[str, str]:
+def _read_secrets(folder: Path, documents: Documents) -> dict[str, str]:
     file = find_file(folder, SECRETS_FILE)
-    return read_secrets([file]) if file is not None else {}
+    return read_secrets([file], documents) if file is not None else {}
 
 
 def _read_project(
@@ -163,21 +178,11 @@ def _read_project(
     )
 
 
-def _read_named(
-    file: Path,
-    *,
-    home: Path,
-    keys: Sequence[Key],
-    variables: tuple[Mapping[str, str], Mapping[str, str]],
-    mistakes: Mistakes,
-) -> NearLayer:
-    """Read a file that the person names, which is trust, with the prompts and secrets beside it."""
-    own, environ = variables
-    secrets = _read_secrets(file.parent)
-    filling = Variables({**own, **secrets}, environ)
-    reader = LayerReader(filling, home=home, keys=keys, mistakes=mistakes)
+def _read_named(file: Path, reader: LayerReader, filling: Variables, secrets: Mapping[str, str]) -> NearLayer:
+    """Read a file that the person names, which is trust, with the prompts beside it; `secrets` are those beside it."""
     layers = reader.read(file, find_file(file.parent, PROMPTS_FILE))
-    return NearLayer(layers, secrets, frozenset(filling.substituted), Untrusted(file.parent))
+    untrusted = Untrusted(file.parent)
+    return NearLayer(layers, secrets, frozenset(filling.substituted), untrusted, frozenset(filling.asked))
 
 
 def _check(layers: Sequence[Layer], keys: Sequence[Key], mistakes: Mistakes) -> None:

@@ -9,10 +9,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from ot.config.confine import ConfineSettings
+from ot.config.entries import Mistake
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config, GrantedPolicy, PackSettings, ServerSettings, WithheldPack
 from ot.config.paths import state_folder
 from ot.config.team import GrantSettings, TeamLimits
+from ot.errors import UnsetVariableError
 from ot.person import Person
 from ot.redaction import Redactor
 
@@ -47,7 +49,12 @@ def for_team(loaded: LoadedConfig) -> LoadedConfig:
     """Return the configuration of a server that many people share: runs are confined as strictly as can be."""
     execution = loaded.config.execution.model_copy(update={"sandbox": "strict"})
     config = loaded.config.model_copy(update={"execution": execution})
-    return replace(loaded, config=config, read_again=lambda: for_team(loaded.read_again()))
+    return replace(
+        loaded,
+        config=config,
+        read_again=lambda: for_team(loaded.read_again()),
+        fill_in=lambda values: for_team(loaded.fill_in(values)),
+    )
 
 
 def for_person(team: LoadedConfig, person: Person) -> LoadedConfig:
@@ -60,11 +67,23 @@ def for_person(team: LoadedConfig, person: Person) -> LoadedConfig:
         config=_limit(_grant(team.config, grants, allowed), person),
         redactor=Redactor(team.secrets.known_values(), teach=team.redactor.learn),
         roots=(team.project, *team.roots) if on_machine else (),
+        mistakes=tuple(map(_worded_for_people, team.mistakes)),
         read_again=lambda: for_person(team.read_again(), person),
+        fill_in=lambda values: for_person(team.fill_in(values), person),
         home=home_of(team, person),
         principal=person.principal,
         administrator=team.home,
     )
+
+
+def _worded_for_people(mistake: Mistake) -> Mistake:
+    """Return a mistake with a way out for a person who cannot change the team's files."""
+    error = mistake.error
+    if mistake.entry[0] != "servers" or not isinstance(error, UnsetVariableError):
+        return mistake
+    fix = f"set a secret {error.variable} of your own under Settings on the dashboard"
+    told = UnsetVariableError(error.reason, key=error.key, fix=fix, variable=error.variable)
+    return replace(mistake, error=told)
 
 
 def _grant(config: Config, grants: Sequence[GrantSettings], allowed: Sequence[str]) -> Config:

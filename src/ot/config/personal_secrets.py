@@ -70,12 +70,15 @@ class PersonalSecrets:
         return {str(name): str(value) for name, value in found.items()}
 
 
-def with_own_secrets(loaded: LoadedConfig, own: PersonalSecrets | None) -> LoadedConfig:
-    """Return a configuration in which a person's own secrets come before those that all have."""
-    values = own.read() if own is not None else {}
+def with_own_secrets(loaded: LoadedConfig, own: PersonalSecrets) -> LoadedConfig:
+    """Return a configuration in which a person's own secrets come before those that all have, also for servers."""
+    values = own.read()
     if not values:
         return loaded
     secrets = loaded.secrets.overlaid(values)
     for value in secrets.known_values():
         loaded.redactor.learn(value)
-    return replace(loaded, secrets=secrets)
+    if loaded.asked.isdisjoint(values):
+        return replace(loaded, secrets=secrets)
+    filled = loaded.fill_in(values)
+    return replace(loaded, secrets=secrets, config=filled.config, mistakes=filled.mistakes)
