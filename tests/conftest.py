@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.browser import browser, chromium
 from tests.postgres import database, postgres, template
 from tests.properties import unhurried
 from tests.zwave_house import ZwaveHouse, start_zwave_house
 
-__all__ = ["database", "postgres", "template"]
+__all__ = ["browser", "chromium", "database", "postgres", "template"]
 
 settings.register_profile("unhurried", unhurried)
 settings.load_profile("unhurried")

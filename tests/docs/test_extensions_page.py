@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import ot_sdk
@@ -13,16 +12,16 @@ from ot.registry.from_source import read_pack
 from ot.workers.pep723 import parse_header
 from ot.workers.placement import read_placement
 from tests.availability import uv_surroundings
-from tests.measured import MEASURED
+from tests.page_shell import shell_environment, write_programs
 
 PAGE = (Path(__file__).parents[2] / "docs" / "extensions.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-SCRIPTS = Path(sys.executable).parent
 
 
 def test_every_line_from_the_empty_folder_on_works(tmp_path: Path) -> None:
     here, expected = tmp_path / "empty", ""
     here.mkdir()
+    programs = write_programs(tmp_path / "programs")
     said: list[str] = []
     for language, text in BLOCKS:
         match language:
@@ -31,7 +30,7 @@ def test_every_line_from_the_empty_folder_on_works(tmp_path: Path) -> None:
                 assert (here / name).exists(), "the page replaces what was written before"
                 (here / name).write_text(content)
             case "sh":
-                said.append(_run(text, here, home=tmp_path))
+                said.append(_run(text, here, shell_environment(tmp_path, programs)))
             case _:
                 expected += text
 
@@ -72,13 +71,12 @@ def test_the_header_for_a_cluster_asks_for_what_the_page_says() -> None:
     assert (placement.memory, placement.resources) == (8 * 1024**3, {"fast_disk": 1})
 
 
-def _run(commands: str, folder: Path, *, home: Path) -> str:
+def _run(commands: str, folder: Path, environ: Mapping[str, str]) -> str:
     """What a person sees who types these lines; uv keeps its cache, as that person's would."""
-    path = os.pathsep.join([str(SCRIPTS), os.environ.get("PATH", "")])
     done = subprocess.run(
         ["bash", "-eu", "-c", commands],
         cwd=folder,
-        env={**uv_surroundings(), "HOME": str(home), "PATH": path, "LANG": "C.UTF-8", **MEASURED},
+        env={**uv_surroundings(), **environ},
         capture_output=True,
         text=True,
         timeout=150,

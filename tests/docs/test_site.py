@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from onetool.cli import COMMANDS
-from tests.availability import require_program
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -38,12 +37,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tab() -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-        started = playwright.chromium.launch(executable_path=require_program("chromium"), args=switches)
-        yield started.new_page()
-        started.close()
+def tab(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    yield page
+    page.close()
 
 
 def test_pages_fit_complain_of_nothing_and_need_nobody(site: Path, tab: Page) -> None:

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import BrowserContext, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page
 
-from tests.availability import require_program
 from tests.e2e.http_server import HttpServer
 from tests.e2e.raw_server import WAIT, environment_of
 from tests.preloaded import run_preloaded
@@ -70,18 +69,14 @@ class Dashboard:
 
 
 @pytest.fixture(scope="module")
-def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
-    chromium = require_program("chromium")
+def dashboard(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     server = HttpServer(tmp_path_factory.mktemp("dashboard"), config=CONFIG)
-    switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=switches)
-        found = Dashboard(server, browser.new_context())
+    with browser.new_context() as context:
+        found = Dashboard(server, context)
         found.onetool("run", f"ot.keep(name='rows', value=[{HOSTILE!r}] * 3); demo.upper(text={HOSTILE!r})")
         found.onetool("run", f"raise ValueError({HOSTILE!r})")
         found.page.goto(found.link())
         yield found
-        browser.close()
     server.raw.end()
 
 

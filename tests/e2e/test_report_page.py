@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Dialog, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, ViewportSize
 
 from ot.stats.figures import ClientFigures, ModelFigures, Moment, Offered, Savings, Summary, TimeSaved, ToolFigures
 from ot.stats.report import render_report
-from tests.availability import require_program
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -58,14 +57,11 @@ FULL = replace(
 
 
 @pytest.fixture(scope="module")
-def tab() -> Iterator[Seen]:
+def tab(browser: Browser) -> Iterator[Seen]:
     """One tab for all tests: a new one costs a process, and none of the reports leaves anything behind."""
-    chromium = require_program("chromium")
-    switches = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=switches)
-        yield Seen(started.new_page())
-        started.close()
+    page = browser.new_page()
+    yield Seen(page)
+    page.close()
 
 
 class Seen:
