@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import httpx2
+
 from tests.demo_pack import give_demo, with_demo
 from tests.e2e.raw_server import WAIT, RawServer
 
@@ -25,6 +27,26 @@ INITIALIZE = {
         "clientInfo": {"name": "raw", "version": "1"},
     },
 }
+
+_META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+_PROTOCOL = {
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2026-07-28",
+    "Mcp-Method": "tools/call",
+    "Mcp-Name": "run",
+}
+
+
+def run_command(url: str, headers: Mapping[str, str], command: str) -> None:
+    """Have a command run by one request without a session."""
+    params = {"name": "run", "arguments": {"command": command}, "_meta": _META}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    answer = httpx2.post(url, json=message, headers={**headers, **_PROTOCOL}, timeout=WAIT)
+    assert answer.status_code == 200, answer.text
 
 
 class HttpServer:

@@ -5,24 +5,30 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import sys
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page
 
-from tests.e2e.http_server import HttpServer
+from tests.e2e.http_server import HttpServer, run_command
 from tests.e2e.raw_server import WAIT, environment_of
+from tests.http_programs import find_free_port, serve_http
 from tests.preloaded import run_preloaded
+from tests.proxied import PROGRAMS
 
 pytestmark = pytest.mark.xdist_group("browser")
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'</script><script>alert(2)</script>"
 PAGES = ("/", "/servers", "/extensions", "/results", "/statistics", "/errors", "/audit")
+WEB = find_free_port()  # where a server listens later
 CONFIG = f"""
 servers:
   away: {{url: "http://127.0.0.1:9/mcp"}}
   {json.dumps(HOSTILE)}: {{command: "false", enabled: false}}
+  web: {{url: "http://127.0.0.1:{WEB}/mcp"}}
+  changing: {{command: {sys.executable}, args: [{PROGRAMS / "changing.py"}, starts]}}
 """
 
 
@@ -168,6 +174,34 @@ def test_forms_are_taken_from_our_own_pages_only(dashboard: Dashboard) -> None:
         assert dashboard.ask("POST", "/servers/away/connect", headers, fields)[0] == 403
     assert dashboard.ask("GET", "/servers/away/connect", origin)[0] == 405
     assert dashboard.ask("POST", "/servers/away/connect", origin, body)[0] == 303
+
+
+def test_a_person_logs_in_to_a_server(dashboard: Dashboard) -> None:
+    with serve_http("login", port=WEB):
+        page = dashboard.open("/servers/web")
+        page.get_by_role("button", name="Log in").click()
+        with page.context.expect_page() as opened:
+            page.get_by_role("link", name="Go to 127.0.0.1").click()
+        opened.value.get_by_text("logged in").first.wait_for()
+        opened.value.close()
+
+        page.get_by_role("link", name="Back to web").click()
+
+        page.locator("code", has_text="echo").first.wait_for(timeout=WAIT * 1000)
+        assert page.get_by_text("connected", exact=True).is_visible()
+
+
+def test_a_person_accepts_what_a_server_has_changed(dashboard: Dashboard) -> None:
+    run_command(dashboard.server.url, dashboard.server.headers, "changing.grow()")
+    page = dashboard.open("/servers/changing")
+    page.get_by_role("heading", name="Changed since it was accepted").wait_for(timeout=WAIT * 1000)
+    assert "grown_0" in page.locator("main").inner_text()
+
+    page.get_by_role("button", name="Accept what is shown").click()
+
+    page.get_by_text("What the server offers now is accepted.").wait_for()
+    assert page.get_by_role("heading", name="Changed since it was accepted").count() == 0
+    assert dashboard.complaints == []
 
 
 def test_a_script_that_got_in_would_not_run(dashboard: Dashboard) -> None:

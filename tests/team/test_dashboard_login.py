@@ -9,14 +9,14 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 import anyio
-import httpx2
 import pytest
 
 from onetool.dashboard.address import address_of
 from onetool.dashboard.tickets import LONGEST, Kind, SealedTickets
 from ot.store.ended_sessions import FileEndedSessions
 from ot.store.sealing import Sealer
-from tests.e2e.raw_server import WAIT, environment_of
+from tests.e2e.http_server import run_command
+from tests.e2e.raw_server import environment_of
 from tests.preloaded import run_preloaded
 from tests.team.browsers import KEY, Browsers
 from tests.team.oidc.openid_provider import OpenIdProvider
@@ -38,33 +38,9 @@ def test_a_person_who_logs_in_sees_their_own_runs_only(
         assert browsers.open().get(path).status_code == 401
 
 
-META = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-PROTOCOL = {
-    "Accept": "application/json, text/event-stream",
-    "MCP-Protocol-Version": "2026-07-28",
-    "Mcp-Method": "tools/call",
-    "Mcp-Name": "run",
-}
-
-
 def run(server: TeamServer, provider: OpenIdProvider, name: str, command: str) -> None:
     """Have a person's client run something."""
-    answer = httpx2.post(
-        server.url,
-        json={
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": "run", "arguments": {"command": command}, "_meta": META},
-        },
-        headers={"Authorization": f"Bearer {provider.token(name, resource=server.url)}", **PROTOCOL},
-        timeout=WAIT,
-    )
-    assert answer.status_code == 200, answer.text
+    run_command(server.url, {"Authorization": f"Bearer {provider.token(name, resource=server.url)}"}, command)
 
 
 def test_an_answer_is_worth_something_only_in_the_browser_that_began(
