@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
 import httpx2
-from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.shared.auth import OAuthClientMetadata
 from pydantic import AnyUrl
 
@@ -36,6 +37,7 @@ class Authorisation(OAuthClientProvider):
         self, url: str, metadata: OAuthClientMetadata, *, login: Login, landing: Landing, plan: ConnectionPlan
     ) -> None:
         async def send(address: str) -> None:
+            _check_way(address, url)
             await landing.open(address)
             try:
                 await plan.authorise(address)
@@ -84,6 +86,7 @@ class Authorisation(OAuthClientProvider):
             if refusal is not None and outgoing is request and self.context.current_tokens is sent_with:
                 outgoing = await flow.asend(refusal)  # it would only be refused again
             while True:
+                _check_way(str(outgoing.url), self.context.server_url)
                 response = yield outgoing
                 outgoing = await flow.asend(response)
         except StopAsyncIteration:
@@ -108,9 +111,11 @@ class Authorisation(OAuthClientProvider):
             if not self._has_ended():
                 return
             roots = await anyio.to_thread.run_sync(trusted_roots)
+            request = await self._refresh_token()
+            _check_way(str(request.url), self.context.server_url)
             with anyio.fail_after(_RENEWAL, shield=True):
                 async with httpx2.AsyncClient(timeout=_RENEWAL, verify=roots) as client:
-                    await self._handle_refresh_response(await client.send(await self._refresh_token()))
+                    await self._handle_refresh_response(await client.send(request))
 
     def _has_ended(self) -> bool:
         """True if there is a token that is no longer good, and that can be renewed."""
@@ -122,6 +127,17 @@ class Authorisation(OAuthClientProvider):
             return False
         await self._initialize()
         return True
+
+
+def _check_way(address: str, server: str) -> None:
+    """Let a server lead us, and a browser, only where TLS does, if it is reached by TLS itself; raises OAuthFlowError.
+
+    It chooses the addresses of its login. What answers without TLS is often meant for this network only, such as the
+    place where a cloud keeps the credentials of its machines.
+    """
+    scheme = urlsplit(address).scheme
+    if scheme != "https" and not (scheme == "http" and urlsplit(server).scheme == "http"):
+        raise OAuthFlowError("its login leads to an address that does not begin with https://")
 
 
 async def build_authorisation(plan: ConnectionPlan) -> httpx2.Auth | None:
