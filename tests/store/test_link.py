@@ -69,6 +69,15 @@ def test_tables_of_a_newer_version_are_left_alone(postgres: RunningServer, templ
     assert "a newer OneTool has changed its tables (migration 998)" in str(caught.value)
 
 
+def test_a_role_that_may_not_use_the_tables_is_told_so(postgres: RunningServer, template: str) -> None:
+    create_database(postgres, "others", template=template)
+    run_sql(postgres, "CREATE ROLE weak LOGIN")
+    address = address_of(postgres, "others").replace("admin@", "weak@")
+
+    with closing(PostgresLink(address)) as link, pytest.raises(StoreUnavailableError, match="no schema"):
+        link.run_now(one)
+
+
 def test_a_mistake_in_a_statement_is_none_of_the_database(database: str) -> None:
     with closing(PostgresLink(database)) as link:
         with pytest.raises(asyncpg.UndefinedTableError):

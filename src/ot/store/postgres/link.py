@@ -43,6 +43,7 @@ LOST = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
+    asyncpg.InvalidSchemaNameError,  # a role that may not use the schema does not see it
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
