@@ -15,7 +15,7 @@ from ot.telemetry.meters import Meters
 
 PATIENCE = 2.0  # seconds that a part may take to say that it is there
 # Headers with which a balancer says that it passes on the request of another machine.
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
 Check = Callable[[], Awaitable[str]]
 """Says why requests should go elsewhere for now; an empty text if they may come."""

@@ -102,7 +102,7 @@ def test_figures_are_for_this_machine(server: HttpServer) -> None:
     assert told.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert 'mcp_server_operation_duration_seconds_count{mcp_method_name="initialize",error_type=""}' in told.text
     assert "process_memory_usage_bytes" in told.text
-    for headers in ({"X-Forwarded-For": "192.0.2.7"}, {"Forwarded": "for=192.0.2.7"}):
+    for headers in ({"X-Forwarded-For": "192.0.2.7"}, {"Forwarded": "for=192.0.2.7"}, {"Via": "1.1 balancer"}):
         assert get(server, "/metrics", headers).status_code == 403
     assert get(server, "/metrics", {"Host": "evil.example"}).status_code == 421
 
