@@ -13,6 +13,7 @@ import anyio.to_thread
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal_secrets import PersonalSecrets, with_own_secrets
+from ot.config.personal_settings import PersonalSettings, with_own_settings
 from ot.config.seal_keys import load_sealer
 from ot.logs import write_log
 from ot.store.personal import PersonalStore, build_personal_store
@@ -26,30 +27,34 @@ Follow = Callable[[LoadedConfig], Awaitable[list[str]]]
 
 
 class OwnThings:
-    """A person's part of the store; `secrets` are those that one of many people sets for themselves."""
+    """A person's part of the store; `secrets` and `settings` are what one of many people sets for themselves."""
 
     def __init__(
         self,
         principal: str,
         store: PersonalStore,
         secrets: PersonalSecrets | None = None,
+        settings: PersonalSettings | None = None,
         link: PostgresLink | None = None,
     ) -> None:
         self.principal = principal
         self.link = link  # to the store that replicas share; None: what is a person's lies in files
         self.store = store
         self.secrets = secrets
-        self.follow_again: Callable[[], Awaitable[None]] | None = None  # lets the engine use other secrets
-        self._state = secrets.state() if secrets is not None else ()
+        self.settings = settings
+        self.follow_again: Callable[[], Awaitable[None]] | None = None  # lets the engine use what has changed
+        self._state = self._look()
 
     async def join(self, loaded: LoadedConfig) -> LoadedConfig:
-        """Return a configuration together with the person's own secrets; as it is, if they have none."""
-        if self.secrets is None or not self.secrets.state():
-            return loaded
-        return await anyio.to_thread.run_sync(with_own_secrets, loaded, self.secrets)
+        """Return a configuration together with the person's own secrets and settings; as it is, if they have none."""
+        if self.secrets is not None and self.secrets.state():
+            loaded = await anyio.to_thread.run_sync(with_own_secrets, loaded, self.secrets)
+        if self.settings is not None and self.settings.state():
+            loaded = await anyio.to_thread.run_sync(with_own_settings, loaded, self.settings)
+        return loaded
 
     def joining(self, follow: Follow) -> Follow:
-        """Return what follows a configuration together with the person's own secrets."""
+        """Return what follows a configuration together with the person's own secrets and settings."""
 
         async def follow_joined(fresh: LoadedConfig) -> list[str]:
             return await follow(await self.join(fresh))
@@ -57,13 +62,16 @@ class OwnThings:
         return follow_joined
 
     async def catch_up(self) -> None:
-        """Use secrets as they are now. What other replicas have written is fetched meanwhile, for the next run."""
+        """Use secrets and settings as they are now; those of other replicas are fetched meanwhile, for the next run."""
         if not self.store.shelf.is_recent():
             asyncio.get_running_loop().run_in_executor(None, _fetch, self.store.shelf)
-        if self.secrets is not None and (state := self.secrets.state()) != self._state:
+        if (state := self._look()) != self._state:
             self._state = state
             if self.follow_again is not None:
                 await self.follow_again()
+
+    def _look(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(each.state() for each in (self.secrets, self.settings) if each is not None)
 
 
 async def open_own_things(loaded: LoadedConfig, link: PostgresLink | None) -> OwnThings:
@@ -74,7 +82,7 @@ async def open_own_things(loaded: LoadedConfig, link: PostgresLink | None) -> Ow
     if loaded.administrator is None:
         return OwnThings(loaded.principal, store, link=link)
     secrets = PersonalSecrets(store.shelf, loaded.principal, _sealer_of(loaded))
-    return OwnThings(loaded.principal, store, secrets, link)
+    return OwnThings(loaded.principal, store, secrets, PersonalSettings(store.shelf), link)
 
 
 def personal_store_of(loaded: LoadedConfig, link: PostgresLink | None = None) -> PersonalStore:

@@ -9,6 +9,7 @@ import pytest
 
 from ot.app import App
 from ot.caller import Caller, Choice
+from ot.own_things import OwnThings
 from ot.person import Person
 from ot.store.sealing import new_key
 from tests.http_programs import serve_http
@@ -101,3 +102,42 @@ servers:
             alice.own_secrets.remove("OWN_KEY")
             assert await answer(alice, ALICE, "import json; json.loads(web.headers())['x-key']") == "team"
             assert "own is off" in await answer(alice, ALICE, "own.headers()")
+
+
+SETTINGS = """
+aliases: {shout: demo.upper}
+policy: {deny: ["demo.ech*"]}
+packs:
+  demo: {enabled: true}
+  scaffold: {enabled: false}
+"""
+
+
+async def test_settings_of_ones_own_add_names_and_only_tighten(folders: tuple[list[Path], str]) -> None:
+    (first, second), config = folders
+    config += """
+packs: {demo: {enabled: true}}
+grants: {ops: {allow: ["shell.*"]}}
+"""
+    alice = Person(ALICE.issuer, ALICE.subject, groups=frozenset({"ops"}))
+    async with opened(first, config) as apps, apps.use(alice) as app:
+        own = app.executor.context_for("test", Caller(principal=alice.principal)).part(OwnThings).settings
+        assert own is not None
+        assert own.write(SETTINGS) == [
+            "line 5: packs.demo.enabled: you can switch a pack off, not on; write false, or nothing."
+        ]
+        assert await answer(app, alice, 'demo.upper(text="loud")') == "LOUD"
+        right = SETTINGS.replace("demo: {enabled: true}", "shell: {enabled: false}")
+        assert own.write(f"{right}execution: {{timeout: 9999}}") == []
+        assert await answer(app, alice, 'shout(text="loud")') == "LOUD"
+        assert app.executor.settings.execution.timeout == 120
+
+    async with opened(second, config) as apps:
+        async with apps.use(alice) as app:
+            assert await answer(app, alice, 'shout(text="loud")') == "LOUD"
+            assert "demo.ech" in await answer(app, alice, 'demo.echo(text="a")')
+            for pack in ("shell", "scaffold"):
+                assert app.executor.settings.packs[pack].enabled is False
+        async with apps.use(BOB) as app:
+            assert "shout" in await answer(app, BOB, 'shout(text="loud")')
+            assert app.executor.settings.policy.deny == ()

@@ -12,15 +12,16 @@ from tests.team.team_server import TeamServer
 
 pytestmark = pytest.mark.xdist_group("team")
 
+SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 VALUE = "the value that nobody sees"
 
 
-def test_a_secret_is_kept_and_removed_in_a_browser_and_its_value_is_shown_nowhere(
+def test_secrets_and_settings_are_kept_in_a_browser_and_no_value_is_shown_again(
     team_dashboard: TeamServer, browsers: Browsers
 ) -> None:
     ann = browsers.log_in("ann")
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=require_program("chromium"), args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(executable_path=require_program("chromium"), args=SWITCHES)
         context = chromium.new_context(viewport={"width": 400, "height": 800})
         url = team_dashboard.public_url
         context.add_cookies([{"name": each.name, "value": each.value or "", "url": url} for each in ann.cookies.jar])
@@ -39,6 +40,15 @@ def test_a_secret_is_kept_and_removed_in_a_browser_and_its_value_is_shown_nowher
         page.get_by_role("button", name="Remove BRAVE_API_KEY").click()
         expect(page.get_by_role("status").first).to_have_text("The secret is removed.")
         expect(page.get_by_role("button", name="Remove BRAVE_API_KEY")).to_have_count(0)
+
+        page.get_by_role("textbox", name="Settings").fill("aliases:\n  shout: [1]\n")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("alert")).to_contain_text("line 2: aliases.shout: must be text")
+        page.get_by_role("textbox", name="Settings").fill("aliases:\n  shout: demo.upper\n")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("status").first).to_have_text("Your settings are saved. Your next run has them.")
+        expect(page.get_by_role("textbox", name="Settings")).to_have_value("aliases:\n  shout: demo.upper\n")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         chromium.close()
     assert VALUE not in team_dashboard.log
     for file in team_dashboard.folder.rglob("*"):

@@ -106,6 +106,7 @@ DONE = {
     "kept": "The secret is kept. Your next run has it.",
     "removed": "The secret is removed.",
     "returned": "You are logged in at the server. You can close this page, or stay.",
+    "saved": "Your settings are saved. Your next run has them.",
     "stopped": "The run has been told to stop.",
 }
 """What a page says after a form; an address can choose one of these and say nothing else."""

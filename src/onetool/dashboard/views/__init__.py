@@ -35,6 +35,7 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("GET", "/errors", errors.show_errors),
     ("GET", "/audit", audit.show_audit),
     ("GET", "/settings", settings.show_settings),
+    ("POST", "/settings", settings.save_settings),
     ("POST", "/settings/secrets", settings.put_secret),
     ("POST", "/settings/secrets/remove", settings.remove_secret),
     ("GET", "/people", people.list_people),

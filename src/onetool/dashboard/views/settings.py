@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import anyio.to_thread
@@ -10,15 +10,32 @@ from starlette.responses import Response
 
 from onetool.dashboard.visit import Visit
 from ot.config.personal_secrets import PersonalSecrets
+from ot.config.personal_settings import SAFE_WORDS, PersonalSettings
 from ot.errors import ConfigError, ToolError
 from ot.execution.wording import word_error
 from ot.logs import LogSpan
+from ot.own_things import OwnThings
 from ot.store.sealing import SealError
+
+_FOR_ONE = "this server is yours alone: its settings are files in ~/.onetool"
 
 
 async def show_settings(visit: Visit) -> Response:
-    """Show the names of the person's secrets."""
+    """Show the names of the person's secrets, and their part of the configuration."""
     return await _show(visit)
+
+
+async def save_settings(visit: Visit) -> Response:
+    """Keep the person's part of the configuration, unless it has mistakes."""
+    form = await visit.form()
+    text = form.get("text", "").replace("\r\n", "\n")
+    with LogSpan("dashboard.settings", principal=visit.who.person.principal) as span:
+        try:
+            mistakes = await anyio.to_thread.run_sync(_settings(visit).write, text)
+        except OSError as error:
+            mistakes = [f"They cannot be kept: {error}."]
+        span.add(mistakes=len(mistakes))
+    return await _show(visit, text=text, mistakes=mistakes) if mistakes else visit.go_to("/settings?done=saved")
 
 
 async def put_secret(visit: Visit) -> Response:
@@ -37,16 +54,29 @@ async def remove_secret(visit: Visit) -> Response:
     return await _show(visit, problem) if problem else visit.go_to("/settings?done=removed")
 
 
-async def _show(visit: Visit, problem: str = "", *, name: str = "") -> Response:
+async def _show(
+    visit: Visit, problem: str = "", *, name: str = "", text: str | None = None, mistakes: Sequence[str] = ()
+) -> Response:
     names = await anyio.to_thread.run_sync(_own(visit).names)
-    show = visit.show_refused if problem else visit.show
-    return show("settings.html.j2", names=names, problem=problem, name=name)
+    if text is None:
+        text = await anyio.to_thread.run_sync(_settings(visit).text)
+    show = visit.show_refused if problem or mistakes else visit.show
+    return show(
+        "settings.html.j2", names=names, problem=problem, name=name, text=text, mistakes=mistakes, safe=SAFE_WORDS
+    )
+
+
+def _settings(visit: Visit) -> PersonalSettings:
+    own = visit.who.part(OwnThings).settings
+    if own is None:
+        raise ToolError(_FOR_ONE)
+    return own
 
 
 def _own(visit: Visit) -> PersonalSecrets:
     own = visit.who.app.own_secrets
     if own is None:
-        raise ToolError("this server is yours alone: its settings are files in ~/.onetool")
+        raise ToolError(_FOR_ONE)
     return own
 
 
