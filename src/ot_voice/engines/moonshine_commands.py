@@ -233,8 +233,11 @@ class _Model:
     def __init__(self) -> None:
         runtime = load_library("onnxruntime")
         folder = Path(load_library("moonshine_voice.utils").get_model_path(_MODEL))
-        self._encoder = runtime.InferenceSession(str(folder / "encoder_model.ort"))
-        self._decoder = runtime.InferenceSession(str(folder / "decoder_model_merged.ort"))
+        options = runtime.SessionOptions()
+        # Its threads would wait for the next small step by turning round and round, beside the other recogniser.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._encoder = runtime.InferenceSession(str(folder / "encoder_model.ort"), options)
+        self._decoder = runtime.InferenceSession(str(folder / "decoder_model_merged.ort"), options)
         self._inputs = [each.name for each in self._decoder.get_inputs()]
         self._outputs = [each.name for each in self._decoder.get_outputs()]
         self.tokens = list(_read_tokens((folder / "tokenizer.bin").read_bytes()))
