@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from ot.client_claims import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
 from ot.config.paths import SKILLS, PackFolders, skill_folders, state_folder, tool_folders
-from ot.config.personal import PEOPLE_FOLDER
+from ot.config.personal import PEOPLE_FOLDER, folder_of
 from ot.config.personal_secrets import PersonalSecrets
 from ot.config.project_trust import project_trust
 from ot.errors import PackLoadError
@@ -70,6 +70,7 @@ from ot.store.pending_logins import PendingLogins
 from ot.store.personal import PersonalStore
 from ot.store.quotas import Quotas
 from ot.store.shelf import Shelf
+from ot.store.stat_rows import TeamSums
 from ot.workers.discovery import ToolFolder
 from ot.workers.extension_loader import ExtensionLoader, FunctionOf
 from ot.workers.host import WorkerHost
@@ -397,6 +398,24 @@ def open_everybodys_audit(
 
         with copy_of_everybody(store.link, since=since, until=until, person=person) as folders:
             yield folders
+
+
+def sum_everybody(loaded: LoadedConfig, people: Iterable[str], since: float) -> TeamSums:
+    """Add up what everybody at a team's server has used since a moment; blocking. Raises CallError or OSError.
+
+    Files do not say whose they are: `people` are the principals that are known, the others are shown by their folder.
+    """
+    with open_own_store(loaded) as store:
+        if store.link is not None:
+            from ot.store.postgres.statistics import sum_everybody as sum_rows  # as above
+
+            return sum_rows(store.link, since)
+    known = {folder_of(principal): principal for principal in people}
+    folder = state_folder(loaded.machine_home) / PEOPLE_FOLDER
+    files = [(home.name, state_folder(home) / STATS_FILE) for home in folder.glob("*")]
+    from ot.stats.everybody import read_files  # the library of the database is needed by those who look
+
+    return read_files([(known.get(name, name), file) for name, file in files if file.exists()], since)
 
 
 @contextmanager

@@ -11,10 +11,12 @@ import pytest
 
 from ot.errors import ToolError
 from ot.registry.registry import ToolRegistry
+from ot.stats.everybody import by_pack, by_person, read_files
 from ot.stats.figures import Summary
 from ot.stats.recorder import Recorder
 from ot.stats.summary import summarize
 from ot.store.opening import Store
+from ot.store.postgres.statistics import sum_everybody
 from tests.packs.db.servers import RunningServer
 from tests.store.cable import lay_cable
 from tests.store.conftest import open_postgres
@@ -51,9 +53,14 @@ def test_servers_count_together_and_people_apart(open_store: Opened, tmp_path: P
             recorder.model("provider", "model", 10, 20, 0.5, 1.0)
             recorder.flush()
         summary, week = figures(first), figures(first, "week")
+        link = open_store(ada).link
+        sums = read_files([(ada, tmp_path / "ada.db")], 0.0) if link is None else sum_everybody(link, 0.0)
     with recording(open_store(f"bob of {tmp_path.name}"), tmp_path / "bob.db") as recorder:
         nothing = figures(recorder)
 
+    person = next(each for each in by_person(sums) if each.person == ada)
+    assert (person.runs, person.calls, person.failed_calls, dict(person.packs)) == (2, 6, 2, {"demo": 4, "old": 2})
+    assert {each.pack for each in by_pack(sums)} >= {"demo", "old"}
     assert (summary.runs, summary.total_calls, summary.total_errors) == (2, 6, 2)
     assert [(tool.tool, tool.calls, tool.errors) for tool in summary.tools] == [
         ("demo.upper", 4, 2),

@@ -16,7 +16,7 @@ from onetool.dashboard.tickets import LONGEST, Kind, SealedTickets
 from ot.store.ended_sessions import FileEndedSessions
 from ot.store.sealing import Sealer
 from tests.e2e.http_server import run_command
-from tests.e2e.raw_server import environment_of
+from tests.e2e.raw_server import WAIT, environment_of
 from tests.preloaded import run_preloaded
 from tests.team.browsers import KEY, Browsers
 from tests.team.oidc.openid_provider import OpenIdProvider
@@ -128,3 +128,21 @@ def test_calls_of_everybody_are_audited_by_those_who_look_after_the_server(
     listed = run_preloaded("audit", "--all", cwd=team_dashboard.folder, env=environment_of(team_dashboard.folder))
     assert [line.count("demo.block") for line in listed.stdout.splitlines()] == [0, 1, 1]
     assert f'["{openid_provider.issuer}","ann"]' in listed.stdout
+
+
+def test_what_everybody_uses_is_added_up_for_those_who_look_after_the_server(
+    team_dashboard: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
+) -> None:
+    run(team_dashboard, openid_provider, "dora", "demo.upper(text='a-value-of-dora')")
+    openid_provider.token("olga", resource=team_dashboard.url, groups=["ops"])
+    olga, dora = browsers.log_in("olga"), browsers.log_in("dora")
+    assert dora.get("/people/statistics").status_code == 404
+
+    deadline = time.monotonic() + WAIT
+    while "dora (" not in (shown := olga.get("/people/statistics?period=day").text):
+        assert time.monotonic() < deadline
+
+    assert re.search(
+        r'<th scope="row">dora \(.*?</th><td>1</td><td>0</td><td>1</td><td>0</td><td class="wide">demo: 1<', shown
+    )
+    assert "a-value" not in shown

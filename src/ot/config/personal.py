@@ -31,8 +31,12 @@ _DIGEST = 32  # hexadecimal digits
 
 def home_of(team: LoadedConfig, person: Person) -> Path:
     """Return the folder below which everything that is a person's own lies, as in a home."""
-    digest = sha256(person.principal.encode()).hexdigest()[:_DIGEST]
-    return state_folder(team.home) / PEOPLE_FOLDER / digest
+    return state_folder(team.home) / PEOPLE_FOLDER / folder_of(person.principal)
+
+
+def folder_of(principal: str) -> str:
+    """Return the name of a person's folder among those of all."""
+    return sha256(principal.encode()).hexdigest()[:_DIGEST]
 
 
 def groups_that_count(config: Config, person: Person) -> frozenset[str]:

@@ -260,6 +260,11 @@ class Runs:
         """True while a run goes on, with or without its client."""
         return bool(self._live)
 
+    @property
+    def count(self) -> int:
+        """How many go on."""
+        return len(self._live)
+
     def _detached(self) -> list[LiveRun]:
         return [run for run in self._live.values() if run.detached]
 

@@ -16,6 +16,31 @@ class StatBatch(NamedTuple):
     models: Sequence[Row]
 
 
+class RunSum(NamedTuple):
+    """The runs of one person."""
+
+    person: str
+    runs: int
+    failed: int
+
+
+class CallSum(NamedTuple):
+    """The calls of one person of one pack."""
+
+    person: str
+    pack: str
+    calls: int
+    failed: int
+    seconds: float
+
+
+class TeamSums(NamedTuple):
+    """Sums of what everybody has used."""
+
+    runs: Sequence[RunSum]
+    calls: Sequence[CallSum]
+
+
 class StatRows(Protocol):
     """The rows of one principal. Every method blocks, and raises OSError where the store cannot be used."""
 

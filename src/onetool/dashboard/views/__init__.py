@@ -39,5 +39,6 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("POST", "/settings/secrets", settings.put_secret),
     ("POST", "/settings/secrets/remove", settings.remove_secret),
     ("GET", "/people", people.list_people),
+    ("GET", "/people/statistics", people.show_team_statistics),
     ("GET", "/people/audit", team_audit.show_team_audit),
 )

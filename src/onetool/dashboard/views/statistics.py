@@ -10,14 +10,19 @@ from ot.stats.report import draw
 from ot.stats.scope import PERIODS
 from ot.stats.statistics import Statistics
 
-_NAMES = {"day": "24 hours", "week": "7 days", "month": "30 days", "all": "All time"}
+NAMES = {"day": "24 hours", "week": "7 days", "month": "30 days", "all": "All time"}
 
 
 async def show_statistics(visit: Visit) -> Response:
     """Show the figures of a period, of one tool or pack if it is named."""
-    period = visit.query.get("period", "week")
-    period = period if period in PERIODS else "week"
+    period = read_period(visit)
     tool = visit.query.get("tool", "").strip()[:200]
     summary = await anyio.to_thread.run_sync(visit.who.part(Statistics).summarize, period, tool)
-    periods = [(name, _NAMES[name]) for name in PERIODS]
+    periods = [(name, NAMES[name]) for name in PERIODS]
     return visit.show("statistics.html.j2", chosen=period, tool=tool, periods=periods, **draw(summary))
+
+
+def read_period(visit: Visit) -> str:
+    """Return the period that a page is asked for."""
+    period = visit.query.get("period", "week")
+    return period if period in PERIODS else "week"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.stat_rows import Row, StatBatch
+from ot.store.stat_rows import CallSum, Row, RunSum, StatBatch, TeamSums
 
 _TABLES = {
     "stat_runs": (
@@ -15,6 +15,13 @@ _TABLES = {
     "stat_calls": "run, depth, tool, ended, seconds, error, sent, sent_kind, received, received_kind",
     "stat_models": "provider, model, ended, input_tokens, output_tokens, cost, seconds",
 }
+_SUM_RUNS = """
+SELECT principal, count(*), count(*) FILTER (WHERE error <> '') FROM stat_runs WHERE ended >= $1 GROUP BY principal
+"""
+_SUM_CALLS = """
+SELECT principal, split_part(tool, '.', 1) AS pack, count(*), count(*) FILTER (WHERE error <> ''), sum(seconds)
+FROM stat_calls WHERE ended >= $1 GROUP BY principal, pack
+"""
 _LONGEST_RUN = 86400.0  # seconds: calls of a run that has ended since then may have ended before
 
 
@@ -72,6 +79,17 @@ class PostgresStatRows:
 
     def _owned(self, rows: Sequence[Row]) -> list[Row]:
         return [(self._principal, *map(_storable, row)) for row in rows]
+
+
+def sum_everybody(link: PostgresLink, since: float) -> TeamSums:
+    """Add up what everybody has used since a moment. Blocking."""
+
+    async def add_up(connection: Connection) -> TeamSums:
+        runs = await connection.fetch(_SUM_RUNS, since)
+        calls = await connection.fetch(_SUM_CALLS, since)
+        return TeamSums([RunSum(*row.values()) for row in runs], [CallSum(*row.values()) for row in calls])
+
+    return link.run_now(add_up)
 
 
 def _insert(table: str, columns: str) -> str:

@@ -1,0 +1,84 @@
+"""Sums of what everybody at a team's server has used: by person and by pack, without tools, clients or contents."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ot.databases import open_database, worded
+from ot.stats.database import MIGRATIONS
+from ot.store.stat_rows import CallSum, RunSum, TeamSums
+
+_RUNS = "SELECT ?, count(*), count(*) FILTER (WHERE error <> '') FROM runs WHERE ended >= ?"
+_CALLS = """
+SELECT ?, substr(tool, 1, instr(tool || '.', '.') - 1) AS pack,
+    count(*), count(*) FILTER (WHERE error <> ''), sum(seconds)
+FROM calls WHERE ended >= ? GROUP BY pack
+"""
+
+
+@dataclass(slots=True)
+class OfPerson:
+    """What one person has used."""
+
+    person: str
+    runs: int = 0
+    failed_runs: int = 0
+    calls: int = 0
+    failed_calls: int = 0
+    packs: Counter[str] = field(default_factory=Counter)  # calls by pack
+
+
+@dataclass(slots=True)
+class OfPack:
+    """What a pack was used for, by how many."""
+
+    pack: str
+    calls: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    people: int = 0
+
+
+def read_files(files: Iterable[tuple[str, Path]], since: float) -> TeamSums:
+    """Add up the databases of people by their name; blocking. Raises CallError where one cannot be read."""
+    runs: list[RunSum] = []
+    calls: list[CallSum] = []
+    for person, file in files:
+        with worded(file), closing(open_database(file, MIGRATIONS)) as connection:
+            runs += [RunSum(*row) for row in connection.execute(_RUNS, (person, since))]
+            calls += [CallSum(*row) for row in connection.execute(_CALLS, (person, since))]
+    return TeamSums(runs, calls)
+
+
+def by_person(sums: TeamSums) -> list[OfPerson]:
+    """Add up what each person has used, the busiest first."""
+    found: dict[str, OfPerson] = {}
+    for run in sums.runs:
+        each = found.setdefault(run.person, OfPerson(run.person))
+        each.runs, each.failed_runs = each.runs + run.runs, each.failed_runs + run.failed
+    for call in sums.calls:
+        each = found.setdefault(call.person, OfPerson(call.person))
+        each.calls, each.failed_calls = each.calls + call.calls, each.failed_calls + call.failed
+        each.packs[call.pack] += call.calls
+    used = (each for each in found.values() if each.runs or each.calls)
+    return sorted(used, key=lambda each: (-each.runs, -each.calls, each.person))
+
+
+def by_pack(sums: TeamSums) -> list[OfPack]:
+    """Add up what each pack was used for, the most called first."""
+    found: dict[str, OfPack] = {}
+    people: dict[str, set[str]] = defaultdict(set)
+    for call in sums.calls:
+        each = found.setdefault(call.pack, OfPack(call.pack))
+        each.calls, each.failed, each.seconds = (
+            each.calls + call.calls,
+            each.failed + call.failed,
+            each.seconds + call.seconds,
+        )
+        people[call.pack].add(call.person)
+        each.people = len(people[call.pack])
+    return sorted(found.values(), key=lambda each: (-each.calls, each.pack))
