@@ -54,6 +54,12 @@ def test_what_can_be_no_secret_is_refused_without_being_quoted(open_parts: OpenP
     assert "xx" not in str(caught.value)
 
 
+def test_nobody_takes_their_name_out_of_the_log_by_calling_it_a_secret(open_parts: OpenParts) -> None:
+    own = secrets_of(open_parts, '["https://id.example","mallory"]')
+    with pytest.raises(ValueError, match="own name"):
+        own.put("TOKEN", "mallory")
+
+
 def test_own_secrets_come_before_those_of_all() -> None:
     team = Secrets({"A": "value of the team", "B": "another of the team"}, environ={"C": "of the machine"})
 

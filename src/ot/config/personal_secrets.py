@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from mcp_core.known_secrets import SHORTEST
 from ot.config.loader import LoadedConfig
 from ot.config.secrets import is_name
 from ot.logs import write_log
@@ -23,6 +24,7 @@ class PersonalSecrets:
 
     def __init__(self, shelf: Shelf, principal: str, sealer: Callable[[], Sealer]) -> None:
         self._shelf = shelf
+        self._principal = principal
         self._place = place_of(SECRETS, digest_of_person(principal))
         self._sealer = sealer
 
@@ -50,6 +52,8 @@ class PersonalSecrets:
             raise ValueError("the name of a secret has letters, digits and _ only, and no digit first")
         if not value or len(value) > LONGEST_SECRET:
             raise ValueError(f"a secret has 1 to {LONGEST_SECRET:,} characters")
+        if len(value) >= SHORTEST and value in self._principal:  # shorter ones are masked nowhere
+            raise ValueError("a part of your own name is no secret: the log would not say any more who you are")
         self._change(lambda known: {**known, name: value})
 
     def remove(self, name: str) -> None:
