@@ -23,9 +23,9 @@ def openid_provider() -> Iterator[OpenIdProvider]:
 def team_dashboard(openid_provider: OpenIdProvider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TeamServer]:
     """A server whose dashboard people log in to."""
     auth = {"issuer": openid_provider.issuer, "client_id": DASHBOARD_CLIENT, "client_secret": DASHBOARD_SECRET}
-    with serve_team(
-        tmp_path_factory.mktemp("team"), auth={**auth, "admins": ["ops"]}, config={"seal": {"keys": [KEY]}}
-    ) as started:
+    away = {"url": "http://127.0.0.1:9/mcp", "headers": {"X-Key": "${AWAY_KEY}"}}
+    config = {"seal": {"keys": [KEY]}, "servers": {"away": away}}
+    with serve_team(tmp_path_factory.mktemp("team"), auth={**auth, "admins": ["ops"]}, config=config) as started:
         yield started
 
 

@@ -64,4 +64,5 @@ def test_a_secret_that_cannot_be_kept_is_refused_with_the_reason(browsers: Brows
     assert "letters, digits and _ only" in put("no name", "x").text
     assert "1 to 65,536 characters" in put("EMPTY", "").text
     assert "EMPTY</code>" not in ann.get("/settings").text
+    assert "<strong>away</strong> is off until you set <code>AWAY_KEY</code>" in ann.get("/settings").text
     assert ann.post("/settings/secrets", data={"name": "FORGED", "value": "x"}).status_code == 403

@@ -9,9 +9,10 @@ import anyio.to_thread
 from starlette.responses import Response
 
 from onetool.dashboard.visit import Visit
+from ot.config.loader import LoadedConfig
 from ot.config.personal_secrets import PersonalSecrets
 from ot.config.personal_settings import SAFE_WORDS, PersonalSettings
-from ot.errors import ConfigError, ToolError
+from ot.errors import ConfigError, ToolError, UnsetVariableError
 from ot.execution.wording import word_error
 from ot.logs import LogSpan
 from ot.own_things import OwnThings
@@ -21,7 +22,9 @@ _FOR_ONE = "this server is yours alone: its settings are files in ~/.onetool"
 
 
 async def show_settings(visit: Visit) -> Response:
-    """Show the names of the person's secrets, and their part of the configuration."""
+    """Show the names of the person's secrets, and their part of the configuration; one person alone has files."""
+    if visit.who.app.own_secrets is None:
+        return visit.show_failure(404, "Nothing here", "There is no such page.")
     return await _show(visit)
 
 
@@ -62,8 +65,21 @@ async def _show(
         text = await anyio.to_thread.run_sync(_settings(visit).text)
     show = visit.show_refused if problem or mistakes else visit.show
     return show(
-        "settings.html.j2", names=names, problem=problem, name=name, text=text, mistakes=mistakes, safe=SAFE_WORDS
+        "settings.html.j2",
+        names=names,
+        wanted=_wanted(visit),
+        problem=problem,
+        name=name,
+        text=text,
+        mistakes=mistakes,
+        safe=SAFE_WORDS,
     )
+
+
+def _wanted(visit: Visit) -> list[tuple[str, str]]:
+    """Name the servers that are off for want of a secret, and that secret, as of the person's last run."""
+    wrong = [(each.entry, each.error) for each in visit.who.part(LoadedConfig).mistakes if each.entry[0] == "servers"]
+    return [(entry[-1], error.variable) for entry, error in wrong if isinstance(error, UnsetVariableError)]
 
 
 def _settings(visit: Visit) -> PersonalSettings:
