@@ -103,8 +103,11 @@ def _tightened(team: Config, own: Config) -> Config:
         "deny": (*team.policy.deny, *own.policy.deny),
         "ask": (*team.policy.ask, *own.policy.ask),
     }
-    timeout = min(team.execution.timeout, own.execution.timeout)
-    call_timeout = min(team.workers.call_timeout, own.workers.call_timeout)
+    timeout, call_timeout = team.execution.timeout, team.workers.call_timeout
+    if "timeout" in own.execution.model_fields_set:
+        timeout = min(timeout, own.execution.timeout)
+    if "call_timeout" in own.workers.model_fields_set:
+        call_timeout = min(call_timeout, own.workers.call_timeout)
     texts = {**team.prompts.packs, **own.prompts.packs}
     return team.model_copy(
         update={

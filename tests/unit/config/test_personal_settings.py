@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from ot.config.personal_settings import find_mistakes
+from ot.config.loader import load_config
+from ot.config.personal_settings import PersonalSettings, find_mistakes, with_own_settings
+from ot.store.shelf import FolderShelf
 
 
 def test_what_adds_names_or_tightens_is_taken() -> None:
@@ -40,3 +44,14 @@ def test_anything_else_is_refused_with_its_line(text: str, line: int, words: str
     mistakes = find_mistakes(text)
 
     assert any(words in each and f"line {line}" in each for each in mistakes), mistakes
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("aliases: {find: ot.help}", 86000), ("execution: {timeout: 30}", 30)])
+def test_a_limit_that_they_do_not_name_stays_as_the_team_has_it(tmp_path: Path, text: str, seconds: float) -> None:
+    (tmp_path / ".onetool").mkdir()
+    (tmp_path / ".onetool" / "onetool.yaml").write_text("execution: {timeout: 86000}")
+    team = load_config(environ={}, cwd=tmp_path, home=tmp_path)
+    own = PersonalSettings(FolderShelf(tmp_path / "shelf"))
+    assert own.write(text) == []
+
+    assert with_own_settings(team, own).config.execution.timeout == seconds
