@@ -117,6 +117,7 @@ async def test_settings_of_ones_own_add_names_and_only_tighten(folders: tuple[li
     (first, second), config = folders
     config += """
 packs: {demo: {enabled: true}}
+workers: {call_timeout: 300}
 grants: {ops: {allow: ["shell.*"]}}
 """
     alice = Person(ALICE.issuer, ALICE.subject, groups=frozenset({"ops"}))
@@ -131,6 +132,7 @@ grants: {ops: {allow: ["shell.*"]}}
         assert own.write(f"{right}execution: {{timeout: 9999}}") == []
         assert await answer(app, alice, 'shout(text="loud")') == "LOUD"
         assert app.executor.settings.execution.timeout == 120
+        assert app.executor.settings.workers.call_timeout == 300
 
     async with opened(second, config) as apps:
         async with apps.use(alice) as app:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
@@ -71,7 +71,7 @@ def for_person(team: LoadedConfig, person: Person) -> LoadedConfig:
         config=_limit(_grant(team.config, grants, allowed), person),
         redactor=Redactor(team.secrets.known_values(), teach=team.redactor.learn),
         roots=(team.project, *team.roots) if on_machine else (),
-        mistakes=tuple(map(_worded_for_people, team.mistakes)),
+        mistakes=tuple(_worded_for_people(mistake, team.asked) for mistake in team.mistakes),
         read_again=lambda: for_person(team.read_again(), person),
         fill_in=lambda values: for_person(team.fill_in(values), person),
         home=home_of(team, person),
@@ -80,10 +80,10 @@ def for_person(team: LoadedConfig, person: Person) -> LoadedConfig:
     )
 
 
-def _worded_for_people(mistake: Mistake) -> Mistake:
-    """Return a mistake with a way out for a person who cannot change the team's files."""
+def _worded_for_people(mistake: Mistake, asked: Collection[str]) -> Mistake:
+    """Return a mistake with a way out for a person who cannot change the team's files, if a secret of theirs is one."""
     error = mistake.error
-    if mistake.entry[0] != "servers" or not isinstance(error, UnsetVariableError):
+    if not isinstance(error, UnsetVariableError) or error.variable not in asked or mistake.entry[0] != "servers":
         return mistake
     fix = f"set a secret {error.variable} of your own under Settings on the dashboard"
     told = UnsetVariableError(error.reason, key=error.key, fix=fix, variable=error.variable)

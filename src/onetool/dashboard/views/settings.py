@@ -78,8 +78,10 @@ async def _show(
 
 def _wanted(visit: Visit) -> list[tuple[str, str]]:
     """Name the servers that are off for want of a secret, and that secret, as of the person's last run."""
-    wrong = [(each.entry, each.error) for each in visit.who.part(LoadedConfig).mistakes if each.entry[0] == "servers"]
-    return [(entry[-1], error.variable) for entry, error in wrong if isinstance(error, UnsetVariableError)]
+    loaded = visit.who.part(LoadedConfig)
+    wrong = [(each.entry[-1], each.error) for each in loaded.mistakes if each.entry[0] == "servers"]
+    unset = [(server, error.variable) for server, error in wrong if isinstance(error, UnsetVariableError)]
+    return [(server, name) for server, name in unset if name in loaded.asked]
 
 
 def _settings(visit: Visit) -> PersonalSettings:
