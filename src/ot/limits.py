@@ -43,7 +43,7 @@ class PersonLimits:
     async def run(self, run: str, command: str) -> AsyncIterator[None]:
         """Give a run its room for as long as it goes on; raises LimitReachedError or StoreGoneError."""
         settings = self._settings
-        running = None if _LOOKS_AFTER_RUNS.fullmatch(command) else settings.concurrent_runs
+        running = None if looks_after_runs(command) else settings.concurrent_runs
         if settings.runs_per_minute is None and running is None:
             yield
             return
@@ -111,6 +111,11 @@ class PersonLimits:
                 await self._quotas.end_run(self._principal, run)
             except OSError:
                 return  # its room is free again when nobody has renewed it for a while
+
+
+def looks_after_runs(command: str) -> bool:
+    """True for a command that only waits for runs, ends one or lists them."""
+    return _LOOKS_AFTER_RUNS.fullmatch(command) is not None
 
 
 def _at_once(settings: LimitSettings) -> int:

@@ -157,5 +157,6 @@ def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSetti
         patience=execution.patience,
         memory=memory or execution.memory,
         inline_limit=results.inline_limit,
+        share=loaded.config.limits.concurrent_runs or 0,
         snippets=snippets,
     )

@@ -52,11 +52,19 @@ async def test_whoever_holds_their_share_of_the_kernels_keeps_none_from_others(t
     async with opened(tmp_path) as apps, apps.use(ALICE) as app, anyio.create_task_group() as tasks:
         app.supply.shares = Shares(1)
         async with app.supply.take(ALICE.principal):
+            assert "Error" not in await answer(apps, ALICE, "ot.runs()")
             tasks.start_soon(run_another, apps)
             assert await answer(apps, BOB, "2 + 2") == "4"
             assert answers == []
 
     assert answers == ["2"]
+
+
+async def test_whoever_may_run_more_at_once_holds_more_kernels(tmp_path: Path) -> None:
+    async with opened(tmp_path, "limits: {concurrent_runs: 3}") as apps, apps.use(ALICE) as app:
+        app.supply.shares = Shares(1)
+        async with app.supply.take(ALICE.principal, share=3):
+            assert await answer(apps, ALICE, "1 + 1") == "2"
 
 
 async def test_the_least_recently_used_app_gives_way_unless_it_is_in_use(tmp_path: Path) -> None:

@@ -116,7 +116,9 @@ class LimitSettings(Section):
     calls_per_minute: Annotated[Count, Interval(ge=1, le=1_000_000)] | None = setting(
         None, "calls of tools in a minute"
     )
-    concurrent_runs: Annotated[Count, Interval(ge=1, le=1_000_000)] | None = setting(None, "runs at the same time")
+    concurrent_runs: Annotated[Count, Interval(ge=1, le=1_000_000)] | None = setting(
+        None, "runs at the same time; if not set, more than 16 at one replica wait for one another"
+    )
     stored_bytes: Bytes | None = setting(None, "bytes of all stored results together")
     model_cost_per_day: Dollars | None = setting(None, "US dollars for models in a day")
 

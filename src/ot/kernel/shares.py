@@ -22,9 +22,9 @@ class Shares:
         self._shares: dict[str, _Share] = {}
 
     @asynccontextmanager
-    async def take(self, principal: str) -> AsyncIterator[None]:
-        """Take one place of a person's share."""
-        share = self._shares.setdefault(principal, _Share(self._most))
+    async def take(self, principal: str, most: int = 0) -> AsyncIterator[None]:
+        """Take one place of a person's share, which has as many as usual, or `most` where that is more."""
+        share = self._shares.setdefault(principal, _Share(max(self._most, most)))
         share.users += 1
         try:
             async with share.places:

@@ -60,7 +60,7 @@ class KernelSupply:
         self._alive: dict[int, Kernel] = {}
         self._in_use: set[Kernel] = set()
         self._slots = anyio.Semaphore(MAX_KERNELS, fast_acquire=True)
-        self.shares = Shares(MAX_KERNELS // 2)
+        self.shares = Shares(MAX_KERNELS // 4)
         self._refill_timer: asyncio.TimerHandle | None = None
         self._watch = KernelWatch(self._in_use, memory=self._settings.memory)
         self._probe = Probe(
@@ -89,9 +89,12 @@ class KernelSupply:
     # -- taking one
 
     @asynccontextmanager
-    async def take(self, principal: str = LOCAL) -> AsyncIterator[Kernel]:
-        """Hand out an unused kernel; it is killed afterwards, whatever happened. One of many people gets a share."""
-        async with nullcontext() if principal == LOCAL else self.shares.take(principal), self._slots:
+    async def take(self, principal: str = LOCAL, *, share: int = 0) -> AsyncIterator[Kernel]:
+        """Hand out an unused kernel; it is killed afterwards, whatever happened. One of many people gets a share.
+
+        `share` is how many kernels the configuration lets them have, if that is more than usual.
+        """
+        async with nullcontext() if principal == LOCAL else self.shares.take(principal, share), self._slots:
             kernel = await self._next()
             kernel.on_message = kernel.on_lost = ignore  # what it says from now on may be the code's
             self._in_use.add(kernel)

@@ -14,7 +14,9 @@ from ot.client_memory import ClientMemory
 from ot.errors import LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
+from ot.limits import looks_after_runs
 from ot.logs import LogSpan
+from ot.person import LOCAL
 from ot.registry.registry import ToolRegistry
 from ot.run.answer import Answer
 from ot.run.fence_processor import read_command
@@ -42,6 +44,7 @@ class RunSettings:
     patience: float  # seconds after which a client is answered while its run goes on; 0: never
     memory: int  # bytes
     inline_limit: int  # characters of an answer
+    share: int  # of the kernels, that one of many people may have; 0: as usual
     snippets: Snippets
 
 
@@ -156,7 +159,7 @@ class Runner:
     ) -> Outcome:
         expanded = self._expand(await _read(command), caller, settings)
         await self._catch_up(expanded.code)
-        async with self._supply.take(caller.principal) as kernel:
+        async with self._supply.take(_holder(command, caller), share=settings.share) as kernel:
             run = RunInProgress(
                 kernel,
                 self._executor,
@@ -186,6 +189,12 @@ class Runner:
             kept = await self._keeping.keep_value(outcome, read_before=caller.memory.read)
             answer = render_answer(kept, inline_limit=limit, registry=self._registry)
         return answer
+
+
+def _holder(command: str, caller: Caller) -> str:
+    """Return whose share a kernel is of: whoever has theirs in use can still end a run, from a second one."""
+    principal = caller.principal
+    return f"{principal} looks after runs" if principal != LOCAL and looks_after_runs(command) else principal
 
 
 async def _read(command: str) -> str:
