@@ -53,8 +53,8 @@ LOADED = (
     *("onetool.http_server", "onetool.late_app", "onetool.server", "ot.app", "ot.proxy.connections.connection"),
     *("mcp_guide.server", "zwave_mcp.server"),
     # What each of them would load for itself as soon as it is asked for something.
-    *("anyio._backends._asyncio", "fastjsonschema", "onetool.control.answering", "rich.logging", "sqlite3"),
-    *("onetool.replicas.replicas", "ot.store.postgres.journal", "uvicorn.lifespan.on"),
+    *("anyio._backends._asyncio", "fastjsonschema", "httpcore2", "onetool.control.answering", "rich.console"),
+    *("rich.logging", "sqlite3", "onetool.replicas.replicas", "ot.store.postgres.journal", "uvicorn.lifespan.on"),
 )
 
 

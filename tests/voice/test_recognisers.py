@@ -90,7 +90,7 @@ async def test_the_grammar_follows_the_names_that_there_are(host: IsolateHost) -
 
 
 async def test_the_grammar_does_not_believe_in_other_sentences(host: IsolateHost) -> None:
-    heard = await GrammarRecogniser(host, in_the_house).transcribe(said("add milk and eggs to the shopping list"))
+    heard = await GrammarRecogniser(host, in_the_house).transcribe(said("add milk and eggs"))
 
     assert heard.confidence is not None
     assert heard.confidence < 0.5
