@@ -30,6 +30,7 @@ COMMANDS = (
     "import_",
     "init",
     "keys",
+    "listen",
     "lock",
     "login",
     "logs",

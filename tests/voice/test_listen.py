@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ot_voice.wav import write_wav
+from tests.preloaded import run_preloaded
 from tests.voice.spoken_audio import in_a_room, silence, speak
 
 pytestmark = pytest.mark.xdist_group("voice")
@@ -22,13 +23,17 @@ CONFIG = "voice: {names: [Kitchen Light, Front Door]}\n"
 def listen(
     folder: Path, *arguments: str | Path, audio: bytes = b"", config: str = CONFIG, path: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command in a folder that is home and project."""
+    """Run the command in a folder that is home and project; modules in `path` stand before the real ones."""
     (folder / "onetool.yaml").write_text(config)
     (folder / "audio.pcm").write_bytes(audio)
+    words = ["listen", "--config", str(folder / "onetool.yaml"), *map(str, arguments)]
+    env = {"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
     with (folder / "audio.pcm").open("rb") as stdin:
+        if not path:
+            return run_preloaded(*words, cwd=folder, env=env, stdin=stdin.fileno())
         return subprocess.run(
-            [sys.executable, "-m", "onetool", "listen", "--config", folder / "onetool.yaml", *arguments],
-            env={"HOME": str(folder), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONPATH": path},
+            [sys.executable, "-m", "onetool", *words],
+            env={**env, "PYTHONPATH": path},
             cwd=folder,
             stdin=stdin,
             capture_output=True,
