@@ -76,7 +76,8 @@ class AuthSettings(Section):
 
     @model_validator(mode="after")
     def _has_an_address(self) -> AuthSettings:
-        if self.model_fields_set and self.public_url is None:
+        given = (key for key in self.model_fields_set if getattr(self, key) != type(self).model_fields[key].default)
+        if self.public_url is None and any(given):
             raise mistake("public_url is not given", "add the address at which people reach the server")
         return self
 
