@@ -266,6 +266,8 @@ def test_the_written_file_without_its_comment_signs_sets_every_key(onetool: OneT
         "ai",
         "policy",
         "roots",
+        "grants",
+        "limits",
     }  # examples
     assert set(config.model_dump(exclude_defaults=True)) == changed
     assert onetool("run", "$note text=hello", "--config", str(file)).returncode == 0

@@ -573,7 +573,11 @@ class Config(Section):
         layers=PERSON,
     )
     grants: dict[Name, GrantSettings] = setting(
-        {}, "what the members of each group may do, on top of `policy`", when=AT_ONCE, layers=PERSON
+        {},
+        "what the members of each group may do, on top of `policy`",
+        when=AT_ONCE,
+        layers=PERSON,
+        example={"developers": {"allow": ["git.*", "file.read"], "ask": ["git.push"], "deny": ["file.delete"]}},
     )
     limits: TeamLimits = setting(
         TeamLimits.model_construct(), "what each person may use, with `auth`", when=NEXT_START, layers=PERSON

@@ -128,7 +128,17 @@ class TeamLimits(LimitSettings):
     """The limits of everybody, and those of groups."""
 
     groups: dict[Name, LimitSettings] = setting(
-        {}, "limits of groups, in place of those of everybody; of several, the most generous one counts"
+        {},
+        "limits of groups, in place of those of everybody; of several, the most generous one counts",
+        example={
+            "robots": {
+                "runs_per_minute": 600,
+                "calls_per_minute": 6000,
+                "concurrent_runs": 8,
+                "stored_bytes": "100m",
+                "model_cost_per_day": 5,
+            }
+        },
     )
 
     def of(self, groups: Collection[str]) -> LimitSettings:
