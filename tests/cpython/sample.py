@@ -84,8 +84,21 @@ _NO_FILE = "the __file__ of a command is no path"
 _NO_PROCESSES = "a run cannot start processes"
 
 # File: test: why its outcome in a kernel is another than in a plain interpreter. Some tests came after Python 3.11.
-LONG = {"collections", "context", "enum", "int", "random", "range", "re", "set", "typing"}
-"""Those that take more than a second each, and mostly test C code: `make test-long` runs them."""
+LONG = {
+    "asyncgen",
+    "collections",
+    "context",
+    "descr",
+    "enum",
+    "exceptions",
+    "int",
+    "random",
+    "range",
+    "re",
+    "set",
+    "typing",
+}
+"""Those that take more than a second each: `make test-long` runs them."""
 
 DIFFERENCES: dict[str, dict[str, str]] = {
     "asyncgen": {

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from onetool.cli import COMMANDS
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.long]  # building the site takes long
 
 ROOT = Path(__file__).parents[2]
 # Those with the widest tables and longest lines; a load costs a tenth of a second.

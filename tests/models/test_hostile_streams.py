@@ -284,7 +284,7 @@ async def test_tokens_and_costs_are_counted_with_those_of_the_cache(raw: RawProv
     price = {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75}
 
     async with open_executor() as opened:
-        options = {"record": lambda used, seconds: noted.append((used, seconds))}
+        options = {"record": lambda _, used, seconds, __: noted.append((used, seconds))}
         async with open_client(
             "anthropic", opened.executor, raw.url, options=options, prices={"claude-*": price}
         ) as client:

@@ -28,6 +28,7 @@ def small_model() -> Iterator[str]:
         yield url
 
 
+@pytest.mark.long  # the model thinks for long, with hundreds of tokens for each provider
 async def test_a_model_that_calls_tools_badly_gets_its_answers_and_comes_to_an_end(
     provider: str, small_model: str
 ) -> None:

@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
-import anyio
 import pytest
 
 from onetool.dashboard.address import address_of
 from onetool.dashboard.tickets import LONGEST, Kind, SealedTickets
 from ot.store.ended_sessions import FileEndedSessions
 from ot.store.sealing import Sealer
+from tests.apart import run_apart
 from tests.e2e.http_server import run_command
 from tests.e2e.raw_server import WAIT, environment_of
 from tests.preloaded import run_preloaded
@@ -83,7 +83,7 @@ def test_the_issuer_is_asked_again_who_somebody_is_while_they_are_logged_in(
     browser = browsers.log_in("carl")
     carl = {"issuer": openid_provider.issuer, "subject": "carl", "name": "carl", "groups": []}
     seconds_ago = SealedTickets(Sealer([KEY]), FileEndedSessions(tmp_path), clock=lambda: time.time() - 2000)
-    session = anyio.run(partial(seconds_ago.issue, Kind.SESSION, carl, seconds=LONGEST))
+    session = run_apart(partial(seconds_ago.issue, Kind.SESSION, carl, seconds=LONGEST))
     browser.cookies.set(address_of(team_dashboard.public_url, ()).cookie_name("session"), session, domain="127.0.0.1")
     openid_provider.token("carl", resource=team_dashboard.url, groups=["ops"])
     assert browser.get("/people?live=1").status_code == 404

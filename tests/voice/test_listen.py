@@ -128,7 +128,7 @@ def test_speech_that_could_not_be_recognised_is_not_said_to_be_none(tmp_path: Pa
     assert heard.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM])
 def test_ended_in_the_middle_it_leaves_no_process(tmp_path: Path, how: signal.Signals) -> None:
     (tmp_path / "onetool.yaml").write_text(CONFIG)
     with subprocess.Popen(

@@ -36,6 +36,7 @@ NAMES = frozenset(
         "tool",
         "valid",
         "what",
+        "variable",
     ]
 )
 """Fields that may be declared as names. A new one belongs here once it is clear that no text of a tool gets into it."""

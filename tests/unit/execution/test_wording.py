@@ -28,6 +28,14 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "/p/onetool.yaml: sever: unknown key; did you mean servers?",
     ),
     (errors.ConfigError("is not valid YAML"), "is not valid YAML"),
+    (errors.UnsetVariableError("no value for TOKEN", variable="TOKEN", fix="set it"), "no value for TOKEN; set it"),
+    (
+        errors.CallLimitError("mail.send", "limits.calls_per_minute", 60, 4.2),
+        (
+            "mail.send was not called: you may make 60 calls a minute (limits.calls_per_minute), and have. "
+            "Calls are accepted again in 5 s; do the rest in a later run."
+        ),
+    ),
     (
         errors.LegacyPrefixError(),
         "Invalid syntax: !onetool is not a prefix of a command. Send the Python code by itself.",
@@ -203,6 +211,13 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         (
             "mail.send was not called: a call that may have an effect is written down first, and that failed "
             "(it does not answer). Try again once the database answers."
+        ),
+    ),
+    (
+        errors.LimitReachedError("limits.runs_per_minute", 60, 4.2),
+        (
+            "You may begin 60 runs a minute (limits.runs_per_minute), and have. Nothing of this command was done. "
+            "Runs are accepted again in 5 s."
         ),
     ),
     (

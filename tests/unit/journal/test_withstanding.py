@@ -158,6 +158,7 @@ class Nowhere:
         pass
 
 
+@pytest.mark.long
 async def test_a_run_of_ten_thousand_calls_is_resumed(tmp_path: Path) -> None:
     async with open_engine(tmp_path / "p") as app:
         world, journal, caller = World(), app.executor.journal, Caller(run_id="rmany")

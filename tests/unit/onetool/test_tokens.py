@@ -70,7 +70,7 @@ def verifier(issuer: Issuer, clock: Clock) -> TokenVerifier:
 
 def claims(**changes: object) -> dict[str, object]:
     now = int(time.time())
-    usual = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "exp": now + 60, "iat": now, "groups": ["dev"]}
+    usual = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "exp": now + 86400, "iat": now, "groups": ["dev"]}
     return {key: value for key, value in {**usual, **changes}.items() if value is not None}
 
 

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import pytest
 
 from ot.audit.chain import name_file, seal, word
@@ -32,6 +31,7 @@ from ot.trust.store import TrustStore
 from ot.workers.environment_stamp import read_stamp, write_stamp
 from ot.workers.locks import Lock
 from ot.workers.pep723 import ScriptHeader
+from tests.apart import run_apart
 
 # Lines of a journal and the file of a result, as versions wrote them that named no form.
 OLD_RUN = b"""\
@@ -80,7 +80,7 @@ def tokens(state: Path) -> StateFile:
         found = await open_login(FileCredentials(state), "tokens", settings=OAuthSettings(), learn=lambda _: None)
         return found.expires_at
 
-    return StateFile(file, lambda: anyio.run(look))
+    return StateFile(file, lambda: run_apart(look))
 
 
 def trust(state: Path) -> StateFile:
