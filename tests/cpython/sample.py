@@ -83,23 +83,29 @@ _SHORT_PACKS = "names of packs, such as db, are near to any short name"
 _NO_FILE = "the __file__ of a command is no path"
 _NO_PROCESSES = "a run cannot start processes"
 
-# File: test: why its outcome in a kernel is another than in a plain interpreter. Some tests came after Python 3.11.
-LONG = {
+USUAL = {
     "asyncgen",
-    "collections",
-    "context",
-    "descr",
-    "enum",
-    "exceptions",
-    "int",
-    "random",
-    "range",
-    "re",
-    "set",
-    "typing",
+    "class",
+    "contextlib",
+    "coroutines",
+    "decorators",
+    "except_star",
+    "exception_group",
+    "generators",
+    "global",
+    "grammar",
+    "named_expressions",
+    "patma",
+    "positional_only_arg",
+    "raise",
+    "scope",
+    "syntax",
+    "with",
+    "yield_from",
 }
-"""Those that take more than a second each: `make test-long` runs them."""
+"""Those of the language itself, which every change is tested with; `make test-long` runs the others."""
 
+# File: test: why its outcome in a kernel is another than in a plain interpreter. Some tests came after Python 3.11.
 DIFFERENCES: dict[str, dict[str, str]] = {
     "asyncgen": {
         "AsyncGenAsyncioTest.test_anext_return_generator": _AWAIT_TAKES_ANY_VALUE,

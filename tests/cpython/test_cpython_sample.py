@@ -16,7 +16,7 @@ from mcp import Client
 from mcp.types import TextContent
 
 from tests.availability import report_missing
-from tests.cpython.sample import DIFFERENCES, FILES, LONG
+from tests.cpython.sample import DIFFERENCES, FILES, USUAL
 from tests.real_server import connect_server
 
 pytestmark = pytest.mark.xdist_group("cpython")
@@ -36,7 +36,7 @@ async def client(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clie
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in FILES]
+    "name", [name if name in USUAL else pytest.param(name, marks=pytest.mark.long) for name in FILES]
 )
 async def test_a_test_file_of_cpython_ends_in_a_kernel_as_it_does_natively(
     client: Client, tmp_path: Path, name: str

@@ -17,7 +17,10 @@ from tests.models.servers import small_model_server
 from tests.opened_executor import open_executor
 from tests.services.played import open_caller
 
-pytestmark = pytest.mark.xdist_group("small model")  # one server for all providers
+pytestmark = [
+    pytest.mark.xdist_group("small model"),
+    pytest.mark.long,
+]  # one server for all providers; it thinks for long
 
 QUESTIONS = ["Say hello in capital letters.", "What is the weather in Paris?"]
 
@@ -28,7 +31,6 @@ def small_model() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.long  # the model thinks for long, with hundreds of tokens for each provider
 async def test_a_model_that_calls_tools_badly_gets_its_answers_and_comes_to_an_end(
     provider: str, small_model: str
 ) -> None:

@@ -99,35 +99,35 @@ def test_people_are_listed_for_those_who_look_after_the_server(
     team_dashboard: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
 ) -> None:
     openid_provider.token("olga", resource=team_dashboard.url, groups=["ops"])
-    ann = browsers.log_in("ann")
-    assert ann.get("/people").status_code == 404
-    assert "People" not in ann.get("/").text
+    nora = browsers.log_in("nora")
+    assert nora.get("/people").status_code == 404
+    assert "People" not in nora.get("/").text
 
     listed = browsers.log_in("olga").get("/people")
 
     assert listed.status_code == 200
-    assert "ann" in listed.text
+    assert "nora" in listed.text
 
 
 def test_calls_of_everybody_are_audited_by_those_who_look_after_the_server(
     team_dashboard: TeamServer, openid_provider: OpenIdProvider, browsers: Browsers
 ) -> None:
-    for name in ("ann", "bob"):
+    for name in ("nora", "bob"):
         run(team_dashboard, openid_provider, name, f"demo.block(seconds=0, path='a-value-of-{name}')")
     openid_provider.token("olga", resource=team_dashboard.url, groups=["ops"])
     olga = browsers.log_in("olga")
-    assert browsers.log_in("ann").get("/people/audit").status_code == 404
+    assert browsers.log_in("nora").get("/people/audit").status_code == 404
 
     everybody, of_bob = (olga.get("/people/audit", params={"person": who}).text for who in ("", "bob"))
 
     rows = re.findall(r'<th scope="row">(\w+) .*<code>demo.block</code>', everybody)
-    assert sorted(rows) == ["ann", "bob"]
+    assert sorted(rows) == ["nora", "bob"]
     assert re.findall(r'<th scope="row">(\w+) ', of_bob) == ["bob"]
     assert "a-value" not in everybody
     assert "demo.block" not in olga.get("/people/audit", params={"day": "2020-02-29"}).text
     listed = run_preloaded("audit", "--all", cwd=team_dashboard.folder, env=environment_of(team_dashboard.folder))
     assert [line.count("demo.block") for line in listed.stdout.splitlines()] == [0, 1, 1]
-    assert f'["{openid_provider.issuer}","ann"]' in listed.stdout
+    assert f'["{openid_provider.issuer}","nora"]' in listed.stdout
 
 
 def test_what_everybody_uses_is_added_up_for_those_who_look_after_the_server(
