@@ -129,30 +129,34 @@ class BackgroundTranscriber:
 
     async def ask(self, question: str) -> bool:
         """Read a question aloud in the middle of an answer; True if what is said next is a yes, and nothing else is."""
+        return await self._put(question) is True
+
+    async def _put(self, question: str) -> bool | None:
+        """Return the yes or no that is said next; None if nothing is, or something else."""
         if self._answer is None:
-            return False
+            return None
         with LogSpan("voice.consent") as span:
             self._watch(Asking(question))
             agreed = await self._settle(question, self._answer)
-            span.add(agreed=agreed)
-        self._watch(Answered(agreed))
+            span.add(agreed=agreed is True)
+        self._watch(Answered(agreed is True))
         return agreed
 
-    async def _settle(self, question: str, answer: Answer) -> bool:
+    async def _settle(self, question: str, answer: Answer) -> bool | None:
         self._question = OpenQuestion() if self._source.live else None
         try:
             for sentence in read_aloud(question):
                 if not await answer.say(sentence):
-                    return False
+                    return None
             utterance = await (self._next_recorded() if self._question is None else self._next_live(self._question))
         finally:
             self._question = None
         if utterance is None:
-            return False
+            return None
         agreed = await self._understand(utterance)
         if agreed is None and self._settings.wake_word is None:
             self._kept = utterance  # no answer, but perhaps the next request
-        return agreed is True
+        return agreed
 
     async def _next_live(self, question: OpenQuestion) -> Utterance | None:
         """Return what is said after the question: neither what was said before, nor our own voice."""
@@ -307,11 +311,18 @@ class BackgroundTranscriber:
 
     async def _confirm(self, transcript: Transcript) -> str:
         """Return what was said, after asking; nothing if something else was said instead of an answer."""
-        agreed = False
+        questions = {f"Did you say: {transcript.text}?": transcript.text}
+        if transcript.alternative:
+            questions[f"Or was it: {transcript.alternative}?"] = transcript.alternative
+        meant = ""
 
         async def put() -> AsyncIterator[Event]:
-            nonlocal agreed
-            agreed = await self.ask(f"Did you say: {transcript.text}?")
+            nonlocal meant
+            for question, command in questions.items():
+                agreed = await self._put(question)
+                if agreed is not False:  # only who says no is asked about something else
+                    meant = command if agreed else ""
+                    break
             yield Finished()
 
         self._answer = Answer(self._speaker, self._watch)
@@ -319,8 +330,8 @@ class BackgroundTranscriber:
             await self._answer.give(put())
         finally:
             stopped, self._answer = self._answer.stopped, None
-        if agreed:
-            return transcript.text
+        if meant:
+            return meant
         return "" if stopped or self._kept is not None else transcript.doubted
 
     async def _reply(self, text: str, reply: AsyncIterator[Event]) -> None:

@@ -66,6 +66,25 @@ def find_missing(text: str) -> str:
     return f"{found[1].capitalize()} what? Please say it again with the device." if found else ""
 
 
+def essence(text: str) -> list[str]:
+    """Return what a command says, whichever way: "switch the light on" and "turn on the light" are the same."""
+    said = text.replace("what's", "what is").replace("switch ", "turn ").replace("change ", "set ")
+    words = [word for word in said.split() if word not in _UNIMPORTANT]
+    if words[:1] == ["turn"] and words[-1] in {"on", "off"}:
+        words.insert(1, words.pop())
+    return words
+
+
+def opposite(text: str) -> str:
+    """Return the command that does the opposite, which sounds much the same; nothing for others."""
+    words = text.split()
+    swapped = [_OPPOSITES.get(word, word) for word in words]
+    return " ".join(swapped) if swapped != words else ""
+
+
+_PAIRS = (("on", "off"), ("up", "down"), ("lock", "unlock"), ("locked", "unlocked"), ("open", "close"))
+_OPPOSITES = {**dict(_PAIRS), **{two: one for one, two in _PAIRS}}
+_UNIMPORTANT = {"the", "please", "percent", "degrees"}
 _INCOMPLETE = re.compile(
     r"(?:please )?((?:turn|switch)(?: on| off)?|dim|brighten|toggle|lock|unlock|open|close|set)(?: the| a)?(?: please)?"
 )

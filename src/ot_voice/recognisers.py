@@ -19,7 +19,7 @@ from ot.errors import MissingVoiceError, ServiceUnavailableError, ToolError, Too
 from ot.isolate import IsolateHost
 from ot.logs import write_log
 from ot_voice.audio import bytes_of
-from ot_voice.grammar import Names, read_answer, spoken_names
+from ot_voice.grammar import Names, opposite, read_answer, spoken_names
 
 _SHORTEST = bytes_of(0.1)  # no word is shorter, and engines fail on nothing
 _LONGEST_ANSWER = bytes_of(4.0)  # to a yes-or-no question
@@ -34,6 +34,7 @@ class Transcript:
     confidence: float | None = None
     doubted: str = ""  # what was said if it was not this, so that the person is asked
     unsure: bool = False  # another command is nearly as likely
+    alternative: str = ""  # what may be asked next where this was not said
 
 
 class Recogniser(Protocol):
@@ -129,9 +130,9 @@ class NamedCommandRecogniser(IsolatedRecogniser):
             return Transcript("", self.name, 0.0)
         devices, tools = await self._spoken()
         found = await self.call("transcribe", audio=audio, devices=tuple(devices), tools=tuple(tools))
-        return self._judge(restore_names(found["text"], devices, article="the"), found)
+        return self._judge(found, lambda text: restore_names(text, devices, article="the"))
 
-    def _judge(self, text: str, found: Mapping[str, float]) -> Transcript:
+    def _judge(self, found: Mapping[str, Any], restore: Callable[[str], str]) -> Transcript:
         raise NotImplementedError
 
     async def _spoken(self) -> tuple[dict[str, str], dict[str, str]]:
@@ -147,10 +148,12 @@ class CommandRecogniser(NamedCommandRecogniser):
         module = "ot_voice.engines.moonshine_commands"
         super().__init__(host, names, name="commands", module=module, library="onnxruntime")
 
-    def _judge(self, text: str, found: Mapping[str, float]) -> Transcript:
+    def _judge(self, found: Mapping[str, Any], restore: Callable[[str], str]) -> Transcript:
+        text = restore(found["text"])
         confidence = probability_of((found["margin"] - _EVEN_WITH_FREE) / _SPREAD_WITH_FREE)
         least = _CLEAR_LEAD_OF_LOCKS if _LOCKS.intersection(text.split()) else _CLEAR_LEAD
-        return Transcript(text, self.name, confidence, unsure=found["lead"] < least)
+        alternative = opposite(text) or (restore(found["next"]) if found["lead"] < _WORTH_ASKING else "")
+        return Transcript(text, self.name, confidence, unsure=found["lead"] < least, alternative=alternative)
 
 
 class GrammarRecogniser(NamedCommandRecogniser):
@@ -173,8 +176,8 @@ class GrammarRecogniser(NamedCommandRecogniser):
         found = await self.call("answer", audio=audio)
         return read_answer(found["text"]) if found["margin"] >= _CERTAIN else None
 
-    def _judge(self, text: str, found: Mapping[str, float]) -> Transcript:
-        return Transcript(text, self.name, confidence_of(found["margin"]))
+    def _judge(self, found: Mapping[str, Any], restore: Callable[[str], str]) -> Transcript:
+        return Transcript(restore(found["text"]), self.name, confidence_of(found["margin"]))
 
 
 def confidence_of(margin: float) -> float:
@@ -193,8 +196,9 @@ def probability_of(logit: float) -> float:
 _CERTAIN = -0.55  # nearly every yes of nine voices in two rooms was above this, every "less" below
 # Of commands in two rooms nearly all were less far behind the best free text than this, all other sentences farther.
 _EVEN_WITH_FREE, _SPREAD_WITH_FREE = -19.0, 2.5  # nats
-_CLEAR_LEAD, _CLEAR_LEAD_OF_LOCKS = 0.5, 3.0  # nats before the next command; "lock" and "unlock" are hard to tell apart
-_LOCKS = {"lock", "unlock", "open", "close"}
+_CLEAR_LEAD, _CLEAR_LEAD_OF_LOCKS = 1.0, 6.0  # nats before the next command; "lock" and "unlock" sound alike
+_WORTH_ASKING = 6.0  # nats before the next command, which the person may have meant
+_LOCKS = {"lock", "unlock", "locked", "unlocked", "open", "close"}
 _EVEN = 0.1  # nats for a hundredth of a second
 _SPREAD = 0.1
 

@@ -129,7 +129,7 @@ class Seen:
 
     async def wait_for(self, kind: type[T], count: int = 1) -> list[T]:
         """Wait until there are so many of a kind."""
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while len(self.only(kind)) < count:
                 await anyio.sleep(0.005)
         return self.only(kind)

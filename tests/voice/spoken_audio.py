@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from ot_voice.audio import BLOCK
 from ot_voice.resampling import Resampler
 from ot_voice.wav import read_samples
 from tests.availability import require_program
@@ -62,6 +63,12 @@ def to_bytes(samples: Any) -> bytes:
     return data
 
 
-def cut_blocks(audio: bytes, size: int = 1024) -> Sequence[bytes]:
+def whole_blocks(audio: bytes) -> bytes:
+    """An audio whose last block is filled with silence."""
+    return audio + bytes(-len(audio) % BLOCK)
+
+
+def cut_blocks(audio: bytes) -> Sequence[bytes]:
     """The blocks of an audio, the last filled with silence."""
-    return [audio[start : start + size].ljust(size, b"\0") for start in range(0, len(audio), size)]
+    filled = whole_blocks(audio)
+    return [filled[start : start + BLOCK] for start in range(0, len(filled), BLOCK)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,16 +20,19 @@ from ot_voice.listening import open_listening
 from ot_voice.recognisers import Transcript
 from tests.opened_executor import add_tool, open_executor
 from tests.voice.listening_room import SILENCE, UTTERANCE, Blocks, Replies, Seen, Voice, listen
-from tests.voice.spoken_audio import in_a_room, speak
+from tests.voice.spoken_audio import in_a_room, speak, whole_blocks
 
 pytestmark = pytest.mark.xdist_group("voice")
 
-SETTINGS = VoiceSettings(names=("Front Door", "Kitchen Light"), answer_window=20)
+SETTINGS = VoiceSettings(names=("Front Door", "Kitchen Light"), answer_window=60, recognition_timeout=60)
 HEAD = 44  # bytes of a WAV file before its samples
 
 
 class OneRoom:
-    """A microphone and a loudspeaker in one room: the microphone hears what the loudspeaker says, and every person."""
+    """A microphone and a loudspeaker in one room: the microphone hears what the loudspeaker says, and every person.
+
+    Every sound is a whole number of blocks, so that a sentence is cut alike, and understood alike, whenever it is said.
+    """
 
     live = True
 
@@ -39,16 +42,18 @@ class OneRoom:
 
     async def play(self, wav: bytes) -> None:
         """Return when the microphone has heard it, as sound does."""
-        await self._send.send(wav[HEAD:])
+        await self._send.send(whole_blocks(wav[HEAD:]))
         while self._receive.statistics().current_buffer_used or not self._waiting:
             await anyio.sleep(0.005)
 
     async def say(self, text: str, voice: str = "flite-slt") -> None:
-        await self._send.send(in_a_room(speak(text, voice)))
+        await self._send.send(whole_blocks(in_a_room(speak(text, voice))))
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
         while True:
-            heard = in_a_room(b"", before=0.03, after=0.03)  # a room is never quite silent, and time goes on
+            heard = whole_blocks(
+                in_a_room(b"", before=0.03, after=0.03)
+            )  # a room is never quite silent, and time goes on
             self._waiting = True
             with anyio.move_on_after(0.05):
                 heard = await self._receive.receive()
@@ -97,21 +102,21 @@ async def open_house() -> AsyncIterator[House]:
     async def at_once(text: str) -> None:
         """No server is waited for."""
 
-    async with open_executor(config={"policy": {"ask": ["house.unlock"]}}) as opened:
-        add_tool(opened, "house.unlock", unlock)
-        answers = Unlocking(opened.executor, Caller(ask=consent.ask))
-        async with open_listening(
-            house.room,
-            answers,
-            opened.executor,
-            settings=SETTINGS,
-            player=house.room,
-            watch=house.seen,
-            catch_up=at_once,
-            consent=consent,
-        ):
-            yield house
-    house.room.close()
+    with closing(house.room):
+        async with open_executor(config={"policy": {"ask": ["house.unlock"]}}) as opened:
+            add_tool(opened, "house.unlock", unlock)
+            answers = Unlocking(opened.executor, Caller(ask=consent.ask))
+            async with open_listening(
+                house.room,
+                answers,
+                opened.executor,
+                settings=SETTINGS,
+                player=house.room,
+                watch=house.seen,
+                catch_up=at_once,
+                consent=consent,
+            ):
+                yield house
 
 
 async def test_only_a_yes_of_a_person_lets_a_call_happen_and_only_this_once() -> None:
@@ -172,16 +177,21 @@ async def test_where_nobody_listens_the_answer_is_no() -> None:
 
 
 class Saying:
-    """A recogniser of made-up blocks, for whom every answer is a yes."""
+    """A recogniser of made-up blocks, for whom every answer is a yes, after some that are none."""
+
+    def __init__(self, *answers: bool | None) -> None:
+        self._answers = [*answers]
 
     async def prepare(self) -> None:
         pass
 
     async def transcribe(self, audio: bytes) -> Transcript:
-        return Transcript("turn on the light", "words", 0.5, doubted="Tons of the lies")
+        return Transcript(
+            "turn on the light", "words", 0.5, doubted="Tons of the lies", alternative="turn off the light"
+        )
 
     async def hear_answer(self, audio: bytes) -> bool | None:
-        return True
+        return self._answers.pop(0) if self._answers else True
 
 
 async def test_a_doubtful_command_is_asked_about_and_silence_is_no() -> None:
@@ -210,6 +220,23 @@ async def test_a_doubtful_command_in_a_recording_is_confirmed_by_what_follows() 
             await listening.finished()
 
     assert replies.asked == ["turn on the light"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked"),
+    [([False], "turn off the light"), ([False, False], "Tons of the lies")],
+    ids=["no and yes", "twice no"],
+)
+async def test_who_says_no_is_asked_about_the_next_command(answers: list[bool], asked: str) -> None:
+    seen, replies, source = Seen(), Replies(), Blocks([*UTTERANCE, *UTTERANCE, *UTTERANCE], live=False)
+    source.close()
+
+    async with listen(source, Saying(*answers), replies, seen, speaker=Voice()) as listening:
+        with anyio.fail_after(20):
+            await listening.finished()
+
+    assert [event.question for event in seen.only(Asking)][1:] == ["Or was it: turn off the light?"]
+    assert replies.asked == [asked]
 
 
 async def _go_on_in_silence(source: Blocks) -> None:

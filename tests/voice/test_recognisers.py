@@ -106,11 +106,13 @@ async def test_a_second_opinion_takes_the_command_for_commands_and_free_words_fo
     commands = CommandRecogniser(host, in_the_house)
     both = SecondOpinion(MoonshineRecogniser(host), commands, GrammarRecogniser(host, in_the_house))
 
-    command = await both.transcribe(said("unlock the front door", "espeak-us"))
+    command = await both.transcribe(said("turn off the kitchen light", "espeak-us"))
+    door = await both.transcribe(said("unlock the front door", "espeak-us"))
     question = await both.transcribe(said("Who won the football game last night?"))
 
-    assert (command.text, command.engine) == ("unlock the Front Door", "commands")
+    assert (command.text, command.engine) == ("turn off the Kitchen Light", "commands")
     assert not command.doubted
+    assert (door.text, door.alternative) == ("unlock the Front Door", "lock the Front Door")
     assert spoken_form(question.doubted or question.text) == "who won the football game last night"
 
 
@@ -152,6 +154,7 @@ async def test_commands_are_found_in_a_room_with_noise(host: IsolateHost, room: 
     found = await CommandRecogniser(host, in_the_house).transcribe(heard)
 
     assert (found.text, found.unsure) == ("turn off the Kitchen Light", False)
+    assert found.alternative == "turn on the Kitchen Light"
 
 
 def test_agreement_counts_letters_in_order() -> None:
