@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system run test test-long test-ray test-team test-as-user coverage mutants check bench bench-voice format docs lock clean
+.PHONY: help setup compiled system run test test-long test-ray test-team test-as-user coverage mutants check bench bench-scale bench-tasks bench-voice profile format docs lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,6 +10,7 @@ REFERENCE := tests/reference_servers/.venv/.ready
 MODELS := tests/models/.venv/.ready
 SERVICES := tests/services/.venv/.ready
 ZWAVE := tests/zwave/node_modules/.ready
+TASKS := bench/tasks/servers/.venv/.ready
 OPENID := tests/team/oidc/node_modules/.ready
 # One more than the two cores that this should run on: tests spend time waiting for servers and kernels.
 WORKERS ?= 3
@@ -60,6 +61,9 @@ $(ZWAVE): tests/zwave/package.json tests/zwave/package-lock.json $(CONFORMANCE) 
 $(OPENID): tests/team/oidc/package.json tests/team/oidc/package-lock.json $(CONFORMANCE) | system
 	@scripts/install-openid-provider && touch $@ || true
 
+$(TASKS): bench/tasks/servers/package-lock.json bench/tasks/servers/requirements.txt $(REFERENCE) | system
+	@scripts/install-task-servers && touch $@ || true
+
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
@@ -94,8 +98,18 @@ check: setup  ## check formatting, lint, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup $(REFERENCE)  ## run the benchmarks, each figure next to its target
-	@$(BIN)/python -m bench
+# PEERS=1 installs other programs of the kind apart and measures them in the same rounds, of which there are ROUNDS.
+bench: compiled $(REFERENCE) $(if $(PEERS),$(TASKS))  ## run the benchmarks, each figure next to its target; PEERS=1 compares with others
+	@ROUNDS=$(ROUNDS) $(BIN)/python -m $(if $(PEERS),bench.side_by_side,bench)
+
+bench-scale: setup  ## measure how figures grow with runs, tools, servers, clients, results (six minutes)
+	@$(BIN)/python -m bench.side_by_side bench.scale
+
+profile: setup  ## show where processor time goes; PROFILE=processes for one profile, --json for JSON
+	@$(BIN)/python -m bench.profiles $(PROFILE)
+
+bench-tasks: compiled $(REFERENCE) $(TASKS)  ## count the tokens of twelve whole tasks, directly and through `run` (two minutes)
+	@$(BIN)/python -m bench.side_by_side bench.tasks.parts
 
 bench-voice: setup  ## measure spoken commands: voices, rates, rooms (an hour); SLICE=1/10 for a part
 	@$(BIN)/python -m bench.voice_rooms $(SLICE)
@@ -113,4 +127,4 @@ lock: setup  ## update the pinned dependencies
 
 clean:  ## remove everything that make set up
 	rm -rf .venv tests/ray/.cache tests/conformance/node_modules tests/zwave/node_modules tests/models/node_modules tests/models/.venv tests/reference_servers/node_modules \
-		tests/reference_servers/.venv tests/services/node_modules tests/services/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.* site
+		tests/reference_servers/.venv bench/tasks/servers/node_modules bench/tasks/servers/.venv tests/services/node_modules tests/services/.venv bench/peers/.venv bench/results .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.* site

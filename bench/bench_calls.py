@@ -22,9 +22,9 @@ def measure(_: Servers) -> Iterator[Line]:
 def _measure(servers: Servers) -> Iterator[Line]:
     with servers.open_pair() as (ours, _):
         plain = marginal_call(ours, "demo.foo()")
-        yield Line("marginal call of a plain tool", plain, None, "µs", 250)
+        yield Line("marginal call of a plain tool", plain, None, "µs", 120)
         asynchronous = marginal_call(ours, "demo.upper(text='a')")
-        yield Line("marginal call of an async tool", asynchronous, None, "µs", 150)
+        yield Line("marginal call of an async tool", asynchronous, None, "µs", 90)
 
 
 def marginal_call(server: StdioClient, call: str) -> float:

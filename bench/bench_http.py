@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from statistics import median
 
 from bench.http_client import HttpClient
-from bench.report import Line
+from bench.report import Line, compare_rounds
 from bench.servers import RUN, Servers, warm_up
 from bench.stdio_client import StdioClient
 
-REPEATS = 50
+REPEATS = 15
+ROUNDS = 5
+COUNT = 300  # runs of a round
+IN_FLIGHT = 16
 
 
 def measure(servers: Servers) -> Iterator[Line]:
@@ -19,11 +22,21 @@ def measure(servers: Servers) -> Iterator[Line]:
         warm_up(stdio, RUN)
         for _ in range(20):
             http.call(*RUN)
-        pairs = [(_apart(http), _apart(stdio)) for _ in range(REPEATS)]
-        over_http, over_stdio = (median(times) * 1e3 for times in zip(*pairs, strict=True))
-        yield Line("run('1+1'), sessionless over HTTP / over stdio", over_http, over_stdio, "ms", 4)
+        apart = [(_apart(http), _apart(stdio)) for _ in servers.rounds(ROUNDS)]
+        yield compare_rounds("run('1+1'), sessionless over HTTP / over stdio", apart, "ms", 2)
+        rates = [(_rate(http), _rate(stdio)) for _ in servers.rounds(ROUNDS)]
+        what = "runs a second, 16 in flight, over HTTP / over stdio"
+        yield compare_rounds(what, rates, "/s", 0.6, lower_is_better=False)
 
 
 def _apart(client: HttpClient | StdioClient) -> float:
-    time.sleep(0.01)
-    return client.call(*RUN)
+    """Milliseconds of one run, of several with time between them."""
+    times = []
+    for _ in range(REPEATS):
+        time.sleep(0.01)
+        times.append(client.call(*RUN))
+    return median(times) * 1e3
+
+
+def _rate(client: HttpClient | StdioClient) -> float:
+    return COUNT / client.call_many(*RUN, count=COUNT, in_flight=IN_FLIGHT)

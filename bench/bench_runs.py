@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from statistics import median
 
-from bench.report import Line
+from bench.report import Line, compare_rounds
 from bench.servers import ECHO, RUN, Call, Servers, run
 from bench.stdio_client import StdioClient
 
@@ -18,14 +18,14 @@ SLEEP = run("import time\ntime.sleep(0.05)")
 
 def measure(servers: Servers) -> Iterator[Line]:
     with servers.open_pair() as (ours, bare):
-        apart = [(_apart(ours, RUN), _apart(bare, ECHO)) for _ in range(REPEATS)]
-        yield Line("run('1+1'), 10 ms apart / echo", *_medians(apart), "ms", 2.5)
+        apart = [(_apart(ours, RUN), _apart(bare, ECHO)) for _ in servers.rounds(REPEATS)]
+        yield compare_rounds("run('1+1'), 10 ms apart / echo", apart, "ms", 1.4)
 
-        rows = [(_back_to_back(ours, RUN), _back_to_back(bare, ECHO)) for _ in range(REPEATS)]
-        yield Line("run('1+1'), back to back / echo", *_medians(rows), "ms", 4)
+        rows = [(_back_to_back(ours, RUN), _back_to_back(bare, ECHO)) for _ in servers.rounds(REPEATS)]
+        yield compare_rounds("run('1+1'), back to back / echo", rows, "ms", 2.5)
 
-        sleeps = [(_at_once(ours, SLEEP, IN_FLIGHT), _at_once(ours, SLEEP, 1)) for _ in range(REPEATS)]
-        yield Line("16 concurrent runs of a 50 ms sleep / one", *_medians(sleeps), "ms", 3)
+        sleeps = [(_at_once(ours, SLEEP, IN_FLIGHT), _at_once(ours, SLEEP, 1)) for _ in servers.rounds(REPEATS)]
+        yield compare_rounds("16 concurrent runs of a 50 ms sleep / one", sleeps, "ms", 3)
 
 
 def _apart(server: StdioClient, call: Call) -> float:
@@ -43,7 +43,3 @@ def _back_to_back(server: StdioClient, call: Call) -> float:
 def _at_once(server: StdioClient, call: Call, count: int) -> float:
     time.sleep(0.1)
     return server.call_many(*call, count=count, in_flight=count) * 1e3
-
-
-def _medians(pairs: list[tuple[float, float]]) -> tuple[float, float]:
-    return median(pair[0] for pair in pairs), median(pair[1] for pair in pairs)

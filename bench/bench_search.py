@@ -1,4 +1,4 @@
-"""Tool search: how often the right tools come first on labelled sets, and how long a query takes.
+"""Tool search: how often `ot.help` puts the right tools first on labelled sets, and how long a query takes.
 
 The sets are data by others and lie in the folder that TOOL_SEARCH_SETS names.
 """
@@ -7,16 +7,26 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import time
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from statistics import mean, median, quantiles
+from typing import Any
 
+import anyio
+
+from bench.invented_tools import invent_text, invent_tool
 from bench.labelled_sets import LabelledSet, Tool, ndcg, read_sets
 from bench.report import Line
 from bench.servers import Servers
+from ot.config.models import Config
+from ot.introspect.catalogue import Catalogue
+from ot.introspect.help import Help
+from ot.registry.from_schema import define_pack
 from ot.registry.ranking.index import ToolIndex
-from ot.registry.ranking.thesaurus import SYNONYMS
+from ot.registry.registry import ToolRegistry
 
 FOLDER = "TOOL_SEARCH_SETS"
 
@@ -25,7 +35,17 @@ def measure(_: Servers) -> Iterator[Line]:
     folder = os.environ.get(FOLDER, "")
     sets = list(read_sets(Path(folder))) if folder else []
     for labelled in sets:
-        yield Line(f"search nDCG@5, {labelled.name}", score(labelled), None, "", labelled.target, lower_is_better=False)
+        answers = anyio.run(ask_all, labelled)
+        yield Line(
+            f"search nDCG@5, {labelled.name}",
+            score(labelled, answers),
+            None,
+            "",
+            labelled.target,
+            lower_is_better=False,
+        )
+        unanswered = 100 * mean(not names for names in answers)
+        yield Line(f"search answered with nothing, {labelled.name}", unanswered, None, "%", 2.0)
     if not sets:
         print(f"no labelled sets for tool search in {folder!r}: set {FOLDER} to a folder that has some")
     for count, target in ((500, 5.0), (15_000, 30.0)):
@@ -34,45 +54,44 @@ def measure(_: Servers) -> Iterator[Line]:
         yield Line(f"search among {count:,} tools, one query in twenty", slow, None, "ms", target)
 
 
-def score(labelled: LabelledSet) -> float:
-    """The mean over all queries, each ranked among all tools of its set."""
-    index = ToolIndex.of_tools(labelled.tools)
-    return mean(ndcg([hit.key for hit in index.rank(query, limit=5)], keys) for query, keys in labelled.queries)
+async def ask_all(labelled: LabelledSet) -> list[list[str]]:
+    """Ask for each query as a model would, and read the tools out of the text of the answer: by key, best first."""
+    registry, config, keys = ToolRegistry(), Config(), dict[str, str]()
+    for number, (server, tools) in enumerate(groupby(sorted(labelled.tools, key=_server), key=_server)):
+        listed = list(tools)
+        pack = define_pack(server, re.sub(r"\W", "_", server if server[0].isalpha() else f"p{number}"), listed)
+        registry.register_pack(pack, dict.fromkeys(pack.tools, _never_called))
+        by_name = {tool["name"]: tool["key"] for tool in reversed(listed)}
+        keys |= {tool.name: by_name[tool.original or tool.tool] for tool in pack.tools.values()}
+    catalogue = Catalogue(registry.definitions(), registry.packs(), config)
+    answers = Help(registry, config, catalogue, lambda _: ("", {}), lambda tool: tool.python_signature)
+    texts = [await answers.answer([query], "min") for query, _ in labelled.queries]
+    return [[keys[name] for name in re.findall(r"^- ([\w.]+):", text, re.MULTILINE) if name in keys] for text in texts]
+
+
+def score(labelled: LabelledSet, answers: list[list[str]]) -> float:
+    """The mean over all queries, each answered out of all tools of its set."""
+    return mean(ndcg(names, labels) for names, (_, labels) in zip(answers, labelled.queries, strict=True))
+
+
+def _server(tool: Tool) -> str:
+    return str(tool["pack"])
+
+
+async def _never_called(_: dict[str, Any]) -> None:
+    raise AssertionError
 
 
 def time_queries(count: int) -> tuple[float, float]:
     """Milliseconds that half of all queries stay below, and 19 of 20."""
     chance = random.Random(count)
-    index = ToolIndex.of_tools([_invent_tool(chance, number) for number in range(count)])
+    index = ToolIndex.of_tools([invent_tool(chance, number) for number in range(count)])
     for _ in range(100):  # an index remembers what words mean to it
-        index.rank(_invent_text(chance, 30), limit=20)
+        index.rank(invent_text(chance, 30), limit=20)
     times = []
     for _ in range(100):
-        query = _invent_text(chance, 30)
+        query = invent_text(chance, 30)
         started = time.perf_counter()
         index.rank(query, limit=20)
         times.append((time.perf_counter() - started) * 1000)
     return median(times), quantiles(times, n=20)[-1]
-
-
-def _invent_tool(chance: random.Random, number: int) -> Tool:
-    properties = {_invent_text(chance, 1): {"description": _invent_text(chance, 6)} for _ in range(3)}
-    return {
-        "key": str(number),
-        "pack": f"pack{number // 40}",
-        "name": _invent_text(chance, 3).replace(" ", "_"),
-        "description": _invent_text(chance, 25),
-        "inputSchema": {"properties": properties},
-    }
-
-
-def _invent_text(chance: random.Random, length: int) -> str:
-    """Words of the kind that tools are described with: some are everywhere, as many again nearly nowhere."""
-    common = sorted(SYNONYMS)
-    usual = [common[int(len(common) * chance.random() ** 2)] for _ in range(length)]
-    return " ".join(word if chance.random() < 0.6 else _invent_word(chance) for word in usual)
-
-
-def _invent_word(chance: random.Random) -> str:
-    """One of some thousand words."""
-    return "".join(chance.choice("bdfgklmnprstvz") + chance.choice("aeiou") for _ in range(chance.choice((2, 2, 2, 3))))

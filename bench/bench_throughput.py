@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import median
 
 from bench.fork_rate import measure_fork_rate
-from bench.report import Line
+from bench.report import Line, compare_rounds
 from bench.servers import ECHO, RUN, Call, Servers
 from bench.stdio_client import StdioClient
 
@@ -23,11 +22,12 @@ def measure(servers: Servers) -> Iterator[Line]:
                 _rate(bare_server, ECHO),
                 measure_fork_rate(count=COUNT, in_flight=IN_FLIGHT),
             )
-            for _ in range(REPEATS)
+            for _ in servers.rounds(REPEATS)
         ]
-    ours, bare, forks = (median(column) for column in zip(*rates, strict=True))
-    yield Line("runs a second, 16 in flight / echo", ours, bare, "/s", 0.3, lower_is_better=False)
-    yield Line("runs a second, 16 in flight / kernels of a zygote", ours, forks, "/s", 0.6, lower_is_better=False)
+    echoes = [(ours, bare) for ours, bare, _ in rates]
+    yield compare_rounds("runs a second, 16 in flight / echo", echoes, "/s", 0.4, lower_is_better=False)
+    forks = [(ours, forked) for ours, _, forked in rates]
+    yield compare_rounds("runs a second, 16 in flight / kernels of a zygote", forks, "/s", 0.75, lower_is_better=False)
 
 
 def _rate(server: StdioClient, call: Call) -> float:

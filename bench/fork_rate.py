@@ -1,9 +1,9 @@
-"""How many kernels a second the zygote alone can make: forked, confined, rehearsed, and ended without a run."""
+"""How many kernels a second the zygote alone can make: forked, confined, ready, and ended without a run."""
 
 from __future__ import annotations
 
+import json
 import os
-import selectors
 import signal
 import socket
 import time
@@ -32,22 +32,16 @@ def measure_fork_rate(*, count: int, in_flight: int) -> float:
 def _make_kernels(zygote: ZygoteProcess, *, count: int, in_flight: int) -> None:
     asked, ended = in_flight, 0
     request_kernels(zygote, in_flight)
-    with selectors.DefaultSelector() as selector:
-        selector.register(zygote.control, selectors.EVENT_READ)
-        while ended < count:
-            for key, _ in selector.select():
-                if key.fileobj is not zygote.control:
-                    selector.unregister(key.fileobj)
-                    _end_kernel(key.data)  # what it said is that it is ready
-                    continue
-                _, fds, _, _ = socket.recv_fds(zygote.control, _MESSAGE_SIZE, _DESCRIPTORS)
-                if fds:
-                    selector.register(fds[0], selectors.EVENT_READ, fds)
-                    continue
-                ended += 1
-                if asked < count:
-                    asked += 1
-                    request_kernels(zygote, 1)
+    while ended < count:
+        message, fds, _, _ = socket.recv_fds(zygote.control, _MESSAGE_SIZE, _DESCRIPTORS)
+        if fds:
+            _end_kernel(fds)  # what it said is that it is ready
+            continue
+        ended += 1
+        if asked < count:
+            asked += 1
+            end = json.loads(message)
+            request_kernels(zygote, 1, again=[end["folder"]] if end["unused"] else [])
 
 
 def _end_kernel(fds: list[int]) -> None:

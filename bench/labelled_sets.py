@@ -28,7 +28,7 @@ def read_sets(folder: Path) -> Iterator[LabelledSet]:
     golden = folder / "mcpproxy_golden"
     if golden.is_dir():
         yield _read_golden(golden)
-    for number, (tasks, target) in enumerate([("", 0.58), ("_r2", 0.50), ("_r3", 0.53)], start=1):
+    for number, (tasks, target) in enumerate([("", 0.68), ("_r2", 0.62), ("_r3", 0.59)], start=1):
         tools = folder / "bifrost" / f"round{number}.json"
         if tools.exists():
             yield _read_bifrost(tools, folder / "bifrost" / f"eval_tasks{tasks}.json", target)
@@ -59,7 +59,7 @@ def _read_golden(folder: Path) -> LabelledSet:
         (query["query"], {label["tool_id"]: label["relevance"] for label in query["labels"]})
         for query in _read(folder / "retrieval_golden_v1.json")["queries"]
     ]
-    return LabelledSet("mcpproxy_golden", 0.66, tools, queries)
+    return LabelledSet("mcpproxy_golden", 0.79, tools, queries)
 
 
 def _read_bifrost(tools_file: Path, tasks_file: Path, target: float) -> LabelledSet:

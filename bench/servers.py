@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.drift import Drift
 from bench.http_client import HttpClient
 from bench.stdio_client import StdioClient
+from onetool.porch.entry import FOLDER as PORCH
+from ot.config.paths import state_folder
 
 _BARE_SERVER = Path(__file__).with_name("bare_server.py")
 _WARM_UP = 20  # calls, past everything that is loaded on first need
@@ -31,7 +35,14 @@ class Servers:
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
-        self._environment = environment
+        self._more = environment
+        self.drift = Drift()
+
+    def rounds(self, count: int) -> Iterator[int]:
+        """Count rounds; the machine itself is measured before each."""
+        for number in range(count):
+            self.drift.take()
+            yield number
 
     def enable_demo(self, *, more: str = "") -> None:
         """Switch on the pack whose tools do nothing, for servers that start later; `more` is further configuration."""
@@ -39,15 +50,19 @@ class Servers:
         file.parent.mkdir(exist_ok=True)
         file.write_text(f"packs: {{demo: {{enabled: true}}}}\n{more}")
 
+    def forget_answers(self) -> None:
+        """Let the next start of ours be as the first one: nothing is remembered of earlier ones' answers."""
+        shutil.rmtree(state_folder(self.folder) / PORCH, ignore_errors=True)
+
     def start_ours(self) -> StdioClient:
-        return self._start("-m", "onetool", "serve")
+        return self.start("-m", "onetool", "serve")
 
     def start_ours_over_http(self) -> HttpClient:
         command = [sys.executable, "-m", "onetool", "serve", "--http", "127.0.0.1:0", "--no-token"]
-        return HttpClient(command, environment=self._full_environment, folder=self.folder)
+        return HttpClient(command, environment=self.environment, folder=self.folder)
 
     def start_bare(self) -> StdioClient:
-        return self._start(str(_BARE_SERVER))
+        return self.start(str(_BARE_SERVER))
 
     @contextmanager
     def open_pair(self) -> Iterator[tuple[StdioClient, StdioClient]]:
@@ -57,12 +72,13 @@ class Servers:
             warm_up(bare, ECHO)
             yield ours, bare
 
-    def _start(self, *arguments: str) -> StdioClient:
-        return StdioClient([sys.executable, *arguments], environment=self._full_environment, folder=self.folder)
+    def start(self, *arguments: str) -> StdioClient:
+        """Start Python with these arguments as a server."""
+        return StdioClient([sys.executable, *arguments], environment=self.environment, folder=self.folder)
 
     @property
-    def _full_environment(self) -> dict[str, str]:
-        return {"PATH": "", **self._environment, "HOME": str(self.folder)}
+    def environment(self) -> dict[str, str]:
+        return {"PATH": "", **self._more, "HOME": str(self.folder)}
 
 
 def warm_up(server: StdioClient, call: Call) -> None:
@@ -74,5 +90,5 @@ def warm_up(server: StdioClient, call: Call) -> None:
 
 @contextmanager
 def open_servers(environment: Mapping[str, str] | None = None) -> Iterator[Servers]:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         yield Servers(Path(folder), environment or {})

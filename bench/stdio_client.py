@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-_INITIALIZE = {
+from bench.process_tree import descendants
+
+INITIALIZE = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},
     "clientInfo": {"name": "bench", "version": "1"},
@@ -43,7 +48,8 @@ class StdioClient:
 
     def __exit__(self, *_: object) -> None:
         assert self._process.stdin
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):  # it ended before it had read everything
+            self._process.stdin.close()
         try:
             self._process.wait(10)
         except subprocess.TimeoutExpired:
@@ -56,10 +62,28 @@ class StdioClient:
     def pid(self) -> int:
         return self._process.pid
 
-    def initialize(self) -> None:
-        """Shake hands; returns when the server has answered."""
-        self._receive(self._send("initialize", _INITIALIZE))
+    def kill(self) -> None:
+        """End the server at once, with what it has started; whoever waits for its answer is told of a closed output."""
+        left = descendants(self._process.pid)
+        self._process.kill()
+        for pid in left:  # not every server takes code along that loops
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def initialize(self) -> dict[str, Any]:
+        """Shake hands; returns what the server has answered."""
+        answer = self.request("initialize", INITIALIZE)
         self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return answer
+
+    def request(self, method: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Ask the server, and return its result."""
+        return self._receive(self._send(method, parameters))
+
+    def answer(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Call a tool, and return the text of its answer."""
+        content = self.request("tools/call", {"name": tool, "arguments": arguments})["content"]
+        return "".join(part.get("text", "") for part in content)
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> float:
         """Call a tool and wait for its answer; the seconds it took."""
@@ -77,7 +101,7 @@ class StdioClient:
         waiting = {self._send("tools/call", {"name": tool, "arguments": arguments}) for _ in range(in_flight)}
         sent = in_flight
         while waiting:
-            waiting.discard(self._read_answer())
+            waiting.discard(self._read_answer()[0])
             if sent < count:
                 waiting.add(self._send("tools/call", {"name": tool, "arguments": arguments}))
                 sent += 1
@@ -93,18 +117,19 @@ class StdioClient:
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
 
-    def _receive(self, expected: int) -> None:
-        while self._read_answer() != expected:
-            pass
+    def _receive(self, expected: int) -> dict[str, Any]:
+        while True:
+            answered, result = self._read_answer()
+            if answered == expected:
+                return result
 
-    def _read_answer(self) -> int:
-        """The id of the next answer; notifications are passed over."""
+    def _read_answer(self) -> tuple[int, dict[str, Any]]:
+        """Read the id and the result of the next answer; notifications are passed over."""
         assert self._process.stdout
         while line := self._process.stdout.readline():
             message = json.loads(line)
             if "id" in message and "method" not in message and message["id"] not in self._begun:
                 if "error" in message or message["result"].get("isError"):
                     raise CallFailedError(line.decode())
-                answered: int = message["id"]
-                return answered
+                return message["id"], message["result"]
         raise CallFailedError("the server closed its output")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from scripts.pack_extras import ROOT
 from scripts.pack_pages import render_pack_pages
+from scripts.reference.benchmark_results import render_benchmark_results
 from scripts.reference.benchmarks import render_benchmarks
 from scripts.reference.commands import render_commands
 from scripts.reference.errors import render_errors
@@ -20,6 +21,7 @@ from scripts.reference.worker_protocol import render_error_codes
 
 DOCS = ROOT / "docs"
 DERIVED: dict[str, Callable[[], str]] = {
+    "benchmark results": render_benchmark_results,
     "benchmarks": render_benchmarks,
     "commands": render_commands,
     "error codes": render_error_codes,

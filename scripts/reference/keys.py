@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ot.config.keys import INCLUDE, INCLUDE_WORDS, Key, known_keys
-from ot.config.settings import AT_ONCE
+from ot.config.settings import AT_ONCE, REQUIRED
 from ot.config.value_words import with_range, word_value
 from scripts.reference.tables import render_table
 
@@ -23,6 +23,6 @@ def _row(key: Key) -> tuple[str, str, str, str]:
 
 
 def _word_default(key: Key) -> str:
-    if key.field.is_required():
+    if key.field.default is REQUIRED:
         return "required"
     return "none" if key.default is None else f"`{word_value(key.default, key.field)}`"
