@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -16,17 +18,34 @@ from tests.zwave_house import ZwaveHouse, start_zwave_house
 
 __all__ = ["browser", "chromium", "database", "postgres", "template"]
 
+SHARED = {"postgres": "databases", "notes_server": "proxy http"}
+"""Servers that tests of several modules use, and the groups of these tests."""
+
 settings.register_profile("unhurried", unhurried)
 settings.load_profile("unhurried")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background like that, and
     signal.signal(signal.SIGINT, signal.default_int_handler)  # the programs that tests interrupt would inherit it
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected, and never look at them again: they stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        atexit.register(gc.unfreeze)  # libraries in C look at the end for what was never freed
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Put all who want PostgreSQL on one worker."""
-    if "postgres" in getattr(item, "fixturenames", ()) and item.get_closest_marker("xdist_group") is None:
-        item.add_marker(pytest.mark.xdist_group("databases"))
+    """Put all who want one and the same server on one worker."""
+    if item.get_closest_marker("xdist_group") is not None:
+        return
+    for fixture in SHARED.keys() & getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.xdist_group(SHARED[fixture]))
 
 
 @pytest.hookimpl(trylast=True)

@@ -120,9 +120,9 @@ class LibraryShop:
                 self.folder,
                 environ=environ,
             ) as engine,
-            IsolateHost(find_python=engine.pool.environments.python_of) as isolate,
+            IsolateHost(find_python=engine.pool.python_of) as isolate,
         ):
-            engine.executor.lend(engine.pool.environments)
+            engine.executor.lend(engine.pool)
             engine.executor.lend(AllowedFiles([self.folder], project=self.folder, home=self.folder / "home"))
             ToolLoader(engine.registry, isolate=isolate).load_folder(self.folder)
             yield Server(self.told, engine.executor)

@@ -87,6 +87,6 @@ def add_tool(opened: Opened, name: str, function: Callable[[dict[str, Any]], Awa
 
 async def wait_until(condition: Callable[[], bool]) -> None:
     """Wait for something that another thread or process does."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while not condition():
             await anyio.sleep(0.005)

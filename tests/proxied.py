@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ot.app import load_connection_builder
 from ot.audit.log import AuditLog
 from ot.caller import NOBODY, Caller
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.execution.tool_executor import ToolExecutor
+from ot.known_tools import load_connection_builder
 from ot.proxy.host import ProxyHost
 from ot.proxy.servers import Servers, open_servers
 from ot.proxy.status import ServerStatus
@@ -23,7 +23,7 @@ from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 from ot.shapes.shapes import Shapes
 from ot.store.credentials import FileCredentials
-from ot.store.shelf import FolderShelf
+from ot.store.shelf import FolderShelf, Shelf
 
 PROGRAMS = Path(__file__).parent / "programs" / "servers"
 
@@ -62,6 +62,7 @@ async def open_proxied(
     environ: Mapping[str, str] = os.environ,
     audit: AuditLog | None = None,
     shapes: Shapes | None = None,
+    shelf: Shelf | None = None,
     **config: Any,
 ) -> AsyncIterator[Proxied]:
     """An executor over servers whose project is one folder."""
@@ -69,7 +70,7 @@ async def open_proxied(
     registry = registry or ToolRegistry()
     host = ProxyHost(
         project=folder,
-        shelf=FolderShelf(folder / "state"),
+        shelf=shelf or FolderShelf(folder / "state"),
         credentials=FileCredentials(folder / "state" / "servers" / "tokens"),
         environ=environ,
         load_builder=load_connection_builder,

@@ -8,11 +8,10 @@ from functools import cache
 from pathlib import Path
 
 from mcp_core.atomic_write import write_private
-from ot.app import find_built_in_packs
 from ot.config.paths import state_folder
-from ot.registry.definition_cache import DefinitionCache
+from ot.known_tools import find_built_in_packs
+from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
 from ot.registry.tool_loader import ToolLoader
-from ot.shared_parts import DEFINITIONS_FILE
 
 
 def give_definitions(home: Path) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import re
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from mcp_core.file_lock import try_lock
 from mcp_core.json_types import Json
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 TRACE = 5
 """Finer than DEBUG: every call of every tool."""
@@ -85,6 +88,21 @@ def hush_log() -> None:
             handler.setLevel(logging.CRITICAL + 1)
 
 
+def put_off_line(level: int, message: LineMessage) -> bool:
+    """Have a line written a moment later that warns of nothing; False where all handlers have to see it now.
+
+    It stands on the way of every call. A record that passes every logger, filter and lock takes five times as long.
+    """
+    handlers = logging.root.handlers
+    first = handlers[0] if handlers else None
+    if type(first) is not _LineHandler or level >= logging.WARNING:
+        return False
+    alone = len(handlers) == 1 or (len(handlers) == 2 and type(handlers[1]) is _KeptWarnings)
+    return (
+        alone and first.puts_off_lines and (level < first.level or first.put_off(_Line((time.time(), level, message))))
+    )
+
+
 def log_descriptor() -> int:
     """Return the descriptor that log lines are written to, for what must be able to write without the interpreter."""
     own = [handler for handler in logging.getLogger().handlers if isinstance(handler, _LineHandler)]
@@ -108,6 +126,12 @@ class LineMessage:
         return self.render(None)
 
 
+class _Line(tuple[float, int, LineMessage]):
+    """What a record would say, of a line that waits to be written: when it was made, its level and its message."""
+
+    __slots__ = ()
+
+
 class _LineFormatter(logging.Formatter):
     """`time LEVEL message`, with secrets taken out of all of it, tracebacks included."""
 
@@ -121,7 +145,14 @@ class _LineFormatter(logging.Formatter):
         text = self._message(record)
         if record.exc_info:
             text = f"{text}\n{self.formatException(record.exc_info)}"
-        return f"{self._time(record.created)} {record.levelname:<7} {_as_one_entry(self._redact(text))}"
+        return self._entry(record.created, record.levelname, text)
+
+    def format_line(self, line: _Line) -> str:
+        created, level, message = line
+        return self._entry(created, logging.getLevelName(level), message.render(self._redact))
+
+    def _entry(self, created: float, level: str, text: str) -> str:
+        return f"{self._time(created)} {level:<7} {_as_one_entry(self._redact(text))}"
 
     def _message(self, record: logging.LogRecord) -> str:
         if isinstance(record.msg, LineMessage):
@@ -158,33 +189,56 @@ class _LineHandler(logging.StreamHandler[TextIO]):
         super().__init__(sys.stderr if file is None else _open_log(file))
         self._own_stream = file is not None
         self._together = together
-        self._waiting: list[logging.LogRecord] = []
+        self._waiting: deque[logging.LogRecord | _Line] = deque()  # which threads may add to without a lock
+        self._find_loop: Callable[[], AbstractEventLoop] | None = None
+        self._due_on: AbstractEventLoop | None = None  # the loop that will write what waits
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self._together and record.levelno < logging.WARNING and self._put_off(record):
+        if self._together and record.levelno < logging.WARNING and self.put_off(record):
             return
         self._write_waiting()
         super().emit(record)
 
-    def _put_off(self, record: logging.LogRecord) -> bool:
+    @property
+    def puts_off_lines(self) -> bool:
+        """False where lines are written at once, or in a form that needs a record."""
+        return self._together and not self.filters and type(self.formatter) is _LineFormatter
+
+    def put_off(self, line: logging.LogRecord | _Line) -> bool:
+        """Let a line wait for others; False where it cannot."""
+        if self._find_loop is None:
+            from asyncio import get_running_loop  # noqa: PLC0415 - start-up path: only a server has a loop then
+
+            self._find_loop = get_running_loop
         try:
-            loop = asyncio.get_running_loop()
+            loop = self._find_loop()
         except RuntimeError:
             return False
-        if not self._waiting:
-            loop.call_later(TOGETHER, self.flush)
-        elif len(self._waiting) >= MOST_TOGETHER:
+        if len(self._waiting) >= MOST_TOGETHER:
             return False
-        self._waiting.append(record)
+        self._waiting.append(line)
+        if self._due_on is not loop:
+            self._due_on = loop
+            loop.call_later(TOGETHER, self._write_due)
         return True
 
+    def _write_due(self) -> None:
+        self._due_on = None
+        self.flush()
+
     def _write_waiting(self) -> None:
-        records, self._waiting = self._waiting, []
-        if records:
+        lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        if lines:
             try:
-                self.stream.write("".join(f"{self.format(record)}\n" for record in records))
+                self.stream.write("".join([f"{self._text_of(line)}\n" for line in lines]))
             except Exception:  # noqa: BLE001 - as for a single line: `emit` of the standard library does the same
-                self.handleError(records[0])
+                self.handleError(logging.makeLogRecord({}))
+
+    def _text_of(self, line: logging.LogRecord | _Line) -> str:
+        if isinstance(line, logging.LogRecord):
+            return self.format(line)
+        assert isinstance(self.formatter, _LineFormatter)  # else it would be a record
+        return self.formatter.format_line(line)
 
     def flush(self) -> None:
         """Write what waits; the end of the process does so too."""

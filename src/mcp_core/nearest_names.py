@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
-from difflib import SequenceMatcher
 from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from difflib import SequenceMatcher
 
 _JOINTS = str.maketrans("", "", "_- ")
 _LONGEST = 200  # characters of a name that somebody meant: more of them say nothing, and take time by their square
@@ -28,12 +31,12 @@ def nearest(wanted: str, names: Iterable[str]) -> list[str]:
 
 def likeness(wanted: str, name: str) -> float:
     """Return how alike two names are, from 0 to 1."""
-    return SequenceMatcher(None, _plain(wanted), _plain(name), autojunk=False).ratio()
+    return _match(_plain(wanted), _plain(name)).ratio()
 
 
 def _distance_from(wanted: str) -> Callable[[str], tuple[float, str]]:
     plain = _plain(wanted)
-    matcher = SequenceMatcher(None, "", plain, autojunk=False)
+    matcher = _match("", plain)
 
     def distance(name: str) -> tuple[float, str]:
         other = _plain(name)
@@ -43,6 +46,12 @@ def _distance_from(wanted: str) -> Callable[[str], tuple[float, str]]:
         return (-(matcher.ratio() + contained), name)
 
     return distance
+
+
+def _match(one: str, other: str) -> SequenceMatcher[str]:
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only whoever has mistaken a name waits for it
+
+    return SequenceMatcher(None, one, other, autojunk=False)
 
 
 def _plain(name: str) -> str:

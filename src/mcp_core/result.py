@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, NotRequired, Self, TypedDict, TypeVar
 
 from mcp_core.json_types import JsonObject
 from mcp_core.json_values import describe, encodable, to_json_value, write_json
+from mcp_core.quick_dataclass import dataclass
 
 T = TypeVar("T")
 

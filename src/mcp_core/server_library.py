@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Protocol
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass
 from mcp_core.result import ToolReply
 
 

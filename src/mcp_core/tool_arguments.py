@@ -6,7 +6,6 @@ import asyncio
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from threading import Lock
 from types import ModuleType
 from typing import Any, ClassVar, Self, TypeVar
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mcp_core.argument_problems import explain
 from mcp_core.mcp_log import tool_log
+from mcp_core.quick_dataclass import dataclass
 from mcp_core.schema_text import describe_arguments
 
 ToolFunction = Callable[..., Any]

@@ -20,5 +20,6 @@ if TYPE_CHECKING:
         read_response,
     )
     from mcp_official.server import DeclaredToolsServer, wait_for_signal
+    from mcp_official.stdio import MessageReader
 else:  # Whoever asks a program for --help should not wait for the SDK.
     __getattr__ = lazy_names(__name__)

@@ -5,22 +5,29 @@ from __future__ import annotations
 import signal
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cached_property
 from importlib.metadata import version
 from types import ModuleType
 from typing import Literal, TypeVar
 
 import anyio
+from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
 from mcp.server.request_state import RequestStateSecurity
+from mcp.server.runner import serve_one
 from mcp.server.subscriptions import SubscriptionBus
+from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import InboundModernRoute, x_mcp_header_map
+from mcp.shared.transport_context import TransportContext
 from mcp_types import METHOD_NOT_FOUND
 
 from mcp_core import ExtMcpToolDecorator, ToolArguments, with_final_names
 from mcp_core.distribution import DISTRIBUTION
+from mcp_core.json_types import JsonObject
 from mcp_official.library import OfficialLibrary
-from mcp_official.stdio import MessageReader, MessageWriter
+from mcp_official.stdio import Lane, MessageReader, MessageWriter, Tap
 
 State = TypeVar("State")
 
@@ -51,8 +58,8 @@ class DeclaredToolsServer(MCPServer[State]):
     ) -> None:
         @asynccontextmanager
         async def lifespan(_: MCPServer[State]) -> AsyncIterator[State]:
-            async with open_state() as state:
-                yield state
+            async with open_state() as self._state:
+                yield self._state
 
         super().__init__(
             name,
@@ -81,16 +88,44 @@ class DeclaredToolsServer(MCPServer[State]):
         server = self._lowlevel_server
         await server.run(reader, writer, server.create_initialization_options())
 
+    async def answer(
+        self,
+        context: DispatchContext[TransportContext],
+        route: InboundModernRoute,
+        method: str,
+        params: JsonObject | None,
+    ) -> JsonObject:
+        """Answer one request without a session; it raises what `modern_error_data` has words for."""
+        client = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
+        return await serve_one(
+            self._lowlevel_server, context, method, params, connection=client, lifespan_state=self._state
+        )
+
+    @cached_property
+    def mirroring(self) -> frozenset[str]:
+        """The tools some of whose arguments clients repeat in headers, which must then agree."""
+        schema_of = self._lowlevel_server.get_tool_input_schema
+        assert schema_of is not None
+        return frozenset(name for name in self.argument_models if x_mcp_header_map(schema_of(name)))
+
     async def serve_stdio(
-        self, *, source: int, sink: int, on_first_sent: Callable[[], None] | None = None
+        self,
+        *,
+        source: int,
+        sink: int,
+        on_first_sent: Callable[[], None] | None = None,
+        given: bytes = b"",
+        tap: Tap | None = None,
+        lane: Lane | None = None,
     ) -> int | None:
         """Serve the client at these descriptors until it leaves or a signal asks this process to end.
 
         Calls that are still going are cancelled in both cases. Returns the number of the signal, if there was one.
+        `given` is what was read of the client before, `tap` sees every line that the `lane` does not take.
         """
         signalled = None
-        writer = MessageWriter(sink, on_first_sent=on_first_sent)
-        reader = MessageReader(source, writer)
+        writer = MessageWriter(sink, on_first_sent=on_first_sent, tap=tap)
+        reader = MessageReader(source, writer, given=given, tap=tap, lane=lane)
 
         async def stop_on_signal() -> None:
             nonlocal signalled

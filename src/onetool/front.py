@@ -7,7 +7,7 @@ request, and the run waits for the next one (see `suspended_runs`).
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TypeVar, get_args
 
@@ -165,6 +165,19 @@ class SuspendedFront(_Asked):
         if not isinstance(answer, kind):
             raise FrontError("the client answered something else")
         return answer
+
+
+class PlainFront(_Asked):
+    """The way back to a client without a session that can be asked nothing, and told only how far its run is."""
+
+    def __init__(self, client: str, report: Callable[[float, float | None, str | None], Awaitable[None]]) -> None:
+        super().__init__(None)
+        self.session: object = self
+        self.client = client
+        self.report = report
+
+    async def log(self, level: str, logger: str, data: Json) -> None:
+        """Do nothing: such a client has no way to ask for a level."""
 
 
 def noting_clients(clients_of: Callable[[Person], KnownClients]) -> ServerMiddleware[State]:

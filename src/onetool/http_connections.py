@@ -6,6 +6,8 @@ import asyncio
 import logging
 import resource
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,6 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from onetool.http_writes import GatheringTransport
 from onetool.unix_socket import user_of_peer
 from ot.config.models import HttpSettings
 
@@ -108,10 +111,11 @@ class HttpConnection(H11Protocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _has_answered = False
+    _tell_loss: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        super().connection_made(transport)
+        super().connection_made(GatheringTransport(transport, self.loop))
         if self.only_user is not None and (user := user_of_peer(transport.get_extra_info("socket"))) != self.only_user:
             LOGGER.warning("refused a connection of user %d: the socket is for user %d", user, self.only_user)
             transport.abort()
@@ -124,6 +128,8 @@ class HttpConnection(H11Protocol):
         self.places.leave(self)
         self._end_deadline()
         super().connection_lost(exc)
+        if self._tell_loss is not None:
+            self._tell_loss()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -133,6 +139,17 @@ class HttpConnection(H11Protocol):
         self._has_answered = True
         super().on_response_complete()
         self._watch_arrival()  # of a request that came behind the one which is answered now
+
+    @contextmanager
+    def telling_loss(self, tell: Callable[[], None]) -> Iterator[None]:
+        """Have `tell` called if the connection is lost meanwhile: a task that waited for that would cost more."""
+        self._tell_loss = tell
+        try:
+            if self.cycle.disconnected:
+                tell()
+            yield
+        finally:
+            self._tell_loss = None
 
     @property
     def idle(self) -> bool:
@@ -183,9 +200,15 @@ class PlaceGate:
         await (refusal or self._app)(scope, receive, send)
 
 
+def connection_of(scope: Scope) -> HttpConnection:
+    """Return the connection by which a request came."""
+    connection: HttpConnection = scope["state"][_STATE]
+    return connection
+
+
 def refuse_if_crowded(scope: Scope) -> Response | None:
     """Give the connection of a request that was let in a place of its own; the answer to it where there is none."""
-    connection: HttpConnection = scope["state"][_STATE]
+    connection = connection_of(scope)
     if connection.places.admit(connection):
         return None
     return PlainTextResponse(

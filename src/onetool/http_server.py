@@ -24,6 +24,8 @@ from mcp_official import MAX_LINE, wait_for_signal
 from onetool.dashboard.late import LateDashboard
 from onetool.http_connections import Bounds, HttpConnection, PlaceGate, Places, bounds_within, count_open_files_allowed
 from onetool.http_log import quiet_log
+from onetool.http_sessionless import SessionlessRequests
+from onetool.http_sessions import LimitedSessions
 from onetool.http_token import accepts
 from onetool.http_watch import Readiness, watch_routes
 from onetool.late_app import ServedApps
@@ -211,6 +213,7 @@ def _build_web_app(site: Site, hosts: set[str], token: str | None, bounds: Bound
     )
     if site.replicas is not None:
         web_app = SessionNames(web_app, site.replicas.name)
+    web_app = SessionlessRequests(LimitedSessions(web_app), server, path=PATH, hosts=hosts, origins=origins)
     gate: ASGIApp = PlaceGate(DrainGate(web_app, site.draining))
     if site.people is not None:
         gate = PeopleGate(ShareGate(gate, requests=max(1, bounds.connections // 2)), site.people)

@@ -60,6 +60,11 @@ class _Late(Generic[Engine]):
         """Open it now, before anyone needs it."""
         self._wanted.set()
 
+    @property
+    def at_hand(self) -> Engine | None:
+        """The engine, if it is open."""
+        return self._engine
+
     async def get(self) -> Engine:
         """Return the engine as soon as it is open."""
         if self._engine is None:

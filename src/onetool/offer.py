@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,7 +15,9 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ServerEvent, ToolsListChanged
 
+from mcp_core.quick_dataclass import dataclass
 from onetool.late_app import ServedApps
+from onetool.offer_text import word_offer
 from onetool.person_of import person_of
 from ot.person import LOCAL_PERSON, Person
 
@@ -63,7 +65,7 @@ class Offer:
         async with self._apps.use(person) as app:
             self._listen(person, app)
             audience = self._audience_of(person)
-            audience.told = _word(app)
+            audience.told = word_offer(app)
             return audience.told
 
     async def note_client(self, ctx: ServerRequestContext[State], call_next: CallNext) -> HandlerResult:
@@ -107,7 +109,7 @@ class Offer:
         if audience.told is None:
             return
         async with self._apps.use(person) as app:
-            text = _word(app)
+            text = word_offer(app)
         if text == audience.told:
             return
         audience.told = text
@@ -128,14 +130,6 @@ class Offer:
         if audience is None:
             audience = self._audiences[person.principal] = _Audience()
         return audience
-
-
-def _word(app: App) -> str:
-    settings = app.runner.settings
-    limit = f"A run may take {settings.timeout:g} s"
-    if settings.patience:
-        limit += f"; after {settings.patience:g} s you get its id, and its answer from `ot.wait`"
-    return f"{app.registry.word_packs()} {limit}."
 
 
 @asynccontextmanager

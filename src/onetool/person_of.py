@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context
+from starlette.requests import Request
 
 from ot.person import LOCAL_PERSON, Person
 
@@ -17,6 +18,10 @@ SCOPE_KEY = "onetool.person"
 
 def person_of(ctx: Context[State] | ServerRequestContext[State]) -> Person:
     """Return who asks: whom the gate has let in, or the one person of this machine where there is no gate."""
-    request = ctx.request_context.request if isinstance(ctx, Context) else ctx.request
+    return person_in(ctx.request_context.request if isinstance(ctx, Context) else ctx.request)
+
+
+def person_in(request: Request | None) -> Person:
+    """Return who is behind a request over HTTP."""
     person = None if request is None else request.scope.get(SCOPE_KEY)
     return person if isinstance(person, Person) else LOCAL_PERSON

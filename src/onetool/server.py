@@ -10,17 +10,29 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp.server.mcpserver import Context
+from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, InputRequiredResult, SetLevelRequestParams, Tool
+from mcp.shared.inbound import InboundModernRoute
+from mcp.shared.transport_context import TransportContext
+from mcp_types import (
+    INVALID_PARAMS,
+    SERVER_INFO_META_KEY,
+    CallToolResult,
+    InputRequiredResult,
+    SetLevelRequestParams,
+    Tool,
+)
 
 from mcp_core import ToolArguments
 from mcp_core.json_types import JsonObject
 from mcp_official import DeclaredToolsServer
 from onetool.clients import Clients
+from onetool.direct_runs import DirectRuns
 from onetool.front import LogLevels, noting_clients
 from onetool.late_app import ServedApps
 from onetool.offer import Offer, open_offer
-from onetool.operations import watching_operations
+from onetool.operations import timed_operation, watching_operations
+from onetool.plain_runs import read_plain_run
 from onetool.replicas.draining import Draining
 from onetool.suspended_runs import open_suspended_runs
 from onetool.tools import tool_run
@@ -49,15 +61,17 @@ class OneToolServer(DeclaredToolsServer[Service]):
         *,
         replicas: Replicas | None = None,
         draining: Draining | None = None,
+        direct: DirectRuns | None = None,
     ) -> None:
         log_levels, offer = LogLevels(), Offer(apps)
-        clients = Clients(replicas.store if replicas is not None else None)
+        first = None if direct is None else direct.memory
+        clients = Clients(replicas.store if replicas is not None else None, first=first)
 
         @asynccontextmanager
         async def open_service() -> AsyncIterator[Service]:
             name = "" if replicas is None else replicas.id
             async with open_suspended_runs(replica=name) as suspended, open_offer(offer):
-                service = Service(apps, suspended, log_levels, clients, draining or Draining())
+                service = Service(apps, suspended, log_levels, clients, draining or Draining(), direct=direct)
                 if replicas is None:
                     yield service  # apps are opened and closed by whoever serves them
                     return
@@ -75,8 +89,27 @@ class OneToolServer(DeclaredToolsServer[Service]):
             states=None if replicas is None else replicas.states,
         )
         self._offer = offer
-        self._lowlevel_server.middleware.insert(0, watching_operations(telemetry or Telemetry()))
+        self._telemetry = telemetry or Telemetry()
+        self._lowlevel_server.middleware.insert(0, watching_operations(self._telemetry))
         self._lowlevel_server.add_request_handler("logging/setLevel", SetLevelRequestParams, log_levels.set_level)
+
+    async def answer(
+        self,
+        context: DispatchContext[TransportContext],
+        route: InboundModernRoute,
+        method: str,
+        params: JsonObject | None,
+    ) -> JsonObject:
+        """Answer one request without a session; a plain run past the SDK, for which it is as much work as the run."""
+        plain = None if self._telemetry.tracer is not None else read_plain_run(context, route, method, params)
+        if plain is None:
+            return await super().answer(context, route, method, params)
+        with timed_operation(self._telemetry, method) as operation:
+            answer = await tool_run.run_plainly(self._state, plain.command, plain.front, plain.person)
+            operation.failed = answer.is_error
+        result = tool_run.render_result(answer).model_dump(mode="json", by_alias=True, exclude_none=True)
+        stamp = {SERVER_INFO_META_KEY: self._lowlevel_server.server_info_stamp}
+        return {**result, "resultType": "complete", "_meta": stamp}
 
     async def list_tools(self) -> list[Tool]:
         """List `run`, with what it offers at this moment."""

@@ -15,12 +15,13 @@ import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, Protocol, Self
 
 import anyio
 from anyio.abc import TaskGroup
 
+from mcp_core.quick_dataclass import dataclass
 from ot.caller import Progress
 from ot.person import LOCAL
 from ot.run.answer import Answer

@@ -13,13 +13,14 @@ import anyio
 import anyio.to_thread
 
 from mcp_core.json_types import JsonObject
-from ot.app import find_built_in_packs, load_connection_builder, load_extensions, load_registry, proxy_host, worker_host
+from ot.app import worker_host
 from ot.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.errors import ServerUnavailableError, WorkerStartError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import last_lines
 from ot.isolate import IsolateHost
+from ot.known_tools import find_built_in_packs, load_connection_builder, load_extensions, load_registry, proxy_host
 from ot.proxy import Servers, open_servers
 from ot.registry.definitions import ToolDefinition
 from ot.registry.places import PackPlaces

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,16 +13,16 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from mcp_core.quick_dataclass import dataclass
 from ot.ai.access import ModelAccess
 from ot.audit.log import AUDIT_FOLDER, AuditLog
 from ot.caller import NOBODY, Caller
 from ot.client_claims import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
-from ot.config.paths import SKILLS, PackFolders, skill_folders, state_folder, tool_folders
+from ot.config.paths import PackFolders, state_folder
 from ot.config.personal import PEOPLE_FOLDER, folder_of
 from ot.config.personal_secrets import PersonalSecrets
-from ot.config.project_trust import project_trust
 from ot.errors import PackLoadError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.validation import load_compiler
@@ -37,16 +35,21 @@ from ot.journal.equality import Equality
 from ot.journal.journal import Journal
 from ot.kernel.supply import KernelSupply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
+from ot.known_tools import (
+    find_built_in_packs,
+    load_extensions,
+    load_registry,
+    load_skills,
+    proxy_host,
+    reads_of,
+)
 from ot.limits import PersonLimits
-from ot.live_config import LiveConfig, LiveParts, note_absent, reads_of, run_settings
-from ot.own_things import OwnThings, open_own_things, personal_store_of
+from ot.live_config import LiveConfig, LiveParts, note_absent, run_settings
+from ot.own_things import OwnThings, open_own_things
 from ot.processes.standby import Standby
-from ot.proxy import BuildConnection, ProxyHost, Servers, open_servers
-from ot.proxy.team_logins import TeamLogins
+from ot.proxy import Servers, open_servers
 from ot.registry.built_in import BuiltInPacks
-from ot.registry.definition_cache import DefinitionCache
 from ot.registry.definitions import Touches
-from ot.registry.from_source import read_pack
 from ot.registry.pack_module import module_reference
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
@@ -66,13 +69,9 @@ from ot.skills.skill_loader import SkillLoader
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
 from ot.store.opening import Retention, Store, build_link, build_store
-from ot.store.pending_logins import PendingLogins
-from ot.store.personal import PersonalStore
 from ot.store.quotas import Quotas
-from ot.store.shelf import Shelf
 from ot.store.stat_rows import TeamSums
-from ot.workers.discovery import ToolFolder
-from ot.workers.extension_loader import ExtensionLoader, FunctionOf
+from ot.workers.extension_loader import ExtensionLoader
 from ot.workers.host import WorkerHost
 from ot.workers.pool import WorkerPool, open_worker_pool
 
@@ -81,7 +80,6 @@ if TYPE_CHECKING:
     from ot.store.postgres.link import PostgresLink
     from ot.telemetry.telemetry import Telemetry
 
-BUILT_IN_PACKS = "ot_tools"
 QUESTIONS_FOLDER = "questions"
 AFTER_START = 0.2  # seconds
 SOON = 0.02  # seconds until lines are written for which no answer waits
@@ -147,7 +145,7 @@ async def open_app(  # noqa: PLR0913, PLR0915 - the one place where parts are bu
         plain, loaded = loaded, await own.join(loaded)
         config = loaded.config
         workers = await stack.enter_async_context(open_worker_pool(config.workers, host=worker_host(loaded, environ)))
-        isolates = await stack.enter_async_context(IsolateHost(find_python=workers.environments.python_of))
+        isolates = await stack.enter_async_context(IsolateHost(find_python=workers.python_of))
         standby = await stack.enter_async_context(Standby())
         threads = ToolThreads()
         stack.callback(threads.close)
@@ -178,7 +176,7 @@ async def open_app(  # noqa: PLR0913, PLR0915 - the one place where parts are bu
         executor.lend(
             isolates,
             standby,
-            workers.environments,
+            workers,
             PackFolders(state_folder(loaded.home)),
             shared.paces,
             shapes,
@@ -246,6 +244,7 @@ async def open_app(  # noqa: PLR0913, PLR0915 - the one place where parts are bu
         reload = Reload(plain, own.joining(live.follow), registry, everywhere=reload_everywhere)
         own.follow_again = reload.follow_again
         executor.lend(reload)
+        stack.callback(cache.save)  # a command is over before it is idle
         for load in (load_compiler, cache.save):
             stack.callback(load_when_idle(load).cancel)
         if offer_run:
@@ -297,18 +296,6 @@ async def open_assistant(
     client = build_client(app.executor, settings or app.config.ai, loaded.secrets, caller=caller)
     async with client:
         yield client
-
-
-def load_registry(
-    folders: Sequence[Path], isolates: IsolateHost, threads: ToolThreads, cache: DefinitionCache | None = None
-) -> ToolRegistry:
-    """Every tool there is, read from its source or as it was read before: no pack is imported."""
-    registry = ToolRegistry()
-    read = read_pack if cache is None else cache.read
-    loader = ToolLoader(registry, isolate=isolates, threads=threads, read=read)
-    for folder in folders:
-        loader.load_folder(folder)
-    return registry
 
 
 @asynccontextmanager
@@ -457,45 +444,6 @@ def worker_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> WorkerHost:
     return WorkerHost(loaded.project, home, state_folder(home), environ, word=word_error, always_confined=always)
 
 
-def proxy_host(
-    loaded: LoadedConfig,
-    environ: Mapping[str, str],
-    clients: KnownClients | None = None,
-    *,
-    personal: PersonalStore | None = None,
-    pending: PendingLogins | None = None,
-) -> ProxyHost:
-    """Build the surroundings that the servers of a configuration live in; those of many people log in at `pending`."""
-    url = loaded.config.auth.public_url if loaded.administrator is not None else None
-    own = personal or personal_store_of(loaded)
-    return ProxyHost(
-        project=loaded.project,
-        shelf=own.shelf,
-        credentials=own.credentials,
-        logins=TeamLogins(pending, loaded.principal, url) if pending is not None and url is not None else None,
-        environ=environ,
-        load_builder=load_connection_builder,
-        pin_tools=loaded.config.security.pin_tools,
-        learn=loaded.redactor.learn,
-        redact=loaded.redactor.text,
-        clients=clients or KnownClients(),
-    )
-
-
-def load_connection_builder() -> BuildConnection:
-    """Load the client side of the SDK, which is not needed before a server is connected."""
-    from ot.proxy import build_connection
-
-    return build_connection
-
-
-def show_servers(registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig) -> Servers:
-    """Register the servers as they were last seen, for commands that connect to none."""
-    servers = Servers(registry, places, proxy_host(loaded, os.environ), None)
-    servers.show(loaded.config.servers)
-    return servers
-
-
 async def catch_up(
     own: OwnThings, extensions: ExtensionLoader, skills: SkillLoader, servers: Servers, code: str
 ) -> None:
@@ -504,45 +452,3 @@ async def catch_up(
     await extensions.catch_up()
     await skills.catch_up()
     await servers.catch_up(code)
-
-
-def load_extensions(
-    registry: ToolRegistry,
-    places: PackPlaces,
-    loaded: LoadedConfig,
-    function_of: FunctionOf,
-    *,
-    forget: Callable[[Path], None] = lambda _: None,
-) -> ExtensionLoader:
-    """The person's own packs beside those in the registry, read from their source too."""
-    folders = with_trust(tool_folders(loaded.project, loaded.machine_home), loaded)
-    timeout = loaded.config.workers.call_timeout
-    loader = ExtensionLoader(registry, folders, function_of, timeout=timeout, places=places, forget=forget)
-    loader.load()
-    return loader
-
-
-def load_skills(
-    registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig, shelf: Shelf | None = None
-) -> SkillLoader:
-    """The skills of the project and of the person, read from their source; one of many people has them on a shelf."""
-    folders = with_trust(skill_folders(loaded.project, loaded.machine_home), loaded)
-    own = shelf.below(SKILLS) if shelf is not None and loaded.administrator is not None else None
-    if own is not None:
-        folders = [ToolFolder(own.folder), *folders]
-    loader = SkillLoader(registry, places, folders, home=loaded.home, redact=loaded.redactor.text, own=own)
-    loader.load()
-    return loader
-
-
-def with_trust(folders: tuple[Path, Path], loaded: LoadedConfig) -> list[ToolFolder]:
-    """Return the project's folder and the person's; what is in the project's counts as the person has trusted it."""
-    near, far = folders
-    trust = project_trust(loaded.project, loaded.machine_home)
-    return [ToolFolder(far)] if trust is None else [ToolFolder(near, trust), ToolFolder(far)]
-
-
-def find_built_in_packs() -> list[Path]:
-    """Built-in packs are found on disk, as extensions are; the engine does not import them."""
-    spec = importlib.util.find_spec(BUILT_IN_PACKS)
-    return [Path(place) for place in (spec.submodule_search_locations if spec is not None else None) or ()]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from mcp_core.quick_dataclass import dataclass
 from ot.client_memory import ClientMemory
 from ot.front import Front
 from ot.person import LOCAL
@@ -58,7 +59,7 @@ class Notes:
 
     def below(self, text: str) -> str:
         """Return the text with the lines below it."""
-        return "\n".join([text, *self._lines])
+        return "\n".join([text, *self._lines]) if self._lines else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import anyio
 
 from ot.caller import NOBODY, Caller, Milestone
 from ot.effects import Effect
+from ot.owned_tasks import StandingScope
 from ot.values import Arguments, ToolValue
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class CallContext:
     """One call, seen from inside the tool."""
 
     __slots__ = (
+        "_deadline",
         "_door",
         "_holds",
         "_latest",
@@ -70,7 +72,7 @@ class CallContext:
         door: Door,
         *,
         caller: Caller = NOBODY,
-        scope: anyio.CancelScope | None = None,
+        deadline: float = math.inf,
         depth: int = 0,
         effect: Effect = Effect.UNKNOWN,
         entry: int = 0,
@@ -84,7 +86,8 @@ class CallContext:
         self.startup = 0.0  # seconds for which it waited while a worker or a server was started
         self.reports = 0  # of its progress
         self._latest: tuple[float, float | None, str] = (0.0, None, "")  # of its reports
-        self._scope = scope  # ends the call at its deadline
+        self._deadline = deadline  # by the clock of the event loop
+        self._scope: StandingScope | None = None  # ends the call at its deadline, once it waits for something
         self._holds = 0
         self._left = math.inf  # seconds, while held
 
@@ -151,11 +154,14 @@ class CallContext:
         """Take what this call is about to get through the policy, under all of its names; raises CallError."""
         await self._door.admit_within(self, names, arguments)
 
+    def end_by(self, scope: StandingScope) -> None:
+        """Have the call cancelled at its deadline: from now on it waits for something."""
+        self._scope = scope
+        scope.set_deadline(self._deadline)
+
     def remaining(self) -> float:
         """Seconds that are left of this call's time."""
-        if self._holds or self._scope is None:
-            return self._left
-        return self._scope.deadline - anyio.current_time()
+        return self._left if self._deadline == math.inf else self._deadline - anyio.current_time()
 
     def held(self) -> AbstractContextManager[None]:
         """Stop the clocks of this call and of everyone who waits for it: something is being prepared."""
@@ -163,16 +169,21 @@ class CallContext:
 
     def hold(self) -> None:
         """Stop this call's own clock, until it has been released as often."""
-        if not self._holds and self._scope is not None:
+        if not self._holds:
             self._left = self.remaining()
-            self._scope.deadline = math.inf
+            self._set_deadline(math.inf)
         self._holds += 1
 
     def release(self) -> None:
         """Let this call's own clock run on."""
         self._holds -= 1
-        if not self._holds and self._scope is not None:
-            self._scope.deadline = anyio.current_time() + self._left
+        if not self._holds and self._left != math.inf:
+            self._set_deadline(anyio.current_time() + self._left)
+
+    def _set_deadline(self, deadline: float) -> None:
+        self._deadline = deadline
+        if self._scope is not None:
+            self._scope.set_deadline(deadline)
 
 
 _CURRENT: ContextVar[CallContext] = ContextVar("ot_call")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.keys import ANY, known_keys
 from ot.config.loader import LoadedConfig
 from ot.config.models import Config
@@ -19,6 +19,7 @@ from ot.errors import UntrustedPackError, WrongAliasError, WrongSettingsError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error
 from ot.kernel.supply import KernelSupply
+from ot.known_tools import reads_of
 from ot.proxy import Servers
 from ot.registry.built_in import BuiltInPacks
 from ot.registry.identifiers import identifier
@@ -141,11 +142,6 @@ def wrong_entries(loaded: LoadedConfig, section: str) -> dict[str, str]:
     """Return the names in a section that are off because of a mistake, and each one's first mistake in words."""
     found = [mistake for mistake in loaded.mistakes if mistake.entry[0] == section and len(mistake.entry) > 1]
     return {mistake.entry[1]: word_error(mistake.error) for mistake in reversed(found)}
-
-
-def reads_of(config: Config) -> dict[str, tuple[str, ...]]:
-    """Return the patterns of tools that only read, as the person says, by pack."""
-    return {name: pack.reads for name, pack in config.packs.items() if pack.reads}
 
 
 def run_settings(loaded: LoadedConfig, *, memory: int | None = None) -> RunSettings:

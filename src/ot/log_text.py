@@ -13,6 +13,7 @@ TEXT_LIMIT = 200
 TOTAL_LIMIT = 1000
 ITEM_LIMIT = 8
 DEPTH_LIMIT = 3
+_SHORT = frozenset({bool, float, type(None)})
 # Redaction must see a secret whole: this much is looked at beyond the cut. Longer secrets do not exist in practice.
 _MARGIN = 8192
 
@@ -22,8 +23,8 @@ def brief(value: object, redact: Callable[[str], str] | None = None) -> str:
 
     What is cut is redacted first, so that no part of a secret remains; who writes the line redacts the rest.
     """
-    if type(value) is str and len(value) < 60 and value.isidentifier():
-        return value
+    if type(value) is float or (type(value) is str and len(value) < 60 and value.isidentifier()):
+        return str(value)
     text = _brief(value, redact, 0)
     if len(text) <= TOTAL_LIMIT:
         return text
@@ -45,13 +46,13 @@ def brief_fact(value: object, redact: Callable[[str], str]) -> Json:
 
 
 def _brief(value: object, redact: Callable[[str], str] | None, depth: int) -> str:
-    if type(value) is str:
-        return _brief_text(value, redact)
-    if value is None or type(value) in (bool, float):
+    if type(value) in _SHORT:
         return repr(value)
+    if type(value) is str:
+        return repr(value) if len(value) <= TEXT_LIMIT else _brief_text(value, redact)
     if type(value) is int:
         return repr(value) if -(10**40) < value < 10**40 else f"<int of {_digits(value)} digits>"
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         return _brief_items(
             (f"{_brief(k, redact, depth + 1)}: {_brief(v, redact, depth + 1)}" for k, v in value.items()),
             "{}",

@@ -7,38 +7,50 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from mcp_core.json_types import Json
-from mcp_core.line_log import LEVELS, TRACE, LineMessage, Redact, send_log
+from mcp_core.line_log import LEVELS, TRACE, LineMessage, Redact, put_off_line, send_log
 from ot.log_text import brief, brief_fact
 from ot.person import served
 
 __all__ = ["LEVELS", "TRACE", "LogEntry", "LogSpan", "configure_logging", "write_log"]
 
 _LOGGER = logging.getLogger("ot")
+_LIKE: dict[int, dict[str, Any]] = {}  # a record of each level
 
 
 class LogEntry(LineMessage):
-    """The message of one record: its name, and the fields that are written briefly."""
+    """The message of one record: its name, and the fields that are written briefly; of a span how it ended as well."""
 
-    __slots__ = ("detail", "fields", "name")
+    __slots__ = ("_detail", "_fields", "_name", "_person", "_span")
 
-    def __init__(self, name: str, fields: dict[str, object], detail: str = "") -> None:
-        self.name = name
-        self.fields = fields
-        self.detail = detail
+    def __init__(
+        self, name: str, fields: Mapping[str, object], detail: str = "", span: tuple[str, float] | None = None
+    ) -> None:
+        """`span` is its status and how many seconds it took."""
+        self._name = name
+        self._fields = fields
+        self._detail = detail
+        self._span = span
+        self._person = served()
 
     def render(self, redact: Redact | None) -> str:
         """Write `name key=value ...`, the detail below; values are redacted before they are shortened."""
-        line = " ".join([self.name, *(f"{key}={brief(value, redact)}" for key, value in self.fields.items())])
-        return f"{line}\n{self.detail.rstrip()}" if self.detail else line
+        line = " ".join([self._name, *[f"{key}={brief(value, redact)}" for key, value in self._all_fields().items()]])
+        return f"{line}\n{self._detail.rstrip()}" if self._detail else line
 
     def facts(self, redact: Redact) -> dict[str, Json]:
         """Give the name, the fields as what they are if they are short, and the detail."""
-        fields: dict[str, Json] = {key: brief_fact(value, redact) for key, value in self.fields.items()}
-        found: dict[str, Json] = {"name": self.name, "fields": fields}
-        return {**found, "detail": redact(self.detail.rstrip())} if self.detail else found
+        fields: dict[str, Json] = {key: brief_fact(value, redact) for key, value in self._all_fields().items()}
+        found: dict[str, Json] = {"name": self._name, "fields": fields}
+        return {**found, "detail": redact(self._detail.rstrip())} if self._detail else found
+
+    def _all_fields(self) -> dict[str, object]:
+        """Put the fields together, when they are written: nobody waits for that."""
+        first = {} if self._span is None else {"status": self._span[0], "ms": round(self._span[1] * 1000, 3)}
+        last = {"person": self._person} if self._person else {}
+        return {**first, **self._fields, **last}
 
 
 class LogSpan:
@@ -87,9 +99,13 @@ class LogSpan:
         if kind is not None and self.status == "ok":
             self.status = kind.__name__
             self.escalate(logging.WARNING if issubclass(kind, Exception) else self._level)
-        if _LOGGER.isEnabledFor(self._level):
-            fields = {"status": self.status, "ms": round(self.duration * 1000, 3), **self._fields}
-            _emit(self._level, LogEntry(self._name, fields))
+        write_span(self._level, self._name, self.status, self.duration, self._fields)
+
+
+def write_span(level: int, name: str, status: str, seconds: float, fields: Mapping[str, object]) -> None:
+    """Log one line about something that has ended."""
+    if _LOGGER.isEnabledFor(level):
+        _emit(level, LogEntry(name, fields, span=(status, seconds)))
 
 
 def write_log(level: int, name: str, /, *, detail: str = "", **fields: object) -> None:
@@ -99,10 +115,25 @@ def write_log(level: int, name: str, /, *, detail: str = "", **fields: object) -
 
 
 def _emit(level: int, entry: LogEntry) -> None:
-    if person := served():
-        entry.fields = {**entry.fields, "person": person}
-    # Logger.log() would walk the stack for the caller's line, which nobody reads: the span's name says where.
-    _LOGGER.handle(logging.LogRecord(_LOGGER.name, level, "", 0, entry, None, None))
+    if not put_off_line(level, entry):
+        _LOGGER.handle(_make_record(level, entry))
+
+
+def _make_record(level: int, entry: LogEntry) -> logging.LogRecord:
+    """Make a record from one like it: finding out each time what is always the same takes most of the time.
+
+    Nobody walks the stack for the caller's line, which nobody reads: the span's name says where.
+    """
+    like = _LIKE.get(level)
+    if like is None:
+        like = _LIKE[level] = vars(logging.LogRecord(_LOGGER.name, level, "", 0, None, None, None))
+    record = logging.LogRecord.__new__(logging.LogRecord)
+    now = time.time()
+    since = (now - like["created"]) * 1000
+    record.__dict__.update(
+        like, msg=entry, created=now, msecs=now % 1 * 1000, relativeCreated=like["relativeCreated"] + since
+    )
+    return record
 
 
 def configure_logging(

@@ -13,9 +13,9 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mcp_core.quick_dataclass import dataclass
 from ot.flow_text import flow_lines
 from ot_kernel.values import Audio, Image, Resource, Value
 
@@ -32,7 +32,9 @@ _PLAIN_INT = 10**4000  # str() refuses ints of more digits than sys.get_int_max_
 _LINE_BREAK = re.compile("[\n\r\x85\u2028\u2029]")
 _FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
 _NO_NAMES = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})  # that YAML reads as values
-_NO_BLOCK = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_NO_BLOCK = (
+    "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"  # costly to compile
+)
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -125,7 +127,7 @@ def _one_text(value: Container) -> str | None:
         return None
     [(name, text)] = value.items()
     plain = type(name) is str and type(text) is str and "\n" in text and _FIELD_NAME.fullmatch(name)
-    if not plain or name.lower() in _NO_NAMES or _NO_BLOCK.search(text):
+    if not plain or name.lower() in _NO_NAMES or re.search(_NO_BLOCK, text):
         return None
     indented = "2" if text[0] in " \n" else ""  # the parser cannot find it out there
     ending = "+" if text.endswith("\n\n") or not text.strip("\n") else "" if text.endswith("\n") else "-"

@@ -8,36 +8,98 @@ through scopes: work that swallows one cancellation meets the next one at its ne
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import Context, copy_context
-from functools import partial
-from typing import TypeVar
+from functools import cache, partial
+from types import TracebackType
+from typing import Self, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 
 Argument = TypeVar("Argument")
-Work = Callable[[], Awaitable[None]]
+Given = TypeVar("Given")
 
 
-class _Idle(asyncio.Future[Work]):
-    """What a task waits for that has nothing to do."""
+@cache
+def scope_kind() -> type[anyio.CancelScope]:
+    """Return the kind of scope that the event loop has; anyio looks for it with every scope that it makes."""
+    return type(anyio.CancelScope())
 
-    _go_on: Callable[[_Idle], object]
-    _context: Context | None
 
-    def add_done_callback(self, fn: Callable[[_Idle], object], /, *, context: Context | None = None) -> None:
+class StandingScope:
+    """A scope that a task enters for one piece of work after the other: `with standing: ...`.
+
+    It stays open in between, as long as nothing goes wrong in it: to enter and leave one is a fifth of a call's work.
+    No other scope that was entered later may be open when it is used. One that is not to stay is as any other.
+    """
+
+    __slots__ = ("_limited", "_scope", "_stays")
+
+    def __init__(self, *, stays: bool = True) -> None:
+        self._scope: anyio.CancelScope | None = None
+        self._stays = stays
+        self._limited = False
+
+    @property
+    def cancel_called(self) -> bool:
+        """True if the deadline has passed of what is done in it."""
+        return self._limited and self._scope is not None and self._scope.cancel_called
+
+    def set_deadline(self, deadline: float) -> None:
+        """Cancel what is done in it at a time of the event loop's clock."""
+        assert self._scope is not None
+        self._limited = True
+        self._scope.deadline = deadline
+
+    def __enter__(self) -> Self:
+        if self._scope is None:
+            self._scope = scope_kind()()
+            self._scope.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        stays = kind is None and self._stays
+        if stays and not self._limited:
+            return False
+        scope, self._limited = self._scope, False
+        assert scope is not None
+        if stays and not scope.cancel_called:
+            scope.deadline = math.inf
+            return False
+        self._scope = None
+        return bool(scope.__exit__(kind, error, traceback))
+
+    def close(self) -> None:
+        """Leave it for good."""
+        if self._scope is not None:
+            self._scope.__exit__(None, None, None)
+
+
+Work = Callable[[StandingScope], Awaitable[None]]
+
+
+class Awaited(asyncio.Future[Given]):
+    """Something that one task waits for, and goes on with as soon as it is given."""
+
+    _go_on: Callable[[Awaited[Given]], object]
+    _context: Context | None = None
+
+    def add_done_callback(self, fn: Callable[[Awaited[Given]], object], /, *, context: Context | None = None) -> None:
         self._go_on, self._context = fn, context
         super().add_done_callback(fn, context=context)
 
-    def give(self, work: Work) -> None:
-        """Have the task begin something now, and not in the loop's next turn, if no other task is running."""
+    def give(self, what: Given) -> None:
+        """Have the task go on now, and not in the loop's next turn, if no other task is running."""
         if self._context is None or asyncio.current_task(self.get_loop()) is not None:
-            self.set_result(work)
+            self.set_result(what)
         else:
             self.remove_done_callback(self._go_on)
-            self.set_result(work)
+            self.set_result(what)
             self._context.run(self._go_on, self)
 
 
@@ -54,14 +116,20 @@ class OwnedTasks:
         self._context = copy_context()  # work comes from callbacks too, which know nothing of whom it is done for
         self._tasks: set[asyncio.Task[None]] = set()
         self._scopes: set[anyio.CancelScope] = set()
-        self._idle: list[_Idle] = []
+        self._idle: list[Awaited[Work]] = []
         self._ended = False
 
     def start(self, function: Callable[[Argument], Awaitable[None]], argument: Argument) -> bool:
         """Begin something; False if the owner has ended and nothing is begun any more."""
+        return self._start(lambda _: function(argument))
+
+    def start_scoped(self, function: Callable[[Argument, StandingScope], Awaitable[None]], argument: Argument) -> bool:
+        """Do the same for something that uses a scope of its task."""
+        return self._start(partial(function, argument))
+
+    def _start(self, work: Work) -> bool:
         if self._ended:
             return False
-        work = partial(function, argument)
         while self._idle:
             waiting = self._idle.pop()
             if not waiting.done():  # a tool may have cancelled its own task
@@ -70,7 +138,7 @@ class OwnedTasks:
         self._own(self._carry_out(work), self._context.copy())
         return True
 
-    def start_in(self, scope: anyio.CancelScope, work: Work) -> bool:
+    def start_in(self, scope: anyio.CancelScope, work: Callable[[], Awaitable[None]]) -> bool:
         """Begin something that can be cancelled alone, in a task with the context variables of whoever begins it."""
         if self._ended:
             return False
@@ -86,12 +154,17 @@ class OwnedTasks:
     async def _carry_out(self, work: Work) -> None:
         with anyio.CancelScope() as scope:
             self._scopes.add(scope)
-            while not self._ended:
-                await work()
-                self._idle.append(idle := _Idle(loop=self._loop))
-                work = await idle
+            standing = StandingScope()
+            try:
+                while not self._ended:
+                    await work(standing)
+                    idle: Awaited[Work] = Awaited(loop=self._loop)
+                    self._idle.append(idle)
+                    work = await idle
+            finally:
+                standing.close()
 
-    async def _carry_out_in(self, scope: anyio.CancelScope, work: Work) -> None:
+    async def _carry_out_in(self, scope: anyio.CancelScope, work: Callable[[], Awaitable[None]]) -> None:
         try:
             with scope:
                 await work()
@@ -110,9 +183,10 @@ class OwnedTasks:
         self._ended = True
         for scope in self._scopes:
             scope.cancel()
-        with anyio.CancelScope(shield=True):
-            while self._tasks:
-                await asyncio.wait(self._tasks)
+        if self._tasks:
+            with anyio.CancelScope(shield=True):
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
 
 
 @asynccontextmanager

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import anyio
 
 from mcp_core.backoff import wait_after
+from mcp_core.quick_dataclass import dataclass
 
 _FIRST_PAUSE = 0.5  # seconds, if a service says that it is too much, and not for how long
 _LONGEST_PAUSE = 30.0

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from functools import lru_cache
+
+from mcp_core.quick_dataclass import dataclass
 
 LOCAL = "local"
 """The principal on a person's own machine."""
@@ -27,7 +29,12 @@ class Person:
     @property
     def principal(self) -> str:
         """One text for issuer and subject, which no other pair has; `local` on a person's own machine."""
-        return self.subject if not self.issuer else json.dumps([self.issuer, self.subject], separators=(",", ":"))
+        return _join(self.issuer, self.subject) if self.issuer else self.subject
+
+
+@lru_cache(maxsize=1024)
+def _join(issuer: str, subject: str) -> str:
+    return json.dumps([issuer, subject], separators=(",", ":"))
 
 
 LOCAL_PERSON = Person("", LOCAL)

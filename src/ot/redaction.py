@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields as fields_of
 from dataclasses import is_dataclass
@@ -9,7 +10,6 @@ from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any, TypeVar
-from uuid import UUID
 
 from mcp_core.known_secrets import KnownSecrets
 from ot_kernel.project_path import ProjectPath
@@ -70,8 +70,10 @@ class _Walk:
             case bytes() | bytearray() | memoryview():
                 text = bytes(value).decode("utf-8", "surrogateescape")
                 return self._replaced(value, text, lambda new: new.encode("utf-8", "surrogateescape"))
-            case PurePath() | UUID():
-                return self._replaced(value, str(value), Path if isinstance(value, PurePath) else str)
+            case PurePath():
+                return self._replaced(value, str(value), Path)
+            case _ if _is_uuid(value):
+                return self._replaced(value, str(value), str)
             case ProjectPath():
                 path, attrs = self._redact(str(value)), self.visit(value.attrs, depth)
                 return ProjectPath(value.project, path, attrs)
@@ -119,6 +121,12 @@ class _Walk:
         if isinstance(value, Iterator) and not hasattr(value, "fileno"):
             return [self.visit(item, depth) for item in islice(value, MAX_DRAINED + 1)]
         return value
+
+
+def _is_uuid(value: object) -> bool:
+    """True for a UUID; who has none has not loaded their module either, and need not wait for it."""
+    module = sys.modules.get("uuid")
+    return module is not None and isinstance(value, module.UUID)
 
 
 def _record_parts(value: object) -> tuple[str, Mapping[str, object]]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.kernel.groups import find_own_group
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 from ot.paces import Paces
-from ot.registry.definition_cache import DefinitionCache
+from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
 from ot.run.elsewhere import RunsElsewhere
 from ot.store.opening import open_link, open_quotas
 from ot.store.pending_logins import MemoryPendingLogins, PendingLogins
@@ -22,8 +23,6 @@ from ot.store.quotas import Quotas
 
 if TYPE_CHECKING:  # its library is loaded where a database is configured
     from ot.store.postgres.link import PostgresLink
-
-DEFINITIONS_FILE = "definitions.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,15 @@ __all__ = ["Allowance", "Confinement", "NoConfinementError", "build_confinement"
 
 
 class Confinement(Protocol):
-    """`layers` are in force, `missing` ones this system lacks, and `failed` ones exist but could not be applied."""
+    """`layers` are in force once it is sealed, `missing` ones this system lacks, `failed` ones could not be applied.
+
+    `guards_calls` is true where some system calls will be refused.
+    """
 
     layers: list[str]
     missing: list[str]
     failed: list[str]
+    guards_calls: bool
 
     def share(self) -> None:
         """Take on, before the fork, what all processes share. Raises OSError."""
@@ -35,11 +39,17 @@ class Confinement(Protocol):
     def release_folder(self, folder: str) -> None:
         """Make it a plain folder again, which can be removed."""
 
-    def prepare(self, folder: str) -> int | None:
-        """Give the next process a folder of its own: a descriptor that it inherits, or None. Raises OSError."""
+    def build_rules(self, folder: str) -> int:
+        """Build what a process with this folder may touch; returns a descriptor, or -1 where nothing is restricted."""
 
-    def apply(self, prepared: int | None, parent: int) -> None:
-        """Confine the calling process for good, and end it with its parent."""
+    def fork(self) -> int:
+        """Fork a process that this confinement is for. Raises OSError."""
+
+    def apply(self, rules: int, parent: int) -> None:
+        """Confine the calling process by these rules for good, and end it with its parent. Raises OSError."""
+
+    def seal(self) -> None:
+        """Take on the last layer, under which no descriptor can be passed on any more."""
 
 
 class NoConfinementError(Exception):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing itself takes longer to import than all of a guardian
-if TYPE_CHECKING:
-    from typing import NamedTuple
-else:
-    from ot_confinement.named_tuples import NamedTuple
+from ot_confinement.named_tuples import NamedTuple
 
 
 class Allowance(NamedTuple):

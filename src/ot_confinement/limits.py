@@ -16,6 +16,7 @@ class Limits:
         self.layers: list[str] = []
         self.missing: list[str] = []
         self.failed: list[str] = []
+        self.guards_calls = False
 
     def share(self) -> None:
         for kind, value in (
@@ -32,12 +33,18 @@ class Limits:
     def release_folder(self, folder: str) -> None:
         pass
 
-    def prepare(self, folder: str) -> int | None:
-        return None
+    def build_rules(self, folder: str) -> int:
+        return -1
 
-    def apply(self, prepared: int | None, parent: int) -> None:
+    def fork(self) -> int:
+        return os.fork()
+
+    def apply(self, rules: int, parent: int) -> None:
         if os.getppid() != parent:
             os._exit(1)  # it died between the fork and this line
+
+    def seal(self) -> None:
+        pass
 
 
 def _limit(kind: int, value: int) -> None:

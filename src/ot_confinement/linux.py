@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
 
 from ot_confinement import landlock, namespaces, privileges, seccomp
 from ot_confinement.allowance import Allowance
 from ot_confinement.limits import Limits
+from ot_confinement.out_of_memory import Sacrifice
 
 
 class LinuxConfinement(Limits):
@@ -20,7 +20,9 @@ class LinuxConfinement(Limits):
         self._rules: landlock.PathRules | None = None
         self._shared_filter: seccomp.Filter | None = None
         self._own_filter: seccomp.Filter | None = None
+        self._sacrifice: Sacrifice | None = None
         self._sizes_folders = bool(allowance.scratch) and not off
+        self._folder_options = namespaces.size_options(size=allowance.scratch, files=allowance.scratch_files)
         if not off:
             found = landlock.version(self._libc)
             self._build_layers(allowance, found if landlock_version is None else landlock_version)
@@ -40,11 +42,13 @@ class LinuxConfinement(Limits):
             )
             self._shared_filter = seccomp.Filter(self._libc, shared)
             self._own_filter = seccomp.Filter(self._libc, seccomp.build_own_filter(machine, network=allowance.network))
+            self.guards_calls = True
         else:
             self.missing.append("seccomp")
 
     def share(self) -> None:
         """Done before the fork, it costs no page of those that are forked."""
+        self._sacrifice = Sacrifice()  # while its own facts are open to it
         self._sizes_folders = self._sizes_folders and namespaces.enter_mount_namespace(self._libc)
         privileges.give_up_privileges(self._libc, but=privileges.MOUNTING if self._sizes_folders else 0)
         privileges.prctl(self._libc, privileges.PR_SET_DUMPABLE, 0)
@@ -58,9 +62,8 @@ class LinuxConfinement(Limits):
     def size_folder(self, folder: str) -> bool:
         if not self._sizes_folders:
             return False
-        size, files = self._allowance.scratch, self._allowance.scratch_files
         try:
-            namespaces.mount_memory(self._libc, folder, size=size, files=files)
+            namespaces.mount_memory(self._libc, folder, self._folder_options)
         except OSError:
             return False
         return True
@@ -71,39 +74,35 @@ class LinuxConfinement(Limits):
         except OSError:
             pass  # it was none, or is one no longer
 
-    def prepare(self, folder: str) -> int | None:
-        return None if self._rules is None else self._rules.build_ruleset(folder)
+    def build_rules(self, folder: str) -> int:
+        """Done before the fork, as one folder may serve many that are forked."""
+        try:
+            return -1 if self._rules is None else self._rules.build_ruleset(folder)
+        except OSError as error:
+            self.failed.append(f"landlock: {error.strerror}")
+            return -1
 
-    def apply(self, prepared: int | None, parent: int) -> None:
+    def apply(self, rules: int, parent: int) -> None:
         privileges.give_up_capabilities(self._libc)
         privileges.end_with_parent(self._libc, parent)
         # The watch of an ordinary user sees what it holds; it dumps no core.
         privileges.prctl(self._libc, privileges.PR_SET_DUMPABLE, 1)
-        _be_killed_first()
-        rules, own_filter = self._rules, self._own_filter
-        if rules is not None and prepared is not None:
-            self._try("landlock", lambda: rules.restrict(prepared))
-        if own_filter is not None:
-            self._try("seccomp", lambda: own_filter.load(os.getpid()))
-
-    def _try(self, layer: str, step: Callable[[], None]) -> None:
         try:
-            step()
+            if self._rules is not None and rules >= 0:
+                self._rules.restrict(rules)
+                self.layers.append("landlock")
         except OSError as error:
-            self.failed.append(f"{layer}: {error.strerror}")
-        else:
-            self.layers.append(layer)
+            self.failed.append(f"landlock: {error.strerror}")
+        if self._own_filter is not None:
+            self.layers.append("seccomp")
 
+    def seal(self) -> None:
+        try:
+            if self._own_filter is not None:
+                self._own_filter.load(os.getpid())
+        except OSError as error:
+            self.layers.remove("seccomp")
+            self.failed.append(f"seccomp: {error.strerror}")
 
-def _be_killed_first() -> None:
-    """Ask to go before everybody else when memory runs out; the zygote stays, without which there are no runs."""
-    try:
-        file = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
-    except OSError:
-        return  # it is only advice, and containers may refuse it
-    try:
-        os.write(file, b"1000")
-    except OSError:
-        pass
-    finally:
-        os.close(file)
+    def fork(self) -> int:
+        return super().fork() if self._sacrifice is None else self._sacrifice.fork()

@@ -1,8 +1,13 @@
-"""NamedTuple as in `typing`, which takes longer to import than all else that a guardian needs."""
+"""NamedTuple as in `typing`, which takes longer to import than all else that a guardian needs.
+
+One is also made in half the time: `typing` compiles the annotation of each field.
+"""
 
 from __future__ import annotations
 
 from collections import namedtuple
+
+__all__ = ["NamedTuple"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,5 +30,9 @@ class _Made(type):
         return made
 
 
-class NamedTuple(metaclass=_Made):
-    """The base of a class whose annotations are the fields of a tuple, and whose values are their defaults."""
+if TYPE_CHECKING:
+    from typing import NamedTuple
+else:
+
+    class NamedTuple(metaclass=_Made):
+        """The base of a class whose annotations are the fields of a tuple, and whose values are their defaults."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
 _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE, _MS_SLAVE = 0x2, 0x4, 0x1000, 0x4000, 0x40000, 0x80000
+_MEMORY_FLAGS = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV)
 _MNT_DETACH = 2
 _MOUNT_SETATTR = 442
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
@@ -87,11 +88,14 @@ def _works_in_another(step: Callable[[], None]) -> bool:
     return os.waitpid(pid, 0)[1] == 0
 
 
-def mount_memory(libc: ctypes.CDLL, folder: str, *, size: int, files: int) -> None:
-    """Put an empty file system, in memory and of this size, in place of a folder. Raises OSError."""
-    options = f"size={size},nr_inodes={files + 1},mode=700".encode()  # one is the folder itself
-    flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV)
-    _check(libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", flags, options))
+def size_options(*, size: int, files: int) -> bytes:
+    """Return the options of a file system of this size."""
+    return f"size={size},nr_inodes={files + 1},mode=700".encode()  # one is the folder itself
+
+
+def mount_memory(libc: ctypes.CDLL, folder: str, options: bytes) -> None:
+    """Put an empty file system in memory, with these options, in place of a folder. Raises OSError."""
+    _check(libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", _MEMORY_FLAGS, options))
 
 
 def unmount(libc: ctypes.CDLL, folder: str) -> None:

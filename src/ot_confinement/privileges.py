@@ -16,6 +16,11 @@ _CAPABILITY_VERSION_3 = 0x20080522
 _LAST_CAPABILITY = 63
 MOUNTING = 1 << 21  # CAP_SYS_ADMIN
 
+# Made once: a type and its values take a forked process longer than the call itself.
+_HEADER = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+_Capabilities = ctypes.c_uint32 * 6  # effective, permitted, inheritable; then those above 31
+_NONE = _Capabilities()
+
 
 def give_up_privileges(libc: ctypes.CDLL, *, but: int = 0) -> None:
     """No program that it starts gains rights, and it has no capabilities `but` these, even as root. Raises OSError."""
@@ -27,9 +32,8 @@ def give_up_privileges(libc: ctypes.CDLL, *, but: int = 0) -> None:
 
 def give_up_capabilities(libc: ctypes.CDLL, *, but: int = 0) -> None:
     """Keep no capabilities `but` these. Raises OSError."""
-    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    kept = (ctypes.c_uint32 * 6)(but, but, 0, 0, 0, 0)  # effective, permitted, inheritable; then those above 31
-    if libc.capset(header, kept) != 0:
+    kept = _Capabilities(but, but, 0, 0, 0, 0) if but else _NONE
+    if libc.capset(_HEADER, kept) != 0:
         raise OSError(ctypes.get_errno(), "capset failed")
 
 

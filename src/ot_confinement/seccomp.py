@@ -39,6 +39,8 @@ _MAP_ANONYMOUS, _MAP_TYPE = 0x20, 0xF
 _SHARED_ANONYMOUS = (_MAP_ANONYMOUS | 1, _MAP_ANONYMOUS | 3)  # MAP_SHARED, MAP_SHARED_VALIDATE
 _MAP_GROWSDOWN, _MAP_HUGETLB = 0x100, 0x40000
 
+_REGISTER_BUFFERS = 0
+
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _OWN_PID = 0x7EADBEEF  # stands in the template where a kernel's own pid goes
 
@@ -88,6 +90,8 @@ def build_shared_filter(machine: str, *, network: bool = False, guards_truncatio
             (syscalls.CLONE3[column], refuse(errno.ENOSYS)),
             (syscalls.FCNTL[column], _one_of(1, _FCNTL_COMMANDS)),
             (syscalls.IOCTL[column], _one_of(1, _IOCTL_REQUESTS)),
+            # The zygote pins the pages that kernels write to (`ot_kernel/pinned_pages.py`).
+            (syscalls.IO_URING_REGISTER[column], _one_of(1, (_REGISTER_BUFFERS,))),
             # Streams only: a datagram socket could be sent to any path.
             (syscalls.SOCKETPAIR[column], [*_demand(0, _AF_UNIX), *_masked(1, _SOCK_TYPE_MASK, _SOCK_STREAM)]),
         )
@@ -108,6 +112,7 @@ def build_own_filter(machine: str, *, network: bool = False) -> bytes:
             (syscalls.TGKILL[column], _one_of(0, (_OWN_PID,))),
             (syscalls.PRCTL[column], _one_of(0, _PRCTL_OPTIONS)),
             (syscalls.PRLIMIT64[column], _one_of(0, (0, _OWN_PID))),
+            (syscalls.IO_URING_REGISTER[column], refuse()),
             *((numbers[column], refuse()) for name, numbers in syscalls.ZYGOTE_ONLY.items() if name not in needed),
         )
     )

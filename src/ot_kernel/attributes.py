@@ -16,20 +16,23 @@ from ot_kernel.wire import Channel
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
-def lend_attributes(channel: Channel, scratch: str) -> None:
-    """Let code change modes and times of its own files; they have no extended attributes."""
-    files = _OwnFiles(channel, os.path.realpath(scratch))
-    for name, function in (("chmod", files.chmod), ("utime", files.utime), ("listxattr", files.listxattr)):
-        setattr(os, name, function)
+class OwnFiles:
+    """The files of one kernel: the zygote installs the functions, at no cost to its kernels, and each names its own."""
 
+    def __init__(self) -> None:
+        self._chmod, self._utime = os.chmod, os.utime
+        self._channel: Channel | None = None
+        self._scratch = ""
 
-class _OwnFiles:
-    """The files of one kernel."""
+    def install(self) -> None:
+        """Put our functions in the place of those that are refused; no file has extended attributes."""
+        for name, function in (("chmod", self.chmod), ("utime", self.utime), ("listxattr", self.listxattr)):
+            setattr(os, name, function)
 
-    def __init__(self, channel: Channel, scratch: str) -> None:
+    def own(self, channel: Channel, scratch: str) -> None:
+        """Let code change modes and times in this folder, by asking the server."""
         self._channel = channel
         self._scratch = scratch
-        self._chmod, self._utime = os.chmod, os.utime
 
     def chmod(self, path: Any, mode: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
         """Change the mode of a file."""
@@ -64,8 +67,9 @@ class _OwnFiles:
         folder, name = os.path.split(os.path.abspath(text))
         real = os.path.realpath(text) if follow_symlinks else os.path.join(os.path.realpath(folder), name)
         number = errno.EPERM
-        if real.startswith(f"{self._scratch}/"):
-            parts = real[len(self._scratch) + 1 :].split("/")
+        own = os.path.realpath(self._scratch) + "/"
+        if self._channel is not None and real.startswith(own):
+            parts = real[len(own) :].split("/")
             number = self._channel.ask({"op": "attributes", "path": parts, **change})["value"]
         if number:
             raise OSError(number, os.strerror(number), path)

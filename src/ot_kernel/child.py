@@ -1,56 +1,63 @@
-"""A kernel's life: confine itself, rehearse, say that it is ready, run one program, wait for its end."""
+"""A kernel's life: confine itself, introduce itself to the server, run one program, wait for its end."""
 
 from __future__ import annotations
 
+import _socket
 import faulthandler
 import gc
 import io
 import os
-import signal
 import site
 import socket
+import struct
 import sys
 from types import FrameType
-from typing import NamedTuple, NoReturn, TextIO
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TextIO
 
 from ot_confinement import Confinement
-from ot_kernel.attributes import lend_attributes
+from ot_kernel.attributes import OwnFiles
 from ot_kernel.indentation import FILENAME
 from ot_kernel.pack_proxy import Tools
 from ot_kernel.program_run import INTERRUPT, ProgramRun, interrupt
-from ot_kernel.refusals import explain_refusals
-from ot_kernel.wire import Channel, frame, pack
+from ot_kernel.refusals import explain_refusals, send_without_refusal
+from ot_kernel.scratch_folders import ScratchFolder
+from ot_kernel.wire import Channel, WireError, frame, pack
+
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal  # the enumerations around it cost a kernel ten times as much as the calls themselves
 
 OUTPUT_FD, ERROR_FD, DUMP_FD, SERVER_FD = 1, 2, 3, 4
 DUMP = signal.SIGUSR2
 WHERE = signal.SIGURG  # one that does nothing where the code has taken our handler away
 OPEN_FILES_LIMIT = 256  # the zygote, which has one for each kernel alive, gets by with it too
 
+_HANDED = 5  # descriptors that a kernel hands to the server
+_DESCRIPTORS = struct.Struct(f"{_HANDED}i")
 _REHEARSALS = 32
 _REHEARSAL = {"code": "1", "aliases": {}, "values": {}, "packs": ["ot"]}
 
 
-class Descriptors(NamedTuple):
-    """The descriptors that a kernel inherits, wherever the zygote happens to have them."""
-
-    server: int
-    output: int
-    dump: int
-    ruleset: int | None
-
-    def place(self) -> None:
-        """Put them where they belong; the zygote keeps those numbers free, so that none is still a source."""
-        for fd, target in (
-            (self.output, OUTPUT_FD),
-            (self.output, ERROR_FD),
-            (self.dump, DUMP_FD),
-            (self.server, SERVER_FD),
-        ):
-            os.dup2(fd, target)
+_own_files = OwnFiles()
 
 
-def prepare_process() -> None:
-    """Set up what all kernels have in common, once, before they are forked."""
+class Birth(NamedTuple):
+    """What the zygote tells a kernel that it forks; all the rest a kernel does itself.
+
+    Whatever the zygote wrote to between two forks, it would have to copy again after each.
+    """
+
+    number: int
+    scratch: ScratchFolder
+    control: socket.socket  # on which it introduces itself to the server
+    parent: int
+    confinement: Confinement
+    rehearse: bool  # where the fork has not copied what a kernel writes to, it had better do so before it is needed
+
+
+def prepare_process(*, guarded: bool) -> None:
+    """Set up what all kernels have in common, once, before they are forked; `guarded` ones may not make every call."""
     os.environ.update(PATH="", LANG="C.UTF-8")
     site.sethelper()
     site.setquit()  # builtins that are missing because the zygote starts without site-packages
@@ -61,44 +68,32 @@ def prepare_process() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    if guarded:
+        send_without_refusal()
+        _own_files.install()
     # The interpreter settles its own caches, which kernels then need not touch.
     for _ in range(_REHEARSALS):
         _rehearse(Channel(-1, ""))
     _rehearse_calls(_REHEARSALS)
 
 
-def enter_scratch(scratch: str) -> None:
-    """Make the folder the home of the next kernel; the zygote does this, as it has no home of its own."""
-    os.chdir(scratch)
-    os.environ.update(HOME=scratch, TMPDIR=scratch)
-
-
-def probe_kernel(
-    outside: str | None, descriptors: Descriptors, scratch: str, confinement: Confinement, parent: int
-) -> NoReturn:
+def probe_kernel(outside: str | None, birth: Birth) -> NoReturn:
     """Become a kernel, try what one must not be able to do, and tell what worked; nothing is ever run in it."""
     from ot_confinement.probe import find_broken_promises  # noqa: PLC0415 - what is loaded ahead makes every fork dearer
 
-    descriptors.place()
-    confinement.apply(descriptors.ruleset, parent)
-    Channel(SERVER_FD, scratch).send({"op": "probed", "broken": find_broken_promises(outside, parent)})
+    channel = _become_kernel(birth, probe=True)
+    channel.send({"op": "probed", "broken": find_broken_promises(outside, birth.parent)})
     while True:
         signal.pause()
 
 
-def run_kernel(descriptors: Descriptors, scratch: str, confinement: Confinement, parent: int) -> NoReturn:
+def run_kernel(birth: Birth) -> NoReturn:
     """Live the whole life of a forked kernel; it ends by SIGKILL, or here if the server goes away."""
-    descriptors.place()
-    confinement.apply(descriptors.ruleset, parent)
-    os.closerange(SERVER_FD + 1, OPEN_FILES_LIMIT)
-    channel = Channel(SERVER_FD, scratch)
-    _rehearse(channel)
-    _rehearse_calls(1)
-    if "seccomp" in confinement.layers:
+    channel = _become_kernel(birth)
+    if "seccomp" in birth.confinement.layers:
         explain_refusals()
-        lend_attributes(channel, scratch)
+        _own_files.own(channel, birth.scratch.path)
     gc.enable()
-    channel.send({"op": "ready", "layers": confinement.layers, "failed": confinement.failed})
     run = ProgramRun(channel, channel.receive())
     reply = run.reply()
     signal.signal(INTERRUPT, signal.SIG_IGN)
@@ -107,6 +102,66 @@ def run_kernel(descriptors: Descriptors, scratch: str, confinement: Confinement,
     channel.send(reply)
     while True:
         signal.pause()
+
+
+def live_through(control: socket.socket) -> None:
+    """Let the kernel that introduces itself here run a program that makes a call. Raises OSError and WireError."""
+    _, fds, _, _ = socket.recv_fds(control, 4096, _HANDED)
+    if not fds:
+        raise WireError("the kernel went away")
+    for fd in fds[1:]:
+        os.close(fd)
+    with socket.socket(fileno=fds[0]) as server:
+        for message in (
+            {**_REHEARSAL, "code": "ot.version(text='question')"},
+            {"op": "go"},
+            {"id": 1, "value": "answer"},
+        ):
+            server.sendall(frame(pack(message)))
+        channel = Channel(server.fileno(), "")
+        while channel.receive()["op"] != "value":
+            pass
+
+
+def _become_kernel(birth: Birth, *, probe: bool = False) -> Channel:
+    """Take on the confinement, and tell the server, which may then send a program; none is read before the last layer.
+
+    The server gets the other end of the socket, a pidfd, the output, the crash dump and the scratch folder.
+    """
+    scratch, confinement = birth.scratch.path, birth.confinement
+    os.chdir(scratch)
+    os.environ["HOME"] = os.environ["TMPDIR"] = scratch
+    server, ours = (end.detach() for end in _socket.socketpair())
+    output, dump = os.memfd_create("output"), os.memfd_create("dump")
+    folder = os.open(scratch, os.O_PATH | os.O_CLOEXEC)  # where it is a file system, the server has no path to it
+    pid = os.getpid()
+    handed = [server, os.pidfd_open(pid), output, dump, folder]
+    # The zygote keeps those numbers free, so that none is still a source.
+    for fd, target in ((output, OUTPUT_FD), (output, ERROR_FD), (dump, DUMP_FD), (ours, SERVER_FD)):
+        os.dup2(fd, target)
+    confinement.apply(birth.scratch.rules, birth.parent)
+    channel = Channel(SERVER_FD, scratch)
+    if birth.rehearse:
+        _rehearse(channel)
+        _rehearse_calls(1)
+    told = {
+        "kernel": birth.number,
+        "pid": pid,
+        "probe": probe,
+        "folder": birth.scratch.name,
+        "sized": birth.scratch.sized,
+        "layers": confinement.layers,
+        "failed": confinement.failed,
+    }
+    rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, _DESCRIPTORS.pack(*handed))
+    _socket.socket.sendmsg(birth.control, [pack(told)], [rights])
+    os.closerange(SERVER_FD + 1, OPEN_FILES_LIMIT)
+    confinement.seal()
+    if confinement.failed:
+        channel.send({"op": "unconfined", "failed": confinement.failed})
+        while True:
+            signal.pause()
+    return channel
 
 
 def _tell_line(_signum: int, frame: FrameType | None) -> None:

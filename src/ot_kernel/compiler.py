@@ -30,9 +30,12 @@ class AliasCycle(Exception):  # noqa: N818 - worded by the server, whose error t
 
 
 class Program(NamedTuple):
-    """`body` is run first; `last`, if any, gives the value. With `entry` the body only defines a function to call."""
+    """`body`, if any, is run first; `last`, if any, gives the value.
 
-    body: CodeType
+    With `entry` the body only defines a function to call.
+    """
+
+    body: CodeType | None
     last: CodeType | None
     entry: bool
     references: list[Reference]
@@ -65,14 +68,14 @@ def compile_tree(
         references = survey.references(packs, used)
         if survey.has_await:
             tree = _AwaitAnything().visit(tree)
-        if has_top_level_return(tree):
+        if survey.has_return and has_top_level_return(tree):
             return Program(_compile(wrap_in_function(tree, file), "exec", file), None, True, references, used)
         value = tree.body[-1] if tree.body else None
         if not isinstance(value, ast.Expr):
             return Program(_compile(tree, "exec", file), None, False, references, used)
         tree.body.pop()
         last = _compile(ast.Expression(value.value), "eval", file)
-        return Program(_compile(tree, "exec", file), last, False, references, used)
+        return Program(_compile(tree, "exec", file) if tree.body else None, last, False, references, used)
 
 
 def _compile(tree: ast.Module | ast.Expression, mode: str, file: str) -> CodeType:

@@ -45,8 +45,8 @@ def execute(program: Program, scope: Scope, source: str) -> object:
         _accept_plain_values()
     if "multiprocessing" in source:
         _lock_threads_only()
-    codes = [program.body, program.last] if program.last is not None else [program.body]
-    if program.entry:
+    codes = [code for code in (program.body, program.last) if code is not None]
+    if program.entry and program.body is not None:
         exec(program.body, scope)
         codes = [scope.pop(ENTRY).__code__]
     value: object = NOTHING

@@ -146,9 +146,10 @@ class PackProxy(ModuleType):
     __doc__: Any = property(lambda self: self.__tools__.describe(self.__name__)["doc"])
 
     def __init__(self, name: str, tools: Tools) -> None:
-        super().__init__(name)
-        self.__dict__.pop("__doc__")
-        self.__tools__ = tools  # a name that no tool can have
+        names = self.__dict__  # set here: super() takes three times as long, and each run makes all of its packs
+        names["__name__"] = name
+        names["__package__"] = names["__loader__"] = names["__spec__"] = None
+        names["__tools__"] = tools  # a name that no tool can have
 
     def __getattr__(self, name: str) -> Value:
         if name == "__all__":

@@ -7,9 +7,9 @@ import gc
 import io
 import itertools
 import linecache
-import signal
 import sys
 from types import FrameType, ModuleType, TracebackType
+from typing import TYPE_CHECKING
 
 from ot_kernel.compiler import AliasCycle, compile_program
 from ot_kernel.executing import NOTHING, RunInterrupted, execute, fill_scope
@@ -19,6 +19,11 @@ from ot_kernel.pack_proxy import PackProxy, ToolError, build_packs
 from ot_kernel.top_level_return import ENTRY
 from ot_kernel.values import UnsupportedValueError, Value, encode
 from ot_kernel.wire import Channel, Message
+
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal  # without its enumerations, see `ot_kernel/child.py`
 
 INTERRUPT = signal.SIGUSR1
 MAX_FRAMES = 20

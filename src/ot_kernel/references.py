@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TypedDict
 
 _GIVEN = {*dir(builtins), "__annotations__", "__builtins__", "__file__", "ToolError"}
 # Whoever uses one of these can bind a name without writing it down.
 _BINDERS = {"exec", "eval", "globals", "locals", "vars", "setattr", "builtins", "__builtins__", "__import__"}
+
+_NAMELESS = frozenset({"ctx", "op", "ops"})  # fields of nodes, with nothing below them
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -37,6 +39,28 @@ class Bindings(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.bound: set[str] = set()
+        self._visitors: dict[type[ast.AST], Callable[[ast.AST], None]] = {}
+
+    def visit(self, node: ast.AST) -> None:
+        """Do as the library does, in a third of its time: a visitor is looked up once for each kind of node."""
+        kind = type(node)
+        visitor = self._visitors.get(kind)
+        if visitor is None:
+            visitor = self._visitors[kind] = getattr(self, f"visit_{kind.__name__}", self.generic_visit)
+        visitor(node)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Visit what a node consists of, but for those that have no name in them."""
+        for field in node._fields:
+            if field in _NAMELESS:
+                continue
+            part = getattr(node, field, None)
+            if isinstance(part, list):
+                for item in part:
+                    if isinstance(item, ast.AST):
+                        self.visit(item)
+            elif isinstance(part, ast.AST) and type(part) is not ast.Constant:
+                self.visit(part)
 
     def visit_alias(self, node: ast.alias) -> None:
         if node.name != "*":
@@ -67,6 +91,7 @@ class Survey(Bindings):
         self.used: set[str] = set()
         self.has_star_import = False
         self.has_await = False
+        self.has_return = False
         self._calls: list[tuple[ast.Call, bool]] = []
         self._tries = 0
         self._first_end = _end_of_first(tree.body)
@@ -75,7 +100,7 @@ class Survey(Bindings):
 
     def references(self, packs: Collection[str], aliases: dict[str, str]) -> list[Reference]:
         """Find calls of `name.tool(...)`, or of an alias, where neither the program nor Python defines the name."""
-        if self.has_star_import or self.used & _BINDERS:
+        if not self._calls or self.has_star_import or self.used & _BINDERS:
             return []
         defined = self.bound | (_GIVEN - set(packs))
         found = []
@@ -113,6 +138,10 @@ class Survey(Bindings):
 
     def visit_Await(self, node: ast.Await) -> None:
         self.has_await = True
+        self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        self.has_return = True
         self.generic_visit(node)
 
     def _visit_try(self, node: ast.Try | ast.TryStar) -> None:

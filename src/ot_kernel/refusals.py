@@ -18,13 +18,20 @@ _MOST_GATHERED = 256 * 1024
 _Bytes = bytes | bytearray | memoryview
 
 
-def explain_refusals() -> None:
-    """Raise PermissionError with a sentence from now on; audit hooks cannot be removed."""
-    sys.addaudithook(_refuse)
+_sendmsg = socket.socket.sendmsg
+
+
+def send_without_refusal() -> None:
+    """Let `socket.sendmsg` send plain data; the zygote does so for all its kernels."""
     setattr(socket.socket, "sendmsg", _send_message)  # noqa: B010 - a method of a class that is not ours
 
 
-_sendmsg = socket.socket.sendmsg
+def explain_refusals() -> None:
+    """Raise PermissionError with a sentence from now on.
+
+    Each kernel does so when it is complete: who has a hook pays for each of the many things that are heard by it.
+    """
+    sys.addaudithook(_refuse)
 
 
 def _send_message(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import json.encoder
 import os
+import select
 import struct
 import time
 from _thread import LockType, allocate_lock  # threading costs every fork half a millisecond
@@ -19,7 +21,8 @@ MAX_FRAME = 1024 * 1024
 HEADER = struct.Struct("!I")
 SPILL_PREFIX = ".message-"
 _READ_AHEAD = 65536
-_AWAKE = 0.0002  # seconds; most answers come sooner, and waking an idle processor would take a third of that
+_AWAKE = 0.00015  # seconds; most answers come sooner, and to wake two idle processors takes nearly as long as a call
+_MOST_ASLEEP = 63  # answers
 
 Message = dict[str, Any]
 
@@ -28,18 +31,39 @@ class WireError(Exception):
     """The other side sent something that is not a frame, or went away."""
 
 
-_from_json = json.JSONDecoder().decode
-_to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode  # json.dumps makes one each time
+def _build_writer() -> Callable[[Message, int], Iterable[str]]:
+    """Return what writes JSON. The library's own encoder makes its C code anew for each message, at twice the cost."""
+    plain = json.JSONEncoder(separators=(",", ":"), check_circular=False)
+    build = vars(json.encoder)["c_make_encoder"]
+    if build is None:
+        return lambda message, _: plain.encode(message)
+    text = vars(json.encoder)["encode_basestring_ascii"]
+    write: Callable[[Message, int], Iterable[str]] = build(
+        None, plain.default, text, None, ":", ",", False, False, True
+    )
+    return write
+
+
+_to_json = _build_writer()
+_scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
 
 
 def pack(message: Message) -> bytes:
     """Write one message as JSON, without its length."""
-    return _to_json(message).encode("ascii")
+    return "".join(_to_json(message, 0)).encode("ascii")
 
 
 def frame(payload: bytes) -> bytes:
     """Put its length in front of a payload."""
     return HEADER.pack(len(payload)) + payload
+
+
+def _from_json(text: str) -> Any:
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        end = -1
+    return value if end == len(text) else json.loads(text)  # which looks for blanks around it, and says what is wrong
 
 
 def unpack(payload: bytes, from_json: Callable[[str], Any] = _from_json) -> Message:
@@ -61,6 +85,9 @@ class Channel:
 
     def __init__(self, fd: int, scratch: str) -> None:
         self._fd = fd
+        self._poll = select.poll()
+        if fd >= 0:
+            self._poll.register(fd, select.POLLIN)
         self._scratch = scratch
         self._sending = allocate_lock()
         self._state = allocate_lock()  # held for every look at what follows
@@ -69,6 +96,8 @@ class Channel:
         self._bells: list[LockType] = []
         self._next_id = 0
         self._incoming = b""
+        self._asleep = 0  # how many answers it will wait for without looking for them first
+        self._next_asleep = 0
         self._file_numbers = itertools.count(1)
 
     def send(self, message: Message) -> None:
@@ -110,33 +139,32 @@ class Channel:
         while view:
             try:
                 view = view[os.write(self._fd, view) :]
-            except BlockingIOError:  # another thread waits awake, which takes no longer than a moment
+            except BlockingIOError:  # the code has made it so
                 os.sched_yield()
 
     def receive(self) -> Message:
         """Read the next message; only before code runs, while there is one thread."""
-        size = HEADER.unpack(self._take(HEADER.size))[0]
-        message = unpack(self._take(size))
+        self._have(HEADER.size)
+        end = HEADER.size + HEADER.unpack_from(self._incoming)[0]
+        self._have(end)
+        payload, self._incoming = self._incoming[HEADER.size : end], self._incoming[end:]
+        message = unpack(payload)
         if message.get("op") == "file":
             message = unpack(self.read_file(message["name"]))
         return message
 
-    def _take(self, size: int) -> bytes:
-        """Read the next bytes; header and payload of a short message come with one read."""
+    def _have(self, size: int) -> None:
+        """Wait until so many bytes are here; header and payload of a short message come with one read."""
         while len(self._incoming) < size:
             part = os.read(self._fd, max(size - len(self._incoming), _READ_AHEAD))
             if not part:
                 raise WireError("the server went away")
             self._incoming += part
-        taken, self._incoming = self._incoming[:size], self._incoming[size:]
-        return taken
 
     def ask(self, message: Message) -> Message:
         """Send a question and wait for its answer; any number of threads may do so at once."""
         with self._state:
-            self._next_id += 1
-            number = self._next_id
-        message["id"] = number
+            message["id"] = number = self._next_id = self._next_id + 1
         self.send(message)
         while True:
             with self._state:
@@ -144,24 +172,28 @@ class Channel:
                     return self._answers.pop(number)
                 bell = self._hang_bell() if self._reading else None
                 self._reading = True
-            if bell is None:
-                self._read_for_everyone()
-            else:
+            if bell is not None:
                 bell.acquire()
+            elif (answer := self._read_for_everyone(number)) is not None:
+                return answer
 
     def _wait_awake(self) -> None:
-        """Poll for the answer for a moment, yielding to anyone else who wants the processor."""
-        os.set_blocking(self._fd, False)
-        try:
-            end = time.perf_counter() + _AWAKE
-            while time.perf_counter() < end:
-                try:
-                    self._incoming = os.read(self._fd, _READ_AHEAD)
-                    return
-                except BlockingIOError:
-                    os.sched_yield()
-        finally:
-            os.set_blocking(self._fd, True)
+        """Look for the answer for a moment, unless that was in vain lately.
+
+        It is where the tool takes long, and where the server needs this very processor: Linux gives it that of a
+        process that sleeps at once, but hardly that of one which yields in another session.
+        """
+        if self._asleep:
+            self._asleep -= 1
+            return
+        end = time.perf_counter() + _AWAKE
+        while not self._poll.poll(0):
+            if time.perf_counter() > end:
+                self._asleep = self._next_asleep
+                self._next_asleep = min(2 * self._asleep + 1, _MOST_ASLEEP)
+                return
+            os.sched_yield()
+        self._next_asleep = 0
 
     def _hang_bell(self) -> LockType:
         """Return a lock that is released when something has arrived."""
@@ -170,17 +202,21 @@ class Channel:
         self._bells.append(bell)
         return bell
 
-    def _read_for_everyone(self) -> None:
+    def _read_for_everyone(self, number: int) -> Message | None:
+        """Read the next answer; return it if it has this number, else keep it for whoever asked."""
         answer: Message | None = None
+        mine = False
         try:
             if not self._incoming:
                 self._wait_awake()
             answer = self.receive()
+            mine = answer["id"] == number
         finally:
             with self._state:
                 self._reading = False
-                if answer is not None:
+                if answer is not None and not mine:
                     self._answers[answer["id"]] = answer
                 bells, self._bells = self._bells, []
             for bell in bells:
                 bell.release()
+        return answer if mine else None

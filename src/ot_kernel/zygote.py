@@ -1,8 +1,8 @@
 """The zygote: a small process with everything loaded, which forks a kernel whenever the server asks.
 
-It is exec'ed with an empty environment and one descriptor to the server. A request is `{"fork": n}`, or
-`{"probe": file}` for a kernel that only tries its confinement; a kernel is announced with five descriptors (its socket,
-a pidfd, its output, its crash dump, its scratch folder), and its end with its status.
+It is exec'ed with an empty environment and one descriptor to the server. A request is `{"fork": n}`, with the names of
+unused scratch folders as `again` if there are any, or `{"probe": file}` for a kernel that only tries its confinement; a
+kernel introduces itself to the server when it is ready, and the zygote tells how it ended.
 It has one thread, because a fork copies only one.
 """
 
@@ -23,29 +23,45 @@ from typing import NoReturn
 
 from ot_confinement import Allowance, Confinement, build_confinement
 from ot_kernel import child
+from ot_kernel.pinned_pages import PinnedPages, copy_tables, open_pages
+from ot_kernel.scratch_folders import ScratchFolder, ScratchFolders
 from ot_kernel.values import accept_rows
-from ot_kernel.wire import Message
+from ot_kernel.wire import Message, WireError
 
 MAX_REQUEST = 64 * 1024
 FIRST_FREE_FD = child.SERVER_FD + 1
+_NONE = "none"  # the name of a folder that could not be made
 
 
 class Zygote:
     """Forks kernels and reaps them until the server goes away."""
 
-    def __init__(self, control: socket.socket, scratch_root: str, confinement: Confinement, *, confined: bool) -> None:
+    def __init__(
+        self,
+        control: socket.socket,
+        scratch_root: str,
+        confinement: Confinement,
+        pages: PinnedPages | None,
+        *,
+        confined: bool,
+    ) -> None:
         self._control = control
         self._scratch_root = scratch_root
         self._confinement = confinement
         self._confined = confined  # if not, kernels can start processes, which must end with them
-        self._kernels: dict[int, tuple[int, int]] = {}  # pidfd: (kernel's number, pid)
+        self._folders = ScratchFolders(scratch_root, confinement)
+        self._kernels: dict[int, tuple[int, int, bool, ScratchFolder]] = {}  # by pidfd: number, pid, only a probe
+        self._pid = os.getpid()
         self._count = 0
+        self._pages = pages
+        self._unpinned = True
+        self._used = False  # nothing is pinned for a single run, nor while a server starts
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
 
     def serve(self) -> None:
         """Say what this system lacks, then answer requests until the server closes its end."""
-        self._tell({"missing": self._confinement.missing}, [])
+        self._tell({"missing": self._confinement.missing})
         while True:
             for fd, _ in self._poll.poll():
                 if fd != self._control.fileno():
@@ -57,50 +73,45 @@ class Zygote:
                 self._obey(json.loads(request))
 
     def _obey(self, request: Message) -> None:
+        self._folders.use_again(request.get("again", ()))
         for _ in range(request.get("fork", 0)):
             self._fork(child.run_kernel)
         if "probe" in request:
             self._fork(partial(child.probe_kernel, request["probe"]), probe=True)
+        if self._used and self._pages is not None:
+            self._pin(self._pages)
 
-    def _fork(
-        self, live: Callable[[child.Descriptors, str, Confinement, int], NoReturn], *, probe: bool = False
-    ) -> None:
+    def _fork(self, live: Callable[[child.Birth], NoReturn], *, probe: bool = False) -> None:
         self._count += 1
-        number = self._count
-        scratch = os.path.join(self._scratch_root, str(number))
-        os.mkdir(scratch, 0o700)
-        sized = self._confinement.size_folder(scratch)
-        child.enter_scratch(scratch)
-        folder = os.open(scratch, os.O_PATH | os.O_CLOEXEC)  # where it is a file system, the server has no path to it
-        ours, theirs = socket.socketpair()
-        output, dump = os.memfd_create("output"), os.memfd_create("dump")
-        ruleset = self._confinement.prepare(scratch)
-        parent = os.getpid()
-        pid = os.fork()
+        try:
+            folder = self._folders.take()
+        except OSError as error:
+            print(f"no scratch folder can be made: {error}", file=sys.stderr, flush=True)  # noqa: T201 - to the server
+            self._tell({"ended": self._count, "status": 70 << 8, "probe": probe, "folder": _NONE, "unused": False})
+            return
+        pid = self._fork_in(folder, self._control, live)
+        pidfd = os.pidfd_open(pid)
+        self._kernels[pidfd] = (self._count, pid, probe, folder)
+        self._poll.register(pidfd, select.POLLIN)
+
+    def _fork_in(self, folder: ScratchFolder, control: socket.socket, live: Callable[[child.Birth], NoReturn]) -> int:
+        birth = child.Birth(self._count, folder, control, self._pid, self._confinement, self._unpinned)
+        pid = self._confinement.fork()
         if pid == 0:
             try:
                 if not self._confined:
                     _adopt_orphans()
-                descriptors = child.Descriptors(theirs.fileno(), output, dump, ruleset)
-                live(descriptors, scratch, self._confinement, parent)
+                live(birth)
             except BaseException:  # noqa: BLE001 - the edge: what it prints is the only clue to a kernel that cannot start
                 sys.excepthook(*sys.exc_info())
             finally:
                 os._exit(70)
-        pidfd = os.pidfd_open(pid)
-        self._kernels[pidfd] = (number, pid)
-        self._poll.register(pidfd, select.POLLIN)
-        announced = {"kernel": number, "pid": pid, "probe": probe, "sized": sized}
-        self._tell(announced, [ours.fileno(), pidfd, output, dump, folder])
-        for end in (ours, theirs):
-            end.close()
-        for fd in (output, dump, folder, ruleset):
-            if fd is not None:
-                os.close(fd)
+        self._folders.lend(folder)
+        return pid
 
     def end_kernels(self) -> None:
         """Kill every kernel and wait until it is gone, so that none writes any more; free what they wrote."""
-        for pidfd, (_, pid) in self._kernels.items():
+        for pidfd, (_, pid, _, _) in self._kernels.items():
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
             os.waitpid(pid, 0)
         self._kernels.clear()
@@ -109,22 +120,52 @@ class Zygote:
             self._confinement.release_folder(os.path.join(self._scratch_root, name))
 
     def _reap(self, pidfd: int) -> None:
-        number, pid = self._kernels.pop(pidfd)
+        number, pid, probe, folder = self._kernels.pop(pidfd)
         self._poll.unregister(pidfd)
         os.close(pidfd)
         status = os.waitpid(pid, 0)[1]
         self._end_orphans()
-        self._tell({"ended": number, "status": status}, [])
+        unused = self._folders.leave(folder)
+        self._tell({"ended": number, "status": status, "probe": probe, "folder": folder.name, "unused": unused})
+        self._used = True
+
+    def _pin(self, pages: PinnedPages) -> None:
+        """Let forks copy at once what kernels write to, as one shows that lives a whole life for us alone."""
+        self._pages = None
+        try:
+            folder = self._folders.take()
+        except OSError:
+            pages.close()
+            return
+        pages.forget_texts()
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                pid = self._fork_in(folder, theirs, child.run_kernel)
+            try:
+                child.live_through(ours)
+                pages.pin(pid)
+                self._unpinned = False
+            except (OSError, WireError):
+                pages.close()
+            finally:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                if self._folders.leave(folder):
+                    self._folders.use_again([folder.name])
+                else:
+                    self._confinement.release_folder(folder.path)
+                    os.rmdir(folder.path)
 
     def _end_orphans(self) -> None:
         """End what a dead kernel has started: what a living one starts is below that kernel, orphans too."""
         if not self._confined:
             from ot_guardian import end_children  # noqa: PLC0415 - see `_adopt_orphans`
 
-            end_children({pid for _, pid in self._kernels.values()})
+            end_children({pid for _, pid, _, _ in self._kernels.values()})
 
-    def _tell(self, message: Message, fds: list[int]) -> None:
-        socket.send_fds(self._control, [json.dumps(message).encode()], fds)
+    def _tell(self, message: Message) -> None:
+        self._control.send(json.dumps(message).encode())
 
 
 def main(control_fd: int, settings: Message) -> None:
@@ -146,22 +187,35 @@ def main(control_fd: int, settings: Message) -> None:
     )
     confined = settings["sandbox"] != "off"
     confinement = build_confinement(allowance, off=not confined, system=settings["system"])
+    pages = open_pages()
+    copy_tables()
     confinement.share()
     if not confined:
         _adopt_orphans()
-    child.prepare_process()
+    child.prepare_process(guarded=confinement.guards_calls)
     gc.collect()
     gc.freeze()
     gc.disable()
-    zygote = Zygote(control, settings["scratch"], confinement, confined=confined)
+    zygote = Zygote(control, settings["scratch"], confinement, pages, confined=confined)
     try:
         zygote.serve()
     except (BrokenPipeError, ConnectionResetError):
         pass  # the server died; nobody else will clear its scratch folders
     zygote.end_kernels()
-    import shutil  # noqa: PLC0415 - only now: it would be copied into every kernel
+    _remove_scratch(settings["scratch"])
+    os._exit(0)  # the server waits, and an interpreter that takes itself apart takes longer than all the rest
 
-    shutil.rmtree(settings["scratch"], ignore_errors=True)
+
+def _remove_scratch(root: str) -> None:
+    """Remove the folder of all scratch folders, which are empty where each was a file system of its own."""
+    try:
+        for name in os.listdir(root):
+            os.rmdir(os.path.join(root, name))
+        os.rmdir(root)
+    except OSError:
+        import shutil  # noqa: PLC0415 - only now: it would be copied into every kernel
+
+        shutil.rmtree(root, ignore_errors=True)
 
 
 def _adopt_orphans() -> None:

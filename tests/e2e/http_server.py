@@ -52,11 +52,20 @@ def run_command(url: str, headers: Mapping[str, str], command: str) -> None:
 class HttpServer:
     """`onetool serve --http` on a free port."""
 
-    def __init__(self, folder: Path, *arguments: str, config: str = "", open_files: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        config: str = "",
+        open_files: int | None = None,
+        preloaded: bool = False,
+    ) -> None:
         """With `open_files` it may not have more open at once."""
         self.folder = folder
         limited = ("sh", "-c", f'ulimit -S -n {open_files}; exec "$@"', "sh") if open_files else ()
-        self.raw = RawServer(give_demo(folder, config), "--http", "127.0.0.1:0", *arguments, started_by=limited)
+        self.raw = RawServer(
+            give_demo(folder, config), "--http", "127.0.0.1:0", *arguments, preloaded=preloaded, started_by=limited
+        )
         found = _address_of(self.raw)
         self.url, self.port = found[1], int(found[2])
 

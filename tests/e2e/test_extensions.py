@@ -173,6 +173,6 @@ async def test_names_that_are_taken_lead_somewhere(tmp_path: Path) -> None:
 
 async def _wait_for(client: Client, tool: str, *, there: bool = True) -> None:
     """A file is noticed by a run that starts a second after the last look."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while (await value_of(client, f"{tool!r} in ot.tools(info='list')")) is not there:
             await anyio.sleep(0.05)

@@ -86,7 +86,7 @@ async def test_a_client_of_the_same_user_gets_an_answer_as_the_page_shows(path: 
 
 def test_the_page_names_the_limits_that_there_are() -> None:
     assert dict(re.findall(r"`http\.(\w+)` \((\d+)", PAGE)) == {
-        name: str(value) for name, value in HttpSettings().model_dump().items() if value is not None
+        name: str(value) for name, value in vars(HttpSettings()).items() if value is not None
     }
 
 

@@ -15,6 +15,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, ImageContent, TextContent
 
+from tests.demo_pack import with_demo
 from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.e2e.raw_server import RawServer
 from tests.real_server import connect_server
@@ -286,11 +287,13 @@ def test_a_server_that_is_killed_leaves_no_process_behind(own_server: RawServer)
 def test_a_client_that_has_stopped_reading_does_not_keep_the_server_alive(
     tmp_path: Path, end: Callable[[RawServer], None]
 ) -> None:
-    server = RawServer(tmp_path, hears=1)
+    file = tmp_path / "onetool.yaml"
+    file.write_text(with_demo(""))
+    server = RawServer(tmp_path, "--config", str(file), hears=1)
     server.initialize()
     for _ in range(12):
-        server.start_run("'x' * 18_000")
-    server.wait_for_log("run.command", times=12)
+        server.start_run("demo.upper(text='x') * 18_000")
+    server.wait_for_log("demo.upper", times=12)  # a run itself is logged when its answer has left
 
     end(server)
 

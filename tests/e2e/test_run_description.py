@@ -69,7 +69,7 @@ async def test_a_client_of_either_era_is_told_when_there_is_another_pack(told_by
         before = await describe(client)
         write_extension(tmp_path, "cats", EXTENSION)
         await client.call_tool("run", {"command": "ot.reload()"})
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await told.wait()
         after = await describe(client)
         claimed = client.server_capabilities.tools

@@ -14,6 +14,7 @@ from ot.workers.pack_environment import is_installed
 from scripts.pack_extras import PACKS, packs_with_needs, requirements_of
 
 ROOT = Path(__file__).parent.parent.parent
+WITH_NEEDS = packs_with_needs()
 
 
 def libraries_of(pack: str) -> Libraries:
@@ -26,13 +27,13 @@ def needs_of(pack: str) -> dict[str, str]:
     return read_pack(PACKS / f"{pack}.py").needs
 
 
-@pytest.mark.parametrize("pack", packs_with_needs())
+@pytest.mark.parametrize("pack", WITH_NEEDS)
 def test_the_extra_of_a_pack_is_what_it_needs(pack: str) -> None:
     assert sorted(requirements_of(pack)) == sorted(set(needs_of(pack).values()))
     assert is_installed(libraries_of(pack))
 
 
-@pytest.mark.parametrize("pack", packs_with_needs())
+@pytest.mark.parametrize("pack", WITH_NEEDS)
 def test_the_list_of_a_pack_pins_all_that_it_needs_with_hashes(pack: str) -> None:
     lines = (PACKS / "requirements" / f"{pack}.txt").read_text().replace("\\\n", " ").splitlines()
     pinned = [line for line in lines if line and not line.lstrip().startswith("#")]

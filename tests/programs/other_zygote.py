@@ -9,6 +9,8 @@ import socket
 import struct
 import sys
 
+FAILURE = "landlock: Operation not permitted"
+
 
 def main(control: socket.socket, scratch: str, system: str) -> None:
     missing = ["landlock"] if system == "lacking" else []
@@ -23,13 +25,18 @@ def main(control: socket.socket, scratch: str, system: str) -> None:
                 fork(control, kernels, scratch, system, probe=True)
     except OSError:
         pass  # the server went away
-    for pid in kernels:
+    for pid in filter(None, kernels):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
 
 def fork(control: socket.socket, kernels: list[int], scratch: str, system: str, *, probe: bool = False) -> None:
     number = len(kernels) + 1
+    if is_stillborn(system, scratch):
+        print("MemoryError: no room to live", flush=True)
+        kernels.append(0)
+        tell(control, {"ended": number, "status": 70 << 8, "probe": probe, "folder": str(number), "unused": False}, [])
+        return
     os.mkdir(os.path.join(scratch, str(number)))
     folder = os.open(os.path.join(scratch, str(number)), os.O_PATH)
     ours, theirs = socket.socketpair()
@@ -37,13 +44,12 @@ def fork(control: socket.socket, kernels: list[int], scratch: str, system: str, 
     pid = os.fork()
     if pid == 0:
         ours.close()
-        live(theirs, output, system, scratch, probe=probe)
+        live(theirs, system, probe=probe)
     kernels.append(pid)
-    announced = {"kernel": number, "pid": pid, "probe": probe, "sized": False}
+    failed = [FAILURE] if system == "failing" else []
+    announced = {"kernel": number, "pid": pid, "probe": probe, "folder": str(number), "sized": False}
+    announced |= {"layers": ["seccomp"], "failed": failed}
     tell(control, announced, [ours.fileno(), os.pidfd_open(pid), output, dump, folder])
-    if is_stillborn(system, scratch):
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-        tell(control, {"ended": number, "status": 70 << 8}, [])
 
 
 def tell(control: socket.socket, message: dict[str, object], fds: list[int]) -> None:
@@ -55,14 +61,11 @@ def is_stillborn(system: str, scratch: str) -> bool:
     return system == "stillborn" or (system == "sickly" and not os.path.exists(f"{scratch}/healed"))
 
 
-def live(server: socket.socket, output: int, system: str, scratch: str, *, probe: bool) -> None:
-    if is_stillborn(system, scratch):
-        os.write(output, b"MemoryError: no room to live")
-        os._exit(70)
-    if probe:
+def live(server: socket.socket, system: str, *, probe: bool) -> None:
+    if system == "failing late":
+        say(server, {"op": "unconfined", "failed": [FAILURE]})
+    elif probe:
         say(server, {"op": "probed", "broken": ["truncate a file", "fork"] if system == "leaky" else []})
-    failed = ["landlock: Operation not permitted"] if system == "failing" else []
-    say(server, {"op": "ready", "layers": ["seccomp"], "failed": failed})
     signal.pause()
 
 

@@ -118,7 +118,7 @@ async def test_a_place_that_no_node_has_is_named_to_those_who_wait(engine: Engin
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(lambda: call(engine, "rich.where", Caller(progress=hear)))
-        with fail_after(30):
+        with fail_after(60):
             await heard.wait()
         tasks.cancel_scope.cancel()
 

@@ -84,7 +84,7 @@ def reference_server(name: str, folder: Path) -> ServerCommand:
 @contextmanager
 def serve_everything(transport: str = "streamableHttp") -> Iterator[str]:
     """The address of the `everything` server over HTTP; `transport` is "streamableHttp" or the older "sse"."""
-    port = _free_port()
+    port = free_port()
     server = subprocess.Popen(
         [require_node(), _node_file("everything"), transport],
         env={"PORT": str(port), "PATH": os.environ.get("PATH", "")},
@@ -93,7 +93,7 @@ def serve_everything(transport: str = "streamableHttp") -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait_until_open(port, server)
+        wait_until_open(port, server)
         yield f"http://127.0.0.1:{port}/{'sse' if transport == 'sse' else 'mcp'}"
     finally:
         server.kill()
@@ -128,14 +128,14 @@ def _make_repository(folder: Path) -> Path:
     return repository
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
     return port
 
 
-def _wait_until_open(port: int, server: subprocess.Popen[bytes]) -> None:
+def wait_until_open(port: int, server: subprocess.Popen[bytes]) -> None:
     for _ in range(600):
         with socket.socket() as attempt:
             if attempt.connect_ex(("127.0.0.1", port)) == 0:

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -114,6 +115,9 @@ def test_an_internal_tool_imports_the_engine_and_not_the_kit_for_extensions(file
     assert "ot_sdk" not in imported
 
 
+distributions_of_modules = cache(packages_distributions)  # it reads a file of each distribution
+
+
 @pytest.mark.scenario("workers/internal-tool-in-process-execution/internal-tool-dependencies")
 @pytest.mark.parametrize("file", INTERNAL, ids=lambda file: file.stem)
 def test_what_an_internal_tool_needs_comes_with_onetool(file: Path) -> None:
@@ -122,9 +126,8 @@ def test_what_an_internal_tool_needs_comes_with_onetool(file: Path) -> None:
     declared = {_name_of(requirement) for requirement in [*project["dependencies"], *extras]}
     foreign = _imported(file) - FIRST_PARTY - set(sys.stdlib_module_names)
 
-    distributions = packages_distributions()
     for module in foreign:
-        assert {name.lower() for name in distributions[module]} & declared, module
+        assert {name.lower() for name in distributions_of_modules()[module]} & declared, module
     assert read_header(file)[0] is None
 
 

@@ -56,10 +56,9 @@ def _named() -> dict[str, str]:
     """Each scenario that a test names, with a file that names it."""
     files = sorted(TESTS.rglob("test_*.py"))
     own = [file for file in files if "node_modules" not in file.parts and ".venv" not in file.parts]
+    texts = {file: text for file in own if ".scenario(" in (text := file.read_text(encoding="utf-8"))}
     return {
-        scenario: str(file.relative_to(TESTS))
-        for file in own
-        for scenario in _marks(ast.parse(file.read_text(encoding="utf-8")))
+        scenario: str(file.relative_to(TESTS)) for file, text in texts.items() for scenario in _marks(ast.parse(text))
     }
 
 

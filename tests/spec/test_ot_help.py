@@ -258,6 +258,19 @@ async def test_where_nothing_matches_the_answer_says_how_to_look_around(app: App
     assert "ot.packs()" in text
 
 
+async def test_where_nothing_fits_well_the_nearest_are_shown_as_such(app: App) -> None:
+    request = "depth of the sea near the harbour where grandmother moored her wooden rowing boat yesterday"
+    text = await help_of(app, f"query={request!r}")
+    names = await help_of(app, f'query={request!r}, info="list"')
+    fitting = await help_of(app, 'query="follow the links of a site"')
+
+    assert text.index("Nothing fits") < text.index("firecrawl.crawl")
+    assert "ot.packs()" in text
+    assert len(re.findall(r"^- ", text, re.MULTILINE)) <= 5
+    assert "Tools:\nfirecrawl.crawl\n" in names
+    assert "Nothing fits" not in fitting
+
+
 async def test_several_queries_are_answered_in_their_order(app: App) -> None:
     text = await help_of(app, 'query=["fetch a page", "brave.search", "xyznonexistent"]')
 

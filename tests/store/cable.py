@@ -17,19 +17,18 @@ class Cable:
         self._target = str(server.folder / f".s.PGSQL.{server.port}")
         self._ends: list[socket.socket] = []
         self._lock = threading.Lock()
+        self._whole = True
         self._listener = self._listen(0)
         self.port: int = self._listener.getsockname()[1]
 
     def cut(self) -> None:
         """End all connections, and refuse new ones."""
         with self._lock:
-            ends, self._ends = [*self._ends, self._listener], []
-        for end in ends:
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
+            ends, self._ends, self._whole = [*self._ends, self._listener], [], False
+        _end(*ends)
 
     def mend(self) -> None:
+        self._whole = True
         self._listener = self._listen(self.port)
 
     def _listen(self, port: int) -> socket.socket:
@@ -49,9 +48,19 @@ class Cable:
             far = socket.socket(socket.AF_UNIX)
             far.connect(self._target)
             with self._lock:
+                if not self._whole:  # it was cut while this one was being made
+                    _end(near, far)
+                    return
                 self._ends += [near, far]
             for pair in ((near, far), (far, near)):
                 threading.Thread(target=_pass_on, args=pair, daemon=True).start()
+
+
+def _end(*connections: socket.socket) -> None:
+    for connection in connections:
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+        connection.close()
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:

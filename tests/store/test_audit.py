@@ -92,7 +92,7 @@ async def test_lines_wait_for_a_database_that_is_gone(postgres: RunningServer, d
                 await settle(store)
             cable.mend()
             call(log, "demo.after")
-            with anyio.fail_after(30):
+            with anyio.fail_after(60):
                 while await _is_gone(store):
                     await anyio.sleep(0.05)
 

@@ -109,7 +109,7 @@ async def test_runs_are_refused_while_the_database_is_gone_and_come_back_by_them
         assert world.done == ["a"]
 
         cable.mend()
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             while (answer := await app.runner.run("world.do(what='c')", caller=ADA)).is_error:
                 await anyio.sleep(0.05)
 
@@ -138,7 +138,7 @@ async def test_a_call_with_effect_is_not_made_once_the_database_is_gone(
         assert "This run is not in the journal: PostgreSQL at 127.0.0.1" in answer.text
 
         cable.mend()
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             while (found := await app.runner.run("world.cut()\not.kept(name='x')", caller=ADA)).text.startswith("Runs"):
                 await anyio.sleep(0.05)
         assert "ot.kept: 'x' cannot be looked up: PostgreSQL at 127.0.0.1" in found.text

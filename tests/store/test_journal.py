@@ -163,7 +163,7 @@ async def test_old_runs_go_and_those_that_are_too_much(database: str, tmp_path: 
             await written.settle()
 
         async def until(of: Owner, expected: set[str]) -> None:
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 while runs(of) != expected:
                     await anyio.sleep(0.01)
 
@@ -224,7 +224,7 @@ async def test_nothing_that_was_acknowledged_is_lost_when_the_writer_is_killed(
         writer.send_signal(signal.SIGKILL)
         told += [int(line) for line in writer.stdout.read().split() if re.fullmatch(r"\d+", line)]
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         while (found := store.journal.read(owner, "r1")) is not None and found.in_use:
             await anyio.sleep(0.01)  # until the database has noticed
 

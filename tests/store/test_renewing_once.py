@@ -12,8 +12,8 @@ import anyio
 import httpx2
 import pytest
 
-from ot.app import load_connection_builder
 from ot.config.models import Config
+from ot.known_tools import load_connection_builder
 from ot.proxy.host import ProxyHost
 from ot.proxy.servers import open_servers
 from ot.registry.places import PackPlaces

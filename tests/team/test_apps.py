@@ -79,7 +79,7 @@ async def test_the_least_recently_used_app_gives_way_unless_it_is_in_use(tmp_pat
 async def test_an_idle_app_is_closed_and_opened_again_with_all_that_was_kept(tmp_path: Path) -> None:
     async with opened(tmp_path, idle=0.05) as apps:
         await answer(apps, ALICE, 'ot.keep(name="plan", value="a plan")')
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while apps.all_open():
                 await anyio.sleep(0.01)
 

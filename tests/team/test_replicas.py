@@ -36,6 +36,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
 
 CONFIG = {
     "execution": {"patience": 0.3},
+    "http": {"drain": 60},
     "results": {"inline_limit": 100_000},
     "policy": {
         "ask": ["demo.foo"],
@@ -124,10 +125,10 @@ async def test_the_state_of_another_person_opens_nothing_at_any_replica(team: Te
     assert text_of(result) == "mine"
 
 
-async def test_a_run_is_waited_for_and_stopped_at_the_other_replica(team: Team) -> None:
-    begun = await team.text("import time\nprint('begun')\ntime.sleep(1)\n'whole'", at=FIRST)
-    run = _run_in(begun)
+async def test_a_run_is_waited_for_and_stopped_at_the_other_replica(team: Team, tmp_path: Path) -> None:
+    run = _run_in(await team.text(f"print('begun')\n{wait_for(tmp_path / 'go on')}\n'whole'", at=FIRST))
 
+    (tmp_path / "go on").touch()
     waited = await team.text(f"ot.wait(run={run!r})", at=SECOND)
     while (again := RUNNING.search(waited)) is not None:
         waited = await team.text(f"ot.wait(run={again[1]!r})", at=SECOND)
@@ -177,6 +178,11 @@ async def test_a_session_stays_with_the_replica_that_opened_it(team: Team) -> No
         assert len(asked) == 1
 
 
+def wait_for(file: Path) -> str:
+    """Code that waits for a file: a run cannot open it, and sees whether it is there."""
+    return f"import os, time\nwhile not os.path.exists({str(file)!r}):\n    time.sleep(0.01)"
+
+
 def _run_in(text: str) -> str:
     found = RUNNING.search(text)
     assert found is not None, text
@@ -189,18 +195,20 @@ async def _drain(team: Team, number: int) -> None:
     assert await anyio.to_thread.run_sync(server.wait_for_exit) == 0
 
 
-async def test_a_replica_that_is_told_to_end_hands_over(team: Team) -> None:
+async def test_a_replica_that_is_told_to_end_hands_over(team: Team, tmp_path: Path) -> None:
     parked = "demo.foo(text='never')"
     async with team.connect("lee", answer=say_yes) as client:
         async with team.only(FIRST):
             question = await begin(client, parked)
-        detached = _run_in(await team.text("import time\ntime.sleep(1)\n'went on'", at=FIRST, person="lee"))
+        going = f"{wait_for(tmp_path / 'go on')}\n'went on'"
+        detached = _run_in(await team.text(going, at=FIRST, person="lee"))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_drain, team, FIRST)
             with anyio.fail_after(WAIT):
                 while (await team.get(FIRST, "/readyz")).status_code == 200:
                     await anyio.sleep(0.02)
             texts = [text_of(await client.call_tool("run", {"command": "1 + 1"})) for _ in range(3)]
+            (tmp_path / "go on").touch()
         del team.balancer.replicas[team.names[FIRST]]
         waited = await team.text(f"ot.wait(run={detached!r})", at=SECOND, person="lee")
         with pytest.raises(MCPError, match="ended with the server in which it waited") as told:

@@ -105,6 +105,7 @@ def test_a_proxied_server_is_called_in_the_same_trace(server: RawServer, collect
 
     told = run_in_trace(server, "far.echo(text='')", trace)
 
+    assert told.startswith("00-"), told
     call = collector.wait_for_span("execute_tool far.echo", trace=trace)
     assert told == f"00-{trace}-{call.id}-01"
 

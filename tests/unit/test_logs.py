@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import stat
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from mcp_core.line_log import MOST_TOGETHER, older_log
 from onetool.log_entries import read_entries
 from ot.log_text import brief
 from ot.logs import TRACE, LogSpan, configure_logging, write_log
+from ot.person import Person, serving
 
 
 @pytest.fixture
@@ -26,8 +28,10 @@ def log(tmp_path: Path) -> Iterator[Path]:
     yield from open_log(tmp_path)
 
 
-@pytest.fixture
-def gathering_log(tmp_path: Path) -> Iterator[Path]:
+@pytest.fixture(params=["alone", "with other handlers"])
+def gathering_log(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    if request.param == "alone":
+        monkeypatch.setattr(logging.getLogger(), "handlers", [])  # which pytest has
     yield from open_log(tmp_path, together=True)
 
 
@@ -195,7 +199,7 @@ async def test_on_an_event_loop_lines_are_written_together_a_moment_later_and_in
         write_log(logging.INFO, "demo.step", number=number)
     assert gathering_log.read_text() == ""
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         while gathering_log.read_text().count("\n") < 3:
             await anyio.sleep(0.005)
 
@@ -216,6 +220,28 @@ async def test_a_flood_of_lines_does_not_gather_without_end(gathering_log: Path)
         write_log(logging.INFO, "demo.step", number=number)
 
     assert gathering_log.read_text().count("\n") == MOST_TOGETHER + 1
+
+
+@pytest.mark.anyio
+async def test_lines_that_wait_say_when_they_were_made_and_for_whom_without_secrets(gathering_log: Path) -> None:
+    with serving(Person("https://issuer.example", "ada")), LogSpan("demo.step", text="hunter2hunter2"):
+        pass
+    write_log(logging.DEBUG, "demo.detail")
+    logging.getLogger("somebody.else").warning("that is all")
+
+    made, last = gathering_log.read_text().splitlines()
+    assert re.search(r" INFO    demo\.step status=ok ms=\d+\.\d+ text=\*\*\* person=.*ada", made)
+    assert made[:24] <= last[:24]
+
+
+@pytest.mark.anyio
+async def test_a_log_that_is_hushed_gathers_nothing(gathering_log: Path) -> None:
+    line_log.hush_log()
+
+    write_log(logging.INFO, "demo.step")
+    write_log(logging.ERROR, "demo.failure")
+
+    assert gathering_log.read_text() == ""
 
 
 def test_what_still_waits_is_written_when_the_process_ends(tmp_path: Path) -> None:

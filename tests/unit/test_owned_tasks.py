@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
+from contextlib import nullcontext
 
 import anyio
 import pytest
 
-from ot.owned_tasks import OwnedTasks
+from ot.owned_tasks import OwnedTasks, StandingScope
 
 pytestmark = pytest.mark.anyio
 
@@ -105,6 +107,57 @@ async def test_a_call_that_cancels_its_own_task_leaves_the_next_one_a_new_one() 
     await tasks.end()
 
     assert done == [1, 2]
+
+
+async def test_what_goes_wrong_in_a_standing_scope_does_not_concern_what_follows() -> None:
+    tasks = OwnedTasks()
+    done: list[str] = []
+
+    async def work(what: str, standing: StandingScope) -> None:
+        with pytest.raises(ValueError, match="no") if what == "fail" else nullcontext(), standing as scope:
+            assert not scope.cancel_called
+            assert anyio.current_effective_deadline() == math.inf
+            match what:
+                case "wait":
+                    scope.set_deadline(anyio.current_time() + 3600)
+                    await asyncio.sleep(0)
+                case "be late":
+                    scope.set_deadline(anyio.current_time())
+                    await anyio.sleep_forever()
+                case "fail":
+                    raise ValueError("no")
+        await asyncio.sleep(0)  # a cancelled scope that were still open would end this
+        done.append(what)
+
+    all_work = ["wait", "pass", "be late", "pass", "fail", "pass"]
+    for number, what in enumerate(all_work, 1):
+        tasks.start_scoped(work, what)
+        with anyio.fail_after(60):
+            while len(done) < number:
+                await asyncio.sleep(0)
+    await tasks.end()
+
+    assert done == all_work
+
+
+async def test_the_end_stops_what_waits_in_a_standing_scope() -> None:
+    tasks, ended = OwnedTasks(), []
+
+    async def work(forever: bool, standing: StandingScope) -> None:  # noqa: FBT001 - what `start_scoped` hands over
+        with standing:
+            try:
+                await (anyio.sleep_forever() if forever else asyncio.sleep(0))
+            finally:
+                ended.append(forever)
+
+    tasks.start_scoped(work, argument=False)
+    await settle()
+    tasks.start_scoped(work, argument=True)
+    tasks.start_scoped(work, argument=False)
+    await settle()
+    await tasks.end()
+
+    assert ended == [False, False, True]
 
 
 async def test_the_end_stops_what_runs_waits_for_it_and_refuses_the_rest() -> None:

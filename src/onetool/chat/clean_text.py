@@ -5,22 +5,28 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import TextIO
 
 from mcp_core.json_types import Json
 
-# Control characters except tab and newline, and those that change the direction of what stands around them.
-_HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+@cache
+def _harmful() -> re.Pattern[str]:
+    """Control characters except tab and newline, and those that change the direction of what stands around them."""
+    return re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
     """Replace each character that acts on the terminal by a visible mark."""
-    return _HARMFUL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+    if text.replace("\n", "").isprintable():
+        return text  # none of these is printable, and compiling the pattern takes longer than printing
+    return _harmful().sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
 def escape(text: str) -> str:
     """Return JSON that says the same, with each character that acts on the terminal as an escape."""
-    return _HARMFUL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _harmful().sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def write_encodable(text: str, stream: TextIO) -> None:

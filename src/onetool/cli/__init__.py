@@ -8,10 +8,12 @@ parser is argparse, because a client waits while `onetool serve` starts: argpars
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -57,6 +59,8 @@ COMMANDS = {
 
 _MODULES = {"import": "import_"}
 
+_USUAL_WIDTH = 80  # columns
+
 OK = 0
 FAILED = 1
 USAGE = 2
@@ -67,29 +71,58 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: 0, 1 if the run failed, 2 for a mistake in usage or configuration."""
     try:
         return _dispatch(sys.argv[1:] if argv is None else list(argv))
-    except KeyboardInterrupt:
+    except BaseException as error:  # noqa: BLE001 - it is raised again where it is none of those with a status
+        return status_of(error)
+    finally:
+        gc.freeze()  # the interpreter would look through everything for garbage before it ends
+
+
+def status_of(error: BaseException) -> int:
+    """Return the exit status for an error, worded where it is a person's; any other is raised again."""
+    if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    except (BrokenPipeError, BaseExceptionGroup) as error:
-        # Whoever read our output has gone, which Rich tells by SystemExit; a task group wraps either.
-        if isinstance(error, BaseExceptionGroup) and error.split((BrokenPipeError, SystemExit))[1] is not None:
-            raise
-        # What Python would flush at exit has nowhere to go either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return FAILED
+    if not isinstance(error, BrokenPipeError | BaseExceptionGroup):
+        return _word_mistake(error)
+    # Whoever read our output has gone, which Rich tells by SystemExit; a task group wraps either.
+    if isinstance(error, BaseExceptionGroup) and error.split((BrokenPipeError, SystemExit))[1] is not None:
+        raise error
+    # What Python would flush at exit has nowhere to go either.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return FAILED
 
 
 def _dispatch(arguments: list[str]) -> int:
-    parser = _build_table_parser()
+    chosen = parse_command(arguments)
+    if chosen is None:
+        _build_table_parser().print_help(sys.stderr)
+        return USAGE
+    module, options = chosen
+    status: int = module.main(options)
+    return status
+
+
+def parse_command(arguments: list[str]) -> tuple[ModuleType, argparse.Namespace] | None:
+    """Load the chosen command and read its options; None where somebody at a terminal has chosen none."""
     head, rest = _split_at_command(arguments)
-    chosen = parser.parse_args(head)
+    chosen = _build_table_parser().parse_args(head)
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
     command = chosen.command or (None if at_terminal else "serve")
     if command is None:
-        parser.print_help(sys.stderr)
-        return USAGE
-    module, command_parser = load_command(command)
-    options = command_parser.parse_args(rest, argparse.Namespace(config=chosen.config))
-    return _with_mistakes_worded(module.main, options)
+        return None
+    with importing():
+        module, command_parser = load_command(command)
+    return module, command_parser.parse_args(rest, argparse.Namespace(config=chosen.config, arguments=arguments))
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Look for no garbage meanwhile, nor later in what is imported: it stays for good."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def print_table() -> None:
@@ -121,7 +154,7 @@ def _build_table_parser() -> argparse.ArgumentParser:
         usage="onetool [--config PATH] COMMAND ...",
         description="One MCP tool, run(command): Python that can call every tool you have.",
         epilog="commands:\n" + "\n".join(f"  {name:<{width}}  {about}" for name, about in COMMANDS.items()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_TableFormatter,
     )
     parser.add_argument("--version", action=_ShowVersion, nargs=0, help="print the version")
     parser.add_argument("--config", type=Path, metavar="PATH", help="read only this configuration file")
@@ -132,7 +165,7 @@ def _build_table_parser() -> argparse.ArgumentParser:
 def _build_command_parser(command: str, *, epilog: str | None) -> argparse.ArgumentParser:
     about = COMMANDS[command]
     about = f"{about[:1].upper()}{about[1:]}."
-    parser = argparse.ArgumentParser(f"onetool {command}", description=about, epilog=epilog)
+    parser = argparse.ArgumentParser(f"onetool {command}", description=about, epilog=epilog, formatter_class=_Formatter)
     parser.add_argument(
         "--config",
         type=Path,
@@ -143,34 +176,53 @@ def _build_command_parser(command: str, *, epilog: str | None) -> argparse.Argum
     return parser
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Asks for the width by itself: argparse makes one for each argument, and loads archives of all kinds for that."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_terminal_width() - 2)
+
+
+class _TableFormatter(_Formatter, argparse.RawDescriptionHelpFormatter):
+    """Leaves the table of commands as it is."""
+
+
+def _terminal_width() -> int:
+    """Return the columns of the terminal, as `shutil.get_terminal_size` does."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size().columns or _USUAL_WIDTH
+    except OSError:
+        return _USUAL_WIDTH
+
+
 class _ShowVersion(argparse.Action):
     """Looks the version up only when somebody asks."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import version  # start-up path: 30 ms that only this option needs
+        from mcp_core.distribution import installed_version
 
-        from mcp_core.distribution import DISTRIBUTION
-
-        sys.stdout.write(f"onetool {version(DISTRIBUTION)}\n")
+        sys.stdout.write(f"onetool {installed_version()}\n")
         parser.exit()
 
 
-def _with_mistakes_worded(command: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+def _word_mistake(error: BaseException) -> int:
     """Report a mistake in the configuration, or a store that is gone, in one line for any command."""
-    from ot.errors import ConfigError  # start-up path: `onetool --help` needs nothing of the engine
+    if not isinstance(error, Exception):
+        raise error
+    from onetool.cli.printing import complain  # start-up path: `onetool --help` needs nothing of the engine
+    from ot.errors import ConfigError
     from ot.store.unavailable import StoreUnavailableError
 
-    try:
-        return command(options)
-    except ConfigError as mistake:
-        # Only a mistake needs the words.
-        from onetool.cli.printing import complain
-        from ot.execution.wording import word_error
+    match error:
+        case ConfigError():
+            from ot.execution.wording import word_error
 
-        complain(f"onetool: {word_error(mistake)}")
-        return USAGE
-    except StoreUnavailableError as gone:
-        from onetool.cli.printing import complain
-
-        complain(f"onetool: {gone.reason}. Try again once the database answers (store in the configuration).")
-        return FAILED
+            complain(f"onetool: {word_error(error)}")
+            return USAGE
+        case StoreUnavailableError():
+            complain(f"onetool: {error.reason}. Try again once the database answers (store in the configuration).")
+            return FAILED
+    raise error

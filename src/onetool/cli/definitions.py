@@ -7,24 +7,23 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from ot.app import (
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.isolate import IsolateHost
+from ot.known_tools import (
     find_built_in_packs,
     load_extensions,
     load_registry,
     load_skills,
     proxy_host,
+    reads_of,
     show_servers,
 )
-from ot.config.loader import LoadedConfig
-from ot.config.paths import state_folder
-from ot.isolate import IsolateHost
-from ot.live_config import reads_of
 from ot.proxy import Servers, open_servers
-from ot.registry.definition_cache import DefinitionCache
+from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.registry.tool_threads import ToolThreads
-from ot.shared_parts import DEFINITIONS_FILE
 from ot.skills.skill_loader import SkillLoader
 from ot.workers.extension import Extension
 
@@ -66,6 +65,7 @@ def _read_own(loaded: LoadedConfig) -> tuple[ToolRegistry, PackPlaces, dict[str,
 
     cache = DefinitionCache(state_folder(loaded.home) / DEFINITIONS_FILE)
     registry = load_registry(find_built_in_packs(), IsolateHost(), ToolThreads(), cache)
+    cache.save()
     registry.trust_reads(reads_of(loaded.config))
     places = PackPlaces(registry, loaded.config.packs)
     load_extensions(registry, places, loaded, function_of)

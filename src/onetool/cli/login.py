@@ -13,11 +13,11 @@ from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.named_server import add_server_argument, find_server
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
-from ot.app import proxy_host
 from ot.config.loader import LoadedConfig
 from ot.config.models import ServerSettings
 from ot.errors import ServerUnavailableError
 from ot.execution.wording import word_error
+from ot.known_tools import proxy_host
 from ot.proxy import digest_of_place, open_servers
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry

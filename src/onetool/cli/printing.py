@@ -7,13 +7,15 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mcp_core.json_types import Json
 from onetool.chat.clean_text import clean, escape, one_line, write_encodable
-from ot.caller import Progress
 from ot.errors import ConfigError
-from ot.run.answer import Answer
+
+if TYPE_CHECKING:  # a command that calls nothing loads nothing of a call
+    from ot.caller import Progress
+    from ot.run.answer import Answer
 
 Style = Literal["bold", "dim", "red", "green", "yellow"]
 _CODES: dict[Style, int] = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33}

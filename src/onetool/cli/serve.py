@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import socket
 from argparse import ArgumentParser, Namespace
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from mcp_core.standard_streams import claim_standard_streams
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain
-from onetool.cli.start import load
+from onetool.cli.serve_stdio import serve_stdio
+from onetool.cli.served import Reached, begin, load_served, open_engine
 from onetool.http_token import TOKEN_FILE, read_token
 from onetool.listening_address import bind_address
 from onetool.unix_socket import listen_privately
@@ -26,28 +25,18 @@ from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.personal import for_team
 from ot.config.team import AuthSettings
-from ot.errors import ConfigError
-from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote
-from ot.logs import write_log
+from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 
 if TYPE_CHECKING:
     from onetool.late_app import LateApps, ServedApps
     from onetool.replicas.draining import Draining
     from onetool.replicas.replicas import Replicas
-    from ot.app import App
     from ot.apps import Apps
     from ot.shared_parts import Backing
     from ot.store.postgres.link import PostgresLink
     from ot.telemetry.telemetry import Telemetry
 
 UseLink = Callable[[str], Coroutine[None, None, None]]
-
-
-class Reached(NamedTuple):
-    """How a server is reached: by its clients, and at its dashboard, if it has one, by a link."""
-
-    over: str
-    make_link: Callable[[], Awaitable[str]] | None = None
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -64,8 +53,7 @@ def main(options: Namespace) -> int:
     if options.no_token and options.http is None:
         complain("onetool serve: --no-token needs --http")
         return USAGE
-    if options.folder is not None:
-        _go_to(options.folder)
+    begun = begin(options)
     if options.check:
         from onetool.cli.serve_check import check
 
@@ -73,82 +61,10 @@ def main(options: Namespace) -> int:
     if options.json:
         complain("onetool serve: --json needs --check")
         return USAGE
-    loaded = load(options, quiet=False, tolerant=True)
-    for mistake in loaded.mistakes:
-        write_log(logging.WARNING, "config.mistake", entry=".".join(mistake.entry), error=mistake.error.reason)
+    loaded = load_served(options)
     if options.http is not None:
         return _serve_address(loaded, options)
-    return _serve_socket(loaded, Path(options.unix)) if options.unix is not None else _serve_stdio(loaded)
-
-
-def _go_to(folder: str) -> None:
-    try:
-        os.chdir(folder)
-    except OSError as error:
-        raise ConfigError(f"cannot be entered: {error.strerror}", file=Path(folder), key="--in") from error
-
-
-def _serve_stdio(loaded: LoadedConfig) -> int:
-    try:
-        source, sink = claim_standard_streams()
-    except OSError:
-        complain("onetool serve: stdin and stdout must be open; they carry the protocol")
-        return USAGE
-    if os.isatty(source):
-        complain("onetool serve: waiting for an MCP client on stdin; Ctrl-D ends it")
-    # Kernels warm up in their own process while this one spends most of a second importing the SDK.
-    launched = launch_zygote(loaded.config.execution)
-    # What is imported now stays for good: looking through it for garbage would only cost time, now and later.
-    gc.disable()
-    import anyio
-
-    from onetool.late_app import open_late_app
-    from onetool.server import OneToolServer
-    from onetool.telling import build_telemetry
-
-    async def serve() -> None:
-        clients, telemetry = KnownClients(), build_telemetry(loaded, os.environ, counted=False)
-        open_app = partial(_open_app, loaded, launched, clients, telemetry, Reached("stdio"), None)
-        async with open_late_app(open_app, loaded.mistakes, clients) as app:
-            await OneToolServer(app, telemetry).serve_stdio(source=source, sink=sink, on_first_sent=app.want)
-
-    try:
-        anyio.run(serve)
-    finally:
-        end_zygote(launched)  # for a client that left before the engine, which owns it, was opened
-    return OK
-
-
-@asynccontextmanager
-async def _open_app(
-    loaded: LoadedConfig,
-    launched: ZygoteProcess,
-    clients: KnownClients,
-    telemetry: Telemetry,
-    reached: Reached,
-    backing: Backing | None,
-) -> AsyncIterator[App]:
-    """Load the engine, which is not needed before the client is greeted, and let the person's commands reach it."""
-    from onetool.control.answering import control_one, open_control
-    from onetool.server import own_definition
-    from onetool.telling import sending_telemetry
-    from ot.app import open_app
-
-    gc.freeze()
-    gc.enable()
-    with sending_telemetry(telemetry, loaded, os.environ):
-        async with (
-            open_app(
-                loaded,
-                launched=launched,
-                backing=backing,
-                own_definition=own_definition,
-                clients=clients,
-                telemetry=telemetry,
-            ) as app,
-            open_control(control_one(app), loaded, over=reached.over, make_link=reached.make_link),
-        ):
-            yield app
+    return _serve_socket(loaded, Path(options.unix)) if options.unix is not None else serve_stdio(loaded, begun)
 
 
 @asynccontextmanager
@@ -300,7 +216,7 @@ async def _open_for_one(
     from onetool.late_app import open_late_app
 
     clients = KnownClients()
-    open_app = partial(_open_app, loaded, launched, clients, telemetry, reached, backing)
+    open_app = partial(open_engine, loaded, launched, clients, telemetry, reached, backing)
     async with open_late_app(open_app, loaded.mistakes, clients) as app:
         app.want()
         yield app

@@ -11,8 +11,8 @@ from onetool.cli import OK
 from onetool.cli.printing import Style, add_json_argument
 from onetool.cli.running import show_running
 from onetool.cli.start import load
-from ot.app import show_servers
 from ot.config.loader import LoadedConfig
+from ot.known_tools import show_servers
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 

@@ -13,7 +13,6 @@ from onetool.cli.printing import add_json_argument, complain, paint, say, say_js
 from onetool.cli.start import load
 from ot.config.paths import state_folder
 from ot.effects import Effect
-from ot.introspect import list_tools
 from ot.registry.definitions import ToolDefinition
 from ot.shapes.shapes import SHAPES_FOLDER, Shapes
 from ot.store.shelf import FolderShelf
@@ -32,6 +31,8 @@ def main(options: Namespace) -> int:
     shapes = Shapes(FolderShelf(state_folder(loaded.home) / SHAPES_FOLDER))
     found = find_matching(definitions, options.pattern)
     if options.json:
+        from ot.introspect import list_tools  # start-up path: it writes YAML, too
+
         say_json(list_tools(found, "", "full", signature_of=shapes.signature))
         return OK if found else FAILED
     if not found:

@@ -10,7 +10,7 @@ from onetool.completion.memory import Memory, Stamp, stamp_of
 from ot.config.paths import CONFIG_FILE, FOLDER, Places, find_places, skill_folders, state_folder, tool_folders
 
 _BUILT_IN = Path(__file__).parents[2] / "ot_tools"
-_STATE = ("definitions.json", "servers/definitions", "trust")
+_STATE = ("servers/definitions", "trust")
 
 
 class Names(TypedDict):
@@ -32,7 +32,7 @@ def _stamp(places: Places, config: Path | None, home: Path) -> Stamp:
     folders = [*tool_folders(places.project, home), *skill_folders(places.project, home)]
     state = [state_folder(home) / name for name in _STATE]
     own = [folder / CONFIG_FILE for folder in (places.home_folder, places.project / FOLDER)]
-    inside = [each for folder in folders for each in _inside(folder)]
+    inside = [each for folder in (_BUILT_IN, *folders) for each in _inside(folder)]
     return stamp_of([_BUILT_IN, *own, *([config] if config else []), *state, *folders, *inside])
 
 

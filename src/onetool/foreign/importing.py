@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from mcp_core.json_types import Json, JsonObject
 from onetool.foreign.secret_values import Vault
 from onetool.foreign.survey import Found
@@ -16,6 +14,7 @@ from onetool.foreign.yaml_edit import add_entries
 from ot.config.documents import read_document
 from ot.config.models import ServerSettings
 from ot.config.paths import SECRETS_FILE
+from ot.config.reading import SettingsError
 from ot.config.secrets import read_secrets
 from ot.registry.names import PROTECTED
 
@@ -109,9 +108,9 @@ def _find_mistake(settings: Mapping[str, Json]) -> str:
     checked = {**settings, "url": "http://reference"} if url.startswith("${") else settings
     try:
         ServerSettings.model_validate(checked)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
+    except SettingsError as error:
+        first = error.problems[0]
+        return f"{'.'.join(first.place) or 'it'}: {first.reason}"
     return ""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_official import MAX_LINE
+from onetool.http_bodies import join_body, read_messages, receive_again
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
 
 _SESSION = b"mcp-session-id"
@@ -25,36 +26,19 @@ class DrainGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._draining.begun and scope["type"] == "http" and scope["method"] == "POST" and not _has_session(scope):
-            messages = await _read_body(receive)
-            if _begins_something(b"".join(message.get("body", b"") for message in messages)):
+            messages = await read_messages(receive, MAX_LINE)
+            if _begins_something(join_body(messages)):
                 refusal = PlainTextResponse(
                     f"{NO_NEW_RUNS}\n", status_code=503, headers={"Connection": "close", "Retry-After": "1"}
                 )
                 await refusal(scope, receive, send)
                 return
-            receive = _again(messages, receive)
+            receive = receive_again(messages, receive)
         await self._app(scope, receive, send)
 
 
 def _has_session(scope: Scope) -> bool:
     return any(name == _SESSION for name, _ in scope["headers"])
-
-
-async def _read_body(receive: Receive) -> list[Message]:
-    messages, size = [await receive()], 0
-    while messages[-1].get("more_body") and size <= MAX_LINE:
-        messages.append(await receive())
-        size += len(messages[-1].get("body", b""))
-    return messages
-
-
-def _again(messages: list[Message], receive: Receive) -> Receive:
-    left = iter(messages)
-
-    async def give() -> Message:
-        return next(left, None) or await receive()
-
-    return give
 
 
 def _begins_something(body: bytes) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
@@ -28,15 +27,19 @@ from mcp_types import (
 from pydantic import Field
 
 from mcp_core import ToolArguments
+from mcp_core.quick_dataclass import dataclass
 from mcp_official import can_ask, is_sessionless
 from onetool.asking import asking_between, asking_within
 from onetool.clients import Clients
-from onetool.front import ClientFront, LogLevels, SuspendedFront, can_be_asked
+from onetool.direct_runs import DirectRuns
+from onetool.early_runs import UNNAMED_CLIENT
+from onetool.front import ClientFront, LogLevels, PlainFront, SuspendedFront, can_be_asked
 from onetool.late_app import ServedApps
 from onetool.person_of import person_of
+from onetool.progress_report import ProgressReport
 from onetool.replicas.draining import NO_NEW_RUNS, Draining, word_stopped
 from onetool.suspended_runs import LostRunError, RunClient, RunState, SuspendedRuns, UnknownRunError, Waiting
-from ot.caller import Caller, Milestone
+from ot.caller import Caller
 from ot.errors import StoreGoneError
 from ot.output import escape_surrogates
 from ot.person import Person
@@ -49,8 +52,8 @@ if TYPE_CHECKING:  # the engine is loaded late, other replicas only with a datab
     from onetool.replicas.answers import AnswersElsewhere
     from ot.app import App
 
-UNNAMED_CLIENT = "unnamed"
-PROGRESS_INTERVAL = 0.1  # seconds between two notifications
+Told = TypeVar("Told")
+
 NO_SUCH_RUN = "Invalid or expired requestState: no run waits for this answer. Call run again to begin a new one."
 STORE_GONE = (
     "The store of this server could not be reached: {0}. What became of the run is in ot.runs() once it is back; "
@@ -78,6 +81,7 @@ class Service:
     clients: Clients = field(default_factory=Clients)
     draining: Draining = field(default_factory=Draining)
     elsewhere: AnswersElsewhere | None = None  # runs that wait in other replicas
+    direct: DirectRuns | None = None  # runs that need no handler, and those that began before there was one
 
 
 @ToolArguments.declare
@@ -94,16 +98,39 @@ async def run(args: RunArguments, ctx: Context[Service]) -> CallToolResult | Inp
     name = _waiting_run(ctx) or new_run_id()
     if service.draining.begun and not is_sessionless(ctx):
         return render_result(Answer(NO_NEW_RUNS, is_error=True))
+    work = _run(service, args.command, ctx, came, name)
+    return await _carry_out(service, work, render_result, name=name, principal=person_of(ctx).principal)
+
+
+async def run_plainly(service: Service, command: str, front: PlainFront, person: Person) -> Answer:
+    """Run a command for a client without a session that can be asked nothing."""
+    came, name = asyncio.get_running_loop().time(), new_run_id()
+    caller = Caller(
+        progress=ProgressReport(front.report),
+        front=front,
+        memory=service.clients.shared(person.principal),
+        client=front.client or UNNAMED_CLIENT,
+        run_id=name,
+        principal=person.principal,
+    )
+    work = _run_in_app(service, command, caller, came, person)
+    return await _carry_out(service, work, lambda refusal: refusal, name=name, principal=person.principal)
+
+
+async def _carry_out(
+    service: Service, work: Awaitable[Told], told: Callable[[Answer], Told], *, name: str, principal: str
+) -> Told:
+    """Await a run for a request; the store, or the end of this server, may come in between."""
     with service.draining.running():
         try:
-            result = await _run(service, args.command, ctx, came, name)
-            await service.clients.save(person_of(ctx).principal)
+            result = await work
+            await service.clients.save(principal)
         except StoreGoneError as error:
-            return render_result(Answer(_word(error), is_error=True))
+            return told(Answer(_word(error), is_error=True))
         except StoreUnavailableError as error:
-            return render_result(Answer(STORE_GONE.format(error.strerror), is_error=True))
+            return told(Answer(STORE_GONE.format(error.strerror), is_error=True))
         return result
-    return render_result(Answer(word_stopped(name), is_error=True))
+    return told(Answer(word_stopped(name), is_error=True))
 
 
 def _waiting_run(ctx: Context[Service]) -> str:
@@ -127,7 +154,11 @@ async def _run(
             return render(await begun)
     ask = asking_within(ctx) if can_ask(ctx) else None
     front = ClientFront(ctx, service.log_levels)
+    if service.direct is not None and (joined := service.direct.take(ctx.request_id)) is not None:
+        return render_result(await joined.join(ask, front, ctx.report_progress))
     memory = service.clients.memory_of(ctx)
+    if service.direct is not None and not is_sessionless(ctx):
+        service.direct.know(memory, front.session)
     caller = Caller(
         progress=progress,
         ask=ask,
@@ -137,9 +168,13 @@ async def _run(
         run_id=name,
         principal=person.principal,
     )
+    return render_result(await _run_in_app(service, command, caller, came, person))
+
+
+async def _run_in_app(service: Service, command: str, caller: Caller, came: float, person: Person) -> Answer:
     async with service.apps.use(person) as app:
         await _recall(service, app, person)
-        return render_result(await app.runs.run(command, caller=caller, since=came))
+        return await app.runs.run(command, caller=caller, since=came)
 
 
 async def _recall(service: Service, app: App, person: Person) -> None:
@@ -206,41 +241,6 @@ def render(outcome: Answer | Waiting) -> CallToolResult | InputRequiredResult:
     if isinstance(outcome, Answer):
         return render_result(outcome)
     return InputRequiredResult(input_requests={**outcome.questions}, request_state=str(outcome.state))
-
-
-class ProgressReport:
-    """Progress of the calls inside a run as progress of the run.
-
-    The protocol wants a number that only grows, and each call counts for itself, so every notification is one
-    step and the call's own numbers stand in its message. Notifications in quick succession are left out, but for the
-    first and the last of a call.
-    """
-
-    def __init__(
-        self,
-        send: Callable[[float, float | None, str | None], Awaitable[None]],
-        *,
-        interval: float = PROGRESS_INTERVAL,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._send = send
-        self._interval = interval
-        self._clock = clock
-        self._steps = 0
-        self._last = float("-inf")
-        self._told = ""
-
-    async def __call__(self, done: float, total: float | None, message: str) -> None:
-        now, always = self._clock(), isinstance(message, Milestone)
-        if now - self._last < self._interval and not always:
-            return
-        numbers = f"{done:g}" if total is None else f"{done:g}/{total:g}"
-        text = f"{message} ({numbers})" if message else numbers
-        if always and text == self._told:  # it was heard when it came
-            return
-        self._last, self._told = now, text
-        self._steps += 1
-        await self._send(self._steps, None, text)
 
 
 def render_result(answer: Answer) -> CallToolResult:

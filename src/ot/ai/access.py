@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.providers import Provider
 from ot.config.secrets import Secrets
 from ot.limits import PersonLimits

@@ -17,11 +17,10 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import version
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
 
-from mcp_core.distribution import DISTRIBUTION
+from mcp_core.distribution import installed_version
 from mcp_core.json_types import JsonObject
 from ot.audit import chain
 from ot.audit.given import summarize
@@ -248,7 +247,7 @@ class AuditLog:
             "part": self._part,
             **reason,
             "pid": os.getpid(),
-            "version": version(DISTRIBUTION),
+            "version": installed_version(),
             "project": self._clean(str(self._project)),
         }
 

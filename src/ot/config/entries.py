@@ -8,8 +8,8 @@ guards the person, or in a key that nobody knows and that may be a misspelt guar
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import ConfigError
 
 Entry = tuple[str, ...]

@@ -24,11 +24,10 @@ def settable_variables(keys: Sequence[Key]) -> dict[str, Key]:
 
 def read_environment(environ: Mapping[str, str], *, cwd: Path, home: Path, keys: Sequence[Key]) -> list[Layer]:
     """One layer for each variable that has a value; lists are separated by commas, paths are relative to `cwd`."""
-    settable = settable_variables(keys)
+    named = [name for name in environ if name.startswith(PREFIX) and name not in (CONFIG_VARIABLE, TOKEN_VARIABLE)]
+    settable = settable_variables(keys) if named else {}
     layers: list[Layer] = []
-    for name in sorted(environ):
-        if not name.startswith(PREFIX) or name in (CONFIG_VARIABLE, TOKEN_VARIABLE):
-            continue
+    for name in sorted(named):
         if name not in settable:
             raise ConfigError("unknown variable", key=dotted([name]), fix=_suggest(name, settable))
         if environ[name].strip():

@@ -5,15 +5,15 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
+from typing import overload
 
 from mcp_core.nearest_names import likeness, nearest
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import Config
-from ot.config.settings import Layers, When, setting_of
+from ot.config.section import Field, Section
+from ot.config.settings import REQUIRED, Layers, When
 
 INCLUDE = "include"
 INCLUDE_WORDS = "more files to read, one or a list; this file overrides them, and a later one an earlier one"
@@ -26,7 +26,7 @@ class Key:
     """One key that holds a value: `("execution", "timeout")`, or `("servers", "*", "cwd")`."""
 
     path: tuple[str, ...]
-    field: FieldInfo
+    field: Field
     words: str
     when: When | None
     layers: Layers | None
@@ -34,7 +34,7 @@ class Key:
     @property
     def default(self) -> object:
         """Its value if it is not set."""
-        return self.field.default
+        return None if self.field.default is REQUIRED else self.field.default
 
     @property
     def is_path(self) -> bool:
@@ -44,17 +44,38 @@ class Key:
     @property
     def is_list(self) -> bool:
         """True if it holds several values."""
-        return typing.get_origin(self.field.annotation) is tuple
+        return holder_of(self.field.annotation) is tuple
 
     @property
     def is_mapping(self) -> bool:
         """True if it holds names of the person's own."""
-        return typing.get_origin(self.field.annotation) is dict
+        return holder_of(self.field.annotation) is dict
 
 
-def known_keys() -> list[Key]:
+class _KnownKeys(Sequence[Key]):
+    """Looked up when one is needed, which with no file is never."""
+
+    @cached_property
+    def _all(self) -> list[Key]:
+        return list(_keys_of(Config, (), None, None))
+
+    @overload
+    def __getitem__(self, index: int) -> Key: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Key]: ...
+    def __getitem__(self, index: int | slice) -> Key | Sequence[Key]:
+        return self._all[index]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+def known_keys() -> Sequence[Key]:
     """Every key of a configuration file except `include`."""
-    return list(_keys_of(Config, (), None, None))
+    return _KnownKeys()
 
 
 def known_names(path: Sequence[str], keys: Iterable[Key]) -> list[str]:
@@ -106,29 +127,33 @@ def _loosely(name: str) -> str:
     return name.lower().replace("-", "_")
 
 
-def _keys_of(
-    model: type[BaseModel], prefix: tuple[str, ...], when: When | None, layers: Layers | None
-) -> Iterator[Key]:
+def _keys_of(model: type[Section], prefix: tuple[str, ...], when: When | None, layers: Layers | None) -> Iterator[Key]:
     for name, field in model.model_fields.items():
         path = (*prefix, name)
-        said = setting_of(model, name)
-        now, by = (said.when or when, said.layers or layers) if said else (when, layers)
+        said = model.settings[name]
+        now, by = said.when or when, said.layers or layers
         inner = inner_model(field.annotation)
         if inner is None:
-            yield Key(path, field, said.words if said else "", now, by)
+            yield Key(path, field, said.words, now, by)
         else:
             yield from _keys_of(inner, (*path, ANY) if holds_several(field.annotation) else path, now, by)
 
 
-def inner_model(annotation: object) -> type[BaseModel] | None:
+def inner_model(annotation: object) -> type[Section] | None:
     """The model of the section, or of each entry of the mapping or list, that a field holds."""
-    models = [kind for kind in _plain_types(annotation) if isinstance(kind, type) and issubclass(kind, BaseModel)]
+    models = [kind for kind in _plain_types(annotation) if isinstance(kind, type) and issubclass(kind, Section)]
     return models[0] if models else None
 
 
 def holds_several(annotation: object) -> bool:
     """True for a mapping or list of sections, false for one section."""
-    return typing.get_origin(annotation) in (dict, tuple)
+    return holder_of(annotation) in (dict, tuple)
+
+
+def holder_of(annotation: object) -> object:
+    """The container that a field holds, without metadata; None for a single value."""
+    origin = typing.get_origin(annotation)
+    return holder_of(typing.get_args(annotation)[0]) if origin is typing.Annotated else origin
 
 
 def _plain_types(annotation: object) -> list[object]:

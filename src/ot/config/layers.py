@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.documents import Documents, FilesOnDisk
 from ot.config.entries import Mistakes
 from ot.config.keys import ANY, INCLUDE, Key, dotted, matches, printable
@@ -80,8 +81,12 @@ class LayerReader:
         self._mistakes = mistakes
         self._home = home
         self._sections = None if sections is None else {*sections, INCLUDE}
-        self._paths = [(*key.path, ANY) if key.is_list else key.path for key in keys if key.is_path]
-        self._paths += [(INCLUDE,), (INCLUDE, ANY)]
+        self._keys = keys
+
+    @cached_property
+    def _paths(self) -> list[tuple[str, ...]]:
+        named = [(*key.path, ANY) if key.is_list else key.path for key in self._keys if key.is_path]
+        return [*named, (INCLUDE,), (INCLUDE, ANY)]
 
     def read(self, file: Path | None, prompts: Path | None) -> list[Layer]:
         """Read `file`, the prompts beside it, and the files that `file` includes; each of them may be missing."""

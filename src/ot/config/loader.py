@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from mcp_core.nearest_names import nearest
+from mcp_core.quick_dataclass import dataclass
 from ot.config.documents import Documents, RememberedFiles
 from ot.config.entries import Mistake, Mistakes
 from ot.config.environment import CONFIG_VARIABLE, TOKEN_VARIABLE, read_environment
@@ -27,6 +26,7 @@ from ot.config.paths import (
     find_places,
     state_folder,
 )
+from ot.config.reading import SettingsError
 from ot.config.secrets import Secrets, read_secrets
 from ot.config.tightening import Refusal, Tightening, guard_sections, guards_of, keep_guards
 from ot.config.variables import Variables
@@ -90,7 +90,7 @@ def load_config(
     documents = documents or RememberedFiles()
     cwd, home = cwd.absolute(), home.absolute()
     keys = known_keys()
-    mistakes = Mistakes({key.path[0] for key in keys}, tolerant=tolerant, every=every)
+    mistakes = Mistakes(Config.settings, tolerant=tolerant, every=every)
     named = _named_file(explicit, environ, cwd=cwd, home=home)
     places = find_places(cwd=cwd, home=home, named=named)
     own = _read_secrets(places.home_folder, documents)
@@ -225,7 +225,7 @@ def _own_projects(config: Config, person: Mapping[object, object]) -> list[Path]
 def _build(merged: Mapping[object, object], layers: Sequence[Layer], keys: Sequence[Key], mistakes: Mistakes) -> Config:
     """Build the whole, with which only what is still unfinished can be wrong.
 
-    Without any layer nothing has to be validated, nor a validator built.
+    Without any layer nothing has to be read, and no type of a setting looked at.
     """
     while True:
         known = len(mistakes.found)
@@ -248,9 +248,9 @@ def _validate(
 ) -> Config | None:
     try:
         return Config.model_validate(values)
-    except ValidationError as exc:
-        failure = exc
-    # Outside the handler, so that the values in pydantic's error are not carried along by what this raises.
+    except SettingsError as error:
+        failure = error
+    # Outside the handler: what this raises says all of it, and carries nothing else along.
     explain(failure, layers, mistakes, keys=keys, leave_out=leave_out)
     return None
 

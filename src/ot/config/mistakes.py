@@ -1,40 +1,25 @@
-"""Turns validation errors of pydantic into ConfigErrors that name the file, the key and the fix."""
+"""Turns problems of settings into ConfigErrors that name the file, the key and the fix."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
-
 from ot.config.entries import Mistakes
 from ot.config.keys import Key, dotted, matches, suggest, words_of
 from ot.config.layers import Layer
-from ot.config.values import INCOMPLETE, MISTAKE
+from ot.config.reading import AMOUNT, MISSING, UNKNOWN_KEY, VALUE, Problem, SettingsError
+from ot.config.values import INCOMPLETE
 from ot.errors import ConfigError
 
-UNFINISHED = frozenset({"missing", INCOMPLETE})
-"""Kinds of errors that a layer farther away may put right."""
+UNFINISHED = frozenset({MISSING, INCOMPLETE})
+"""Kinds of problems that a layer farther away may put right."""
 
-_NOT_ABOUT_A_VALUE = frozenset({"extra_forbidden", "invalid_key", MISTAKE, *UNFINISHED})
+_ABOUT_A_VALUE = frozenset({VALUE, AMOUNT})
 _NEVER_QUOTED = frozenset({"servers", "packs"})
-_IN_WORDS = {
-    "missing": ("is missing", "add it"),
-    "string_type": ("must be text", "put it in quotes"),
-    "string_unicode": ("must be text in UTF-8", "remove what is not"),
-    "invalid_key": ("a key must be text", "put it in quotes"),
-    "tuple_type": ("must be a list", "write it as [one, two]"),
-    "dict_type": ("must hold keys of its own", 'write "key: value" lines below it'),
-    "model_type": ("must hold keys of its own", 'write "key: value" lines below it'),
-    "bool_type": ("must be true or false", "write true or false"),
-    "bool_parsing": ("must be true or false", "write true or false"),
-    "finite_number": ("must be a finite number", "write a number"),
-    "int_from_float": ("must be a whole number", "write a whole number"),
-}
 
 
 def explain(
-    error: ValidationError,
+    error: SettingsError,
     layers: Sequence[Layer],
     mistakes: Mistakes,
     *,
@@ -45,23 +30,20 @@ def explain(
 
     Where the first one is raised, it says how many more there are.
     """
-    found = [item for item in error.errors(include_url=False, include_input=False) if item["type"] not in leave_out]
-    for details in found:
-        path = tuple(str(part) for part in details["loc"] if part != "[key]")
+    found = [problem for problem in error.problems if problem.kind not in leave_out]
+    for problem in found:
         more = 0 if mistakes.tolerant else len(found) - 1
-        mistake = _explain(details, path, layers, keys=keys, more=more)
-        mistakes.add(path if mistake.file is not None else (), mistake)  # a variable is meant for all that it starts
+        mistake = _explain(problem, layers, keys=keys, more=more)
+        mistakes.add(problem.place if mistake.file is not None else (), mistake)  # a variable is for all it starts
 
 
-def _explain(
-    details: ErrorDetails, path: tuple[str, ...], layers: Sequence[Layer], *, keys: Sequence[Key], more: int
-) -> ConfigError:
+def _explain(problem: Problem, layers: Sequence[Layer], *, keys: Sequence[Key], more: int) -> ConfigError:
+    path = problem.place
     layer = max(layers, key=lambda candidate: _depth(candidate.values, path))
-    path = _as_written(details, layer, path)
-    reason, fix = _word(details, path, keys)
-    if details["type"] not in _NOT_ABOUT_A_VALUE and (words := words_of(path, keys)):
+    fix = _find_way_out(problem, keys)
+    if problem.kind in _ABOUT_A_VALUE and (words := words_of(path, keys)):
         fix += f" ({words})"
-    reason += _quoted(details, layer, path)
+    reason = problem.reason + _quoted(problem, layer)
     if more:
         reason += f" (and {more} more)"
     if isinstance(layer.source, str):
@@ -69,21 +51,10 @@ def _explain(
     return ConfigError(reason, file=layer.source, key=dotted(path[layer.unwritten :]), fix=fix)
 
 
-def _word(details: ErrorDetails, path: tuple[str, ...], keys: Sequence[Key]) -> tuple[str, str]:
-    kind = details["type"]
-    context = details.get("ctx", {})
-    if kind in (MISTAKE, INCOMPLETE):
-        return str(context["reason"]), str(context["fix"])
-    if kind == "extra_forbidden":
-        return "unknown key", suggest(path[-1], path[:-1], keys)
-    if kind == "literal_error":
-        return f"must be {context['expected']}", "write one of these words"
-    if kind in _IN_WORDS:
-        return _IN_WORDS[kind]
-    if kind.startswith(("float_", "int_")):
-        return "must be a number", f"write a number{_example(path, keys)}"
-    reason = details["msg"].replace("Input should be", "must be", 1)
-    return reason, f"write another value{_example(path, keys)}"
+def _find_way_out(problem: Problem, keys: Sequence[Key]) -> str:
+    if problem.kind == UNKNOWN_KEY:
+        return suggest(problem.place[-1], problem.place[:-1], keys)
+    return problem.fix + _example(problem.place, keys) if problem.kind == AMOUNT else problem.fix
 
 
 def _example(path: tuple[str, ...], keys: Sequence[Key]) -> str:
@@ -91,24 +62,16 @@ def _example(path: tuple[str, ...], keys: Sequence[Key]) -> str:
     return f", for example {defaults[0]}" if defaults and defaults[0] is not None else ""
 
 
-def _quoted(details: ErrorDetails, layer: Layer, path: tuple[str, ...]) -> str:
+def _quoted(problem: Problem, layer: Layer) -> str:
     """Quote what the person wrote there, if it is a single value that cannot be a secret."""
-    if details["type"] in _NOT_ABOUT_A_VALUE or details["loc"][-1] == "[key]" or path[0] in _NEVER_QUOTED:
+    path = problem.place
+    if problem.kind not in _ABOUT_A_VALUE or problem.of_key or path[0] in _NEVER_QUOTED:
         return ""
     value = _value_at(layer.written, path[layer.unwritten :])
     if value is None or isinstance(value, dict | list):
         return ""
     text = dotted([value]) or '""'
     return f", not {text[:40]}"
-
-
-def _as_written(details: ErrorDetails, layer: Layer, path: tuple[str, ...]) -> tuple[str, ...]:
-    """Return `path` with a key that is not text as YAML reads it: True for `on`, where pydantic says 1."""
-    if details["type"] != "invalid_key" and (details["type"], details["loc"][-1]) != ("string_type", "[key]"):
-        return path
-    found = _value_at(layer.values, path[:-1])
-    keys = found if isinstance(found, dict) else {}
-    return (*path[:-1], *[str(key) for key in keys if not isinstance(key, str)][:1])
 
 
 def _value_at(values: object, path: Sequence[str]) -> object:

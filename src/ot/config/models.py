@@ -6,15 +6,12 @@ out is no mistake. Paths are made absolute by the loader, which knows the file t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-from annotated_types import Interval
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
-
 from ot.config.confine import ConfineSettings
 from ot.config.providers import ProviderName, ProviderSettings, with_provider_sections
+from ot.config.reading import After, Before, Bounds
 from ot.config.section import (
     Bytes,
     Count,
@@ -63,9 +60,8 @@ class ProjectSettings(Section):
     path: FilePath = setting(REQUIRED, "the folder that `proj.<name>` stands for; short form: `<name>: <folder>`")
     attrs: dict[str, object] = setting({}, "your own values, kept with the project", example={"language": "en"})
 
-    @model_validator(mode="before")
     @classmethod
-    def _from_path(cls, value: object) -> object:
+    def model_spell_out(cls, value: object) -> object:
         return {"path": value} if isinstance(value, str | Path) else value
 
 
@@ -100,12 +96,12 @@ class OAuthSettings(Section):
     """OneTool's identity at the authorization server of a url; without it, OneTool registers itself."""
 
     client_id: Name | None = setting(None, "the client that OneTool logs in as; if not set, OneTool registers itself")
-    client_secret: str | None = setting(Field(default=None, repr=False), "the password of that client")
+    client_secret: str | None = setting(None, "the password of that client", hidden=True)
     client_metadata_url: Url | None = setting(
         None, "the address of a document that describes the client, for servers that accept one"
     )
     scope: str | None = setting(None, "the permissions to ask for, if the server names none")
-    port: Annotated[Count, Interval(ge=1, le=65535)] | None = setting(
+    port: Annotated[Count, Bounds(ge=1, le=65535)] | None = setting(
         None, "the local port that a login returns to; if not set, a free one is chosen"
     )
 
@@ -114,11 +110,11 @@ class ServerSettings(Section):
     """Another MCP server: started by `command`, or reached at `url`. What may hold a secret is not in its repr."""
 
     command: Name | None = setting(None, "the program that starts the server; set either this or `url`")
-    args: tuple[str, ...] = setting(Field(default=(), repr=False), "its arguments")
-    env: dict[str, str] = setting(Field(default={}, repr=False), "variables added to its environment")
+    args: tuple[str, ...] = setting((), "its arguments", hidden=True)
+    env: dict[str, str] = setting({}, "variables added to its environment", hidden=True)
     cwd: FilePath | None = setting(None, "the folder it starts in")
-    url: Url | None = setting(Field(default=None, repr=False), "the address of a server that is already running")
-    headers: dict[str, str] = setting(Field(default={}, repr=False), "HTTP headers sent to it")
+    url: Url | None = setting(None, "the address of a server that is already running", hidden=True)
+    headers: dict[str, str] = setting({}, "HTTP headers sent to it", hidden=True)
     enabled: bool = setting(True, "`false` leaves the server out", layers=STAYS_OFF)
     timeout: Seconds | None = setting(None, "seconds that a call to it may take", layers=SMALLER)
     start_timeout: Seconds = setting(
@@ -134,8 +130,7 @@ class ServerSettings(Section):
         None, "what its process may access; `{}` allows its own files and a temporary folder, and no network"
     )
 
-    @model_validator(mode="after")
-    def _one_way_to_reach_it(self) -> ServerSettings:
+    def model_check(self) -> None:
         if self.command is None and self.url is None:
             raise mistake("neither command nor url is given", "add one of the two", kind=INCOMPLETE)
         if self.command is not None and self.url is not None:
@@ -148,7 +143,6 @@ class ServerSettings(Section):
             raise mistake("headers belong to a url, not to a command", "remove them, or use env")
         if self.command is not None and "oauth" in self.model_fields_set:
             raise mistake("oauth belongs to a url, not to a command", "remove it, or use env")
-        return self
 
 
 class ExecutionSettings(Section):
@@ -163,10 +157,10 @@ class ExecutionSettings(Section):
         layers=PERSON,
     )
     memory: Bytes = setting(1024**3, "memory that a run may use", when=NEXT_START, layers=SMALLER)
-    sandbox: Annotated[Literal["strict", "standard", "off"], BeforeValidator(read_word)] = setting(
+    sandbox: Annotated[Literal["strict", "standard", "off"], Before(read_word)] = setting(
         "standard", "how strictly a run is confined", when=NEXT_START, layers=STRICTER
     )
-    warm: Annotated[Count, Interval(ge=0, le=64)] = setting(4, "kernels kept ready", when=AT_ONCE, layers=SMALLER)
+    warm: Annotated[Count, Bounds(ge=0, le=64)] = setting(4, "kernels kept ready", when=AT_ONCE, layers=SMALLER)
     readable: tuple[FilePath, ...] = setting((), "more folders that a run may read", when=NEXT_START, layers=BELOW)
     writable: tuple[FilePath, ...] = setting((), "more folders that a run may write to", when=NEXT_START, layers=BELOW)
 
@@ -177,16 +171,16 @@ class WorkerSettings(Section):
     idle_timeout: Seconds = setting(600, "seconds until an unused extension is stopped", layers=SMALLER)
     call_timeout: Seconds = setting(60, "seconds that a call to an extension may take", layers=SMALLER)
     start_timeout: Seconds = setting(300, "seconds for installing and starting an extension", layers=SMALLER)
-    launch: Annotated[Literal["direct", "uv-run"], BeforeValidator(read_word)] = setting(
+    launch: Annotated[Literal["direct", "uv-run"], Before(read_word)] = setting(
         "direct", "how an extension is started", layers=PERSON
     )
-    engine: Annotated[Literal["local", "ray"], BeforeValidator(read_word)] = setting(
+    engine: Annotated[Literal["local", "ray"], Before(read_word)] = setting(
         "local",
         'where extensions run that ask for `engine = "ray"`: on this machine, or on a Ray cluster',
         layers=PERSON,
     )
     ray_address: Name = setting("auto", "the address of that cluster, as `ray.init` takes it", layers=PERSON)
-    ray_actors: Annotated[Count, Interval(ge=1, le=1000)] = setting(
+    ray_actors: Annotated[Count, Bounds(ge=1, le=1000)] = setting(
         4, "workers that one extension may have on that cluster at the same time", layers=SMALLER
     )
 
@@ -194,7 +188,7 @@ class WorkerSettings(Section):
 class ResultSettings(Section):
     """The length of an answer (characters), and for how long (seconds) and how much (bytes) longer ones are kept."""
 
-    inline_limit: Annotated[Count, Interval(ge=1, le=10_000_000)] = setting(
+    inline_limit: Annotated[Count, Bounds(ge=1, le=10_000_000)] = setting(
         20_000, "characters in an answer; longer results are stored ([Results and long runs](results.md))"
     )
     keep_for: Seconds = setting(3600, "seconds that a stored result is kept")
@@ -205,7 +199,7 @@ class StatsSettings(Section):
     """Counts of calls and their cost, kept for `keep_days`."""
 
     enabled: bool = setting(True, "whether runs and calls are counted ([Statistics](ot.md#statistics))")
-    keep_days: Annotated[Count, Interval(ge=1, le=3650)] = setting(
+    keep_days: Annotated[Count, Bounds(ge=1, le=3650)] = setting(
         365, "days to keep the counts; at most a million calls are kept"
     )
 
@@ -216,7 +210,7 @@ class AuditSettings(Section):
     enabled: bool = setting(
         True, "whether calls with side effects, and refused calls, are logged ([Audit](policy.md#audit))"
     )
-    keep_days: Annotated[Count, Interval(ge=1, le=3650)] = setting(
+    keep_days: Annotated[Count, Bounds(ge=1, le=3650)] = setting(
         365, "days after which a file of the log that is no longer written to is deleted"
     )
     max_size: Bytes = setting(100 * 1024**2, "total size of the log; the oldest files are deleted first")
@@ -237,7 +231,7 @@ class FlowSettings(Section):
     """A guarded flow: what the tools of `from` return may not go to those of `to` unasked."""
 
     to: tuple[Pattern, ...] = setting(REQUIRED, "patterns of `pack.tool` to which guarded results may not flow unasked")
-    action: Annotated[Literal["ask", "deny"], BeforeValidator(read_word)] = setting(
+    action: Annotated[Literal["ask", "deny"], Before(read_word)] = setting(
         "ask", "whether a person is asked before such a call, or it is denied"
     )
 
@@ -300,7 +294,7 @@ class PromptSettings(Section):
 class PackSettings(Section):
     """One pack: its time limit, its tools that only read, and any keys that the pack itself reads."""
 
-    model_config = ConfigDict(extra="allow")
+    takes_any_key = True
 
     enabled: bool | None = setting(
         None, "whether the pack is available; by default all are, except `demo` and `shell`", layers=STAYS_OFF
@@ -313,11 +307,7 @@ class PackSettings(Section):
     @property
     def options(self) -> dict[str, object]:
         """The pack's own keys, as a new dict."""
-        return dict(self.model_extra or {})
-
-    def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
-        yield "enabled", self.enabled
-        yield "timeout", self.timeout  # the pack's own keys may hold secrets
+        return dict(self.model_extra)
 
 
 class WithheldPack(PackSettings):
@@ -327,11 +317,11 @@ class WithheldPack(PackSettings):
 class LogSettings(Section):
     """The level and the form of the log, and a file for it instead of stderr."""
 
-    level: Annotated[Literal["trace", "debug", "info", "warning", "error"], BeforeValidator(read_word)] = setting(
+    level: Annotated[Literal["trace", "debug", "info", "warning", "error"], Before(read_word)] = setting(
         "info", "the least important entries that are logged"
     )
     file: FilePath | None = setting(None, "the file to log to; if not set, the log goes to stderr")
-    format: Annotated[Literal["text", "json"], BeforeValidator(read_word)] = setting(
+    format: Annotated[Literal["text", "json"], Before(read_word)] = setting(
         "text", "the form of an entry: a line for people, or a JSON object with the ids of its trace"
     )
 
@@ -339,11 +329,11 @@ class LogSettings(Section):
 class HttpSettings(Section):
     """The limits of `onetool serve --http` and `--unix`."""
 
-    connections: Annotated[Count, Interval(ge=8, le=100_000)] = setting(
+    connections: Annotated[Count, Bounds(ge=8, le=100_000)] = setting(
         256,
         "open connections of clients; an idle one is closed to make room for a new one",
     )
-    unauthenticated: Annotated[Count, Interval(ge=8, le=10_000)] = setting(
+    unauthenticated: Annotated[Count, Bounds(ge=8, le=10_000)] = setting(
         64, "further open connections that have not shown the token; the oldest is closed to make room"
     )
     request_timeout: Seconds = setting(
@@ -367,10 +357,10 @@ class PriceSettings(Section):
 class MemorySettings(Section):
     """The part of a conversation that the model is shown; the oldest is dropped first."""
 
-    messages: Annotated[Count, Interval(ge=2, le=100_000)] = setting(
+    messages: Annotated[Count, Bounds(ge=2, le=100_000)] = setting(
         400, "messages of a conversation shown to the model; the oldest are dropped first"
     )
-    characters: Annotated[Count, Interval(ge=1000, le=100_000_000)] = setting(
+    characters: Annotated[Count, Bounds(ge=1000, le=100_000_000)] = setting(
         400_000, "characters of a conversation shown to the model"
     )
 
@@ -379,7 +369,7 @@ class ConversationSettings(Section):
     """Conversations that `onetool chat --continue` can go on with."""
 
     enabled: bool = setting(True, "whether conversations are kept ([assistant.md](assistant.md#going-on-later))")
-    keep_days: Annotated[Count, Interval(ge=1, le=3650)] = setting(
+    keep_days: Annotated[Count, Bounds(ge=1, le=3650)] = setting(
         90, "days that a conversation is kept after its last answer"
     )
     max_size: Bytes = setting(50 * 1024**2, "size of all conversations; the oldest are deleted first")
@@ -391,15 +381,15 @@ class AiSettings(Section):
 
     provider: ProviderName = setting("anthropic", "who answers in `onetool chat` ([The assistant](assistant.md))")
     failover: ProviderName | None = setting(None, "who answers when the provider does not")
-    tools: Annotated[tuple[Pattern, ...], BeforeValidator(read_offer)] = setting(
+    tools: Annotated[tuple[Pattern, ...], Before(read_offer)] = setting(
         ("onetool.run",),
         "the tools offered to the model: `run`, which runs code, or patterns of `pack.tool`",
     )
     system: str = setting("", "instructions to the model before every conversation; if empty, OneTool's own")
-    max_tokens: Annotated[Count, Interval(ge=1, le=1_000_000)] = setting(8192, "tokens in one turn of the model")
-    max_rounds: Annotated[Count, Interval(ge=1, le=1000)] = setting(40, "rounds of tool calls in one answer")
-    max_parallel: Annotated[Count, Interval(ge=1, le=64)] = setting(8, "calls in one round that are made at once")
-    retries: Annotated[Count, Interval(ge=0, le=20)] = setting(
+    max_tokens: Annotated[Count, Bounds(ge=1, le=1_000_000)] = setting(8192, "tokens in one turn of the model")
+    max_rounds: Annotated[Count, Bounds(ge=1, le=1000)] = setting(40, "rounds of tool calls in one answer")
+    max_parallel: Annotated[Count, Bounds(ge=1, le=64)] = setting(8, "calls in one round that are made at once")
+    retries: Annotated[Count, Bounds(ge=0, le=20)] = setting(
         4, "how often an overloaded or broken provider is asked again"
     )
     timeout: Seconds = setting(300, "seconds within which the provider must send something")
@@ -425,38 +415,34 @@ class VadSettings(Section):
     min_speech: Seconds = setting(0.25, "seconds of speech needed for an utterance")
     min_silence: Seconds = setting(0.7, "seconds of silence that end an utterance")
     padding: Seconds = setting(0.4, "seconds kept around an utterance")
-    max_length: Annotated[Seconds, Interval(ge=1, le=300)] = setting(15, "seconds that an utterance may last")
+    max_length: Annotated[Seconds, Bounds(ge=1, le=300)] = setting(15, "seconds that an utterance may last")
 
-    @model_validator(mode="after")
-    def _ends_below_where_it_begins(self) -> VadSettings:
+    def model_check(self) -> None:
         if self.release > self.threshold:
             raise mistake("release is above threshold", "speech would end before it begins: swap them")
-        return self
 
 
 class VoiceSettings(Section):
     """The assistant that listens: how it hears and how it speaks."""
 
-    engine: Annotated[Literal["moonshine", "faster-whisper", "grammar"], BeforeValidator(read_word)] = setting(
+    engine: Annotated[Literal["moonshine", "faster-whisper", "grammar"], Before(read_word)] = setting(
         "moonshine", "what turns speech into words"
     )
     whisper_model: Name = setting("base.en", "the faster-whisper model, if that is the engine")
     second_opinion: bool = setting(True, "whether a command grammar listens too ([Talk to it](voice.md))")
     names: tuple[Name, ...] = setting((), "names of devices and rooms that the grammar knows")
     names_from: tuple[Name, ...] = setting(("zwave.devices",), "tools that supply more names")
-    wake_word: Annotated[Name, BeforeValidator(read_word)] | None = setting(
+    wake_word: Annotated[Name, Before(read_word)] | None = setting(
         None, "answer only after this word: `alexa`, `hey_jarvis`, `hey_mycroft`, `hey_rhasspy` or `okay_nabu`"
     )
     wake_threshold: Share = setting(0.5, "how certain the wake word must be")
     wake_window: Seconds = setting(8, "seconds after the wake word within which speech must begin")
-    speaker: Annotated[Literal["espeak", "off"], BeforeValidator(read_word)] = setting(
-        "espeak", "what speaks the answers"
-    )
+    speaker: Annotated[Literal["espeak", "off"], Before(read_word)] = setting("espeak", "what speaks the answers")
     voice: Name = setting("en-us", "the espeak-ng voice (`espeak-ng --voices` lists them)")
-    speed: Annotated[Count, Interval(ge=80, le=450)] = setting(165, "words per minute")
+    speed: Annotated[Count, Bounds(ge=80, le=450)] = setting(165, "words per minute")
     answer_window: Seconds = setting(8, "seconds after a question within which a yes must begin; silence is a no")
     barge_in: bool = setting(True, "whether speech stops an answer")
-    queue: Annotated[Count, Interval(ge=1, le=100)] = setting(3, "utterances that may wait; the oldest is dropped")
+    queue: Annotated[Count, Bounds(ge=1, le=100)] = setting(3, "utterances that may wait; the oldest is dropped")
     recognition_timeout: Seconds = setting(20, "seconds that recognising an utterance may take")
     microphone: Name | None = setting(None, "name or number of the microphone; if not set, the system's default")
     vad: VadSettings = setting(VadSettings.model_construct(), "what counts as speech")
@@ -480,7 +466,7 @@ class Config(Section):
         layers=PERSON,
         example=["~/documents"],
     )
-    aliases: dict[Identifier, Annotated[str, AfterValidator(check_target)]] = setting(
+    aliases: dict[Identifier, Annotated[str, After(check_target)]] = setting(
         {},
         "short names for tools, or for other aliases",
         when=AT_ONCE,
@@ -500,7 +486,7 @@ class Config(Section):
             }
         },
     )
-    servers: dict[Annotated[str, AfterValidator(check_server_name)], ServerSettings] = setting(
+    servers: dict[Annotated[str, After(check_server_name)], ServerSettings] = setting(
         {},
         "other MCP servers, each offered as a pack of that name; `onetool import` imports those of other clients",
         when=AT_ONCE,
@@ -553,11 +539,12 @@ class Config(Section):
         layers=PERSON,
     )
     store: Store = setting(
-        Field(default=EMBEDDED_STORE, repr=False),
+        EMBEDDED_STORE,
         "where results, runs and whatever else outlives a process are kept: `sqlite`, files of this machine, or "
         "the `postgresql://` address of a database that replicas share ([Serving](serving.md))",
         when=NEXT_START,
         layers=PERSON,
+        hidden=True,
     )
     auth: AuthSettings = setting(
         AuthSettings.model_construct(),

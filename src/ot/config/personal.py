@@ -113,7 +113,7 @@ def _grant(config: Config, grants: Sequence[GrantSettings], allowed: Sequence[st
 
 def _limit(config: Config, person: Person) -> Config:
     """Return the configuration with the limits of a person's groups, and room for no more results than these allow."""
-    limits = TeamLimits.model_construct(**config.limits.of(person.groups).model_dump())
+    limits = TeamLimits.model_construct(**vars(config.limits.of(person.groups)))
     results = config.results
     if limits.stored_bytes is not None and limits.stored_bytes < results.max_size:
         results = results.model_copy(update={"max_size": limits.stored_bytes})

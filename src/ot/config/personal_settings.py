@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from ot.config.documents import parse_document
 from ot.config.entries import Mistakes
 from ot.config.keys import ANY, Key, dotted, known_keys, matches, starts
@@ -16,6 +14,7 @@ from ot.config.layers import Layer
 from ot.config.loader import LoadedConfig
 from ot.config.mistakes import explain
 from ot.config.models import Config, PackSettings
+from ot.config.reading import SettingsError
 from ot.errors import ConfigError
 from ot.logs import write_log
 from ot.store.shelf import Shelf
@@ -76,7 +75,7 @@ def find_mistakes(text: str) -> list[str]:
     keys = known_keys()
     try:
         Config.model_validate(values)
-    except ValidationError as error:
+    except SettingsError as error:
         mistakes = Mistakes((), tolerant=True, every=found)
         explain(error, [Layer(_FILE, values, values)], mistakes, keys=keys)
     found += _find_refused(values, (), keys)

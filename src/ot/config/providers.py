@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator
-
+from mcp_core.quick_dataclass import dataclass
+from ot.config.reading import After, Before
 from ot.config.section import Name, Section, with_key
 from ot.config.settings import REQUIRED, setting
 from ot.config.values import mistake, read_word
@@ -73,4 +72,4 @@ def check_provider(name: str) -> str:
     return name
 
 
-ProviderName = Annotated[str, BeforeValidator(read_word), AfterValidator(check_provider)]
+ProviderName = Annotated[str, Before(read_word), After(check_provider)]

@@ -1,16 +1,33 @@
-"""The building blocks of the configuration's models: a section, and the types of single values."""
+"""The building blocks of the configuration's models: a section, and the types of single values.
+
+A section is made and asked as a model of pydantic is, by the same names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar, dataclass_transform, get_type_hints
 
-from annotated_types import Interval
-from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict, create_model, model_validator
-
-from ot.config.settings import REQUIRED, DescribedFields, describe
+from ot.config.reading import (
+    MISSING,
+    UNKNOWN_KEY,
+    WRONG,
+    WRONG_KEY,
+    After,
+    Before,
+    Bounds,
+    Place,
+    Problem,
+    Reader,
+    SettingsError,
+    no_section,
+    reader_of,
+)
+from ot.config.settings import REQUIRED, Setting
 from ot.config.values import (
+    ValueMistakeError,
     check_host,
     check_identifier,
     check_name,
@@ -21,55 +38,210 @@ from ot.config.values import (
     read_seconds_or_off,
     read_size,
 )
+from ot_confinement.named_tuples import NamedTuple
 
 LONGEST = 30 * 24 * 3600
 """Seconds of the longest duration."""
 
-Name = Annotated[str, AfterValidator(check_name)]
-Identifier = Annotated[str, AfterValidator(check_identifier)]
-Pattern = Annotated[str, AfterValidator(check_pattern)]
-HostName = Annotated[str, AfterValidator(check_host)]
-Url = Annotated[str, AfterValidator(check_url)]
-FilePath = Annotated[Path, BeforeValidator(read_path)]
-Seconds = Annotated[float, BeforeValidator(read_number), Interval(gt=0, le=LONGEST), AllowInfNan(False)]
-SecondsOrOff = Annotated[float, BeforeValidator(read_seconds_or_off), Interval(ge=0, le=LONGEST), AllowInfNan(False)]
-Count = Annotated[int, BeforeValidator(read_number)]
-Bytes = Annotated[int, BeforeValidator(read_size)]
-Share = Annotated[float, BeforeValidator(read_number), Interval(gt=0, lt=1), AllowInfNan(False)]
-Dollars = Annotated[float, BeforeValidator(read_number), Interval(ge=0, le=1_000_000), AllowInfNan(False)]
+Name = Annotated[str, After(check_name)]
+Identifier = Annotated[str, After(check_identifier)]
+Pattern = Annotated[str, After(check_pattern)]
+HostName = Annotated[str, After(check_host)]
+Url = Annotated[str, After(check_url)]
+FilePath = Annotated[Path, Before(read_path)]
+Seconds = Annotated[float, Before(read_number), Bounds(gt=0, le=LONGEST)]
+SecondsOrOff = Annotated[float, Before(read_seconds_or_off), Bounds(ge=0, le=LONGEST)]
+Count = Annotated[int, Before(read_number)]
+Bytes = Annotated[int, Before(read_size)]
+Share = Annotated[float, Before(read_number), Bounds(gt=0, lt=1)]
+Dollars = Annotated[float, Before(read_number), Bounds(ge=0, le=1_000_000)]
 
 
-S = TypeVar("S", bound="Section")
+class Field(NamedTuple):
+    """The type of a setting, with what marks it, and its default; REQUIRED if it must be given."""
+
+    annotation: object
+    default: object
 
 
-class Section(BaseModel, metaclass=DescribedFields):
-    """A mapping of the file with a closed set of keys."""
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class SectionType(type):
+    """Makes classes whose annotated names are settings. Their types are looked at when something is to be read."""
 
-    # Built on first use: the validators of sections that only stand inside another one are never needed. For the same
-    # reason a section that is a default is constructed: there is nothing in it to validate, and the start of a server
-    # would wait for its validator.
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
+    settings: dict[str, Setting]
 
-    @model_validator(mode="before")
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> SectionType:
+        described = {field: value for field, value in body.items() if isinstance(value, Setting)}
+        own = {field: described.get(field) or Setting(body.get(field, REQUIRED), "") for field in _annotated(body)}
+        made = super().__new__(cls, name, bases, {key: item for key, item in body.items() if key not in own})
+        made.settings = {}
+        for base in reversed(bases):
+            made.settings |= getattr(base, "settings", {})
+        made.settings |= own
+        return made
+
+    @property
+    def model_fields(cls) -> Mapping[str, Field]:
+        """Every setting by its name."""
+        return _fields_of(cls)
+
+    @property
+    def readers(cls) -> Mapping[str, Reader]:
+        """What reads each setting."""
+        return _readers_of(cls)
+
+
+@cache
+def _fields_of(section: SectionType) -> Mapping[str, Field]:
+    hints = get_type_hints(section, include_extras=True)
+    return {name: Field(hints[name], described.default) for name, described in section.settings.items()}
+
+
+@cache
+def _readers_of(section: SectionType) -> Mapping[str, Reader]:
+    return {name: reader_of(field.annotation) for name, field in _fields_of(section).items()}
+
+
+def _annotated(body: Mapping[str, Any]) -> list[str]:
+    return list(body.get("__annotations__", ()))
+
+
+class _Made:
+    """An instance beside its settings, which are its `vars`."""
+
+    __slots__ = ("__dict__", "model_extra", "model_fields_set")
+
+    model_fields_set: frozenset[str]  # those that were given
+    model_extra: Mapping[str, object]  # keys beside the settings, where a section takes any
+
+
+class Section(_Made, metaclass=SectionType):
+    """A mapping of the file with a closed set of keys, or an open one; frozen."""
+
+    __slots__ = ()
+
+    takes_any_key = False
+
+    def __init__(self, **values: object) -> None:
+        made = type(self).model_validate(values)
+        _fill(self, vars(made), made.model_fields_set, made.model_extra)
+
     @classmethod
-    def _without_value_is_default(cls, value: object) -> object:
-        if value is None:
-            return {}
-        if not isinstance(value, dict) or None not in value.values():
+    def model_spell_out(cls, value: object) -> object:
+        """Return what a short form stands for."""
+        return value
+
+    def model_check(self) -> None:
+        """Look at settings that have to fit one another; raises `mistake`."""
+
+    @classmethod
+    def model_validate(cls, values: object) -> Self:
+        """Read plain values; raises SettingsError."""
+        problems: list[Problem] = []
+        made = cls.model_read(values, (), problems)
+        if problems:
+            raise SettingsError(problems)
+        assert isinstance(made, cls)
+        return made
+
+    @classmethod
+    def model_construct(cls, **values: object) -> Self:
+        """Make a section of settings that are known to fit."""
+        return cls._make(values, {})
+
+    @classmethod
+    def _make(cls, values: Mapping[str, object], extra: Mapping[str, object]) -> Self:
+        made = cls.__new__(cls)
+        defaults = {name: each.default for name, each in cls.settings.items() if each.default is not REQUIRED}
+        return _fill(made, {**defaults, **values}, frozenset(values), extra)
+
+    def model_copy(self, update: Mapping[str, object]) -> Self:
+        """Return the same section with other values, which are known to fit."""
+        fields = type(self).settings
+        values = {name: value for name, value in update.items() if name in fields}
+        extra = {name: value for name, value in update.items() if name not in fields}
+        made = type(self).__new__(type(self))
+        return _fill(made, {**vars(self), **values}, self.model_fields_set | set(update), {**self.model_extra, **extra})
+
+    @classmethod
+    def model_read(cls, value: object, place: Place, problems: list[Problem]) -> object:
+        """Read a section at a place; what is wrong with it is added to `problems`."""
+        value = cls.model_spell_out(value)
+        if isinstance(value, cls):
             return value
-        takes_none = {key for key in value if key not in cls.model_fields or cls.model_fields[key].default is None}
-        return {key: item for key, item in value.items() if item is not None or key in takes_none}
+        if value is not None and not isinstance(value, Mapping):
+            problems.append(no_section(place))
+            return WRONG
+        before = len(problems)
+        values = cls._read_settings(value or {}, place, problems)
+        extra = {key: item for key, item in (value or {}).items() if key not in cls.settings}
+        problems += cls._find_wrong_keys(extra, place)
+        if len(problems) > before:
+            return WRONG
+        made = cls._make(values, extra)
+        try:
+            made.model_check()
+        except ValueMistakeError as mistake:
+            problems.append(Problem(place, mistake.kind, mistake.reason, mistake.fix))
+            return WRONG
+        return made
+
+    @classmethod
+    def _read_settings(cls, given: Mapping[object, object], place: Place, problems: list[Problem]) -> dict[str, object]:
+        values: dict[str, object] = {}
+        for name, read in cls.readers.items():
+            default = cls.settings[name].default
+            value = given.get(name)
+            if value is not None or (default is None and name in given):  # without a value it is not given
+                values[name] = read(value, (*place, name), problems)
+            elif default is REQUIRED:
+                problems.append(Problem((*place, name), MISSING, "is missing", "add it"))
+        return values
+
+    @classmethod
+    def _find_wrong_keys(cls, extra: Iterable[object], place: Place) -> Iterator[Problem]:
+        for key in extra:
+            if not isinstance(key, str):
+                yield Problem((*place, str(key)), WRONG_KEY, "a key must be text", "put it in quotes")
+            elif not cls.takes_any_key:
+                yield Problem((*place, key), UNKNOWN_KEY, "unknown key", "remove it")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be changed: settings are frozen")
+
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        assert isinstance(other, Section)
+        return vars(self) == vars(other) and self.model_extra == other.model_extra
+
+    def __hash__(self) -> int:
+        return hash(tuple(vars(self).values()))
+
+    def __repr__(self) -> str:
+        shown = (name for name, described in type(self).settings.items() if not described.hidden)
+        return f"{type(self).__name__}({', '.join(f'{name}={vars(self)[name]!r}' for name in shown)})"
 
 
-def with_key(name: str, kind: Any, words: str, default: object = REQUIRED) -> Callable[[type[S]], type[S]]:
+S = TypeVar("S", bound=Section)
+
+
+def _fill(made: S, values: Mapping[str, object], given: frozenset[str], extra: Mapping[str, object]) -> S:
+    vars(made).update(values)
+    object.__setattr__(made, "model_fields_set", given)
+    object.__setattr__(made, "model_extra", extra)
+    return made
+
+
+def with_key(name: str, kind: object, words: str, default: object = REQUIRED) -> Callable[[type[S]], type[S]]:
     """Add a key to a class of settings that its body cannot name: a word of Python, or one that is known only now."""
 
     def add(settings: type[S]) -> type[S]:
-        keys: dict[str, Any] = {name: (kind, default)}
-        made = create_model(
-            settings.__name__, __base__=settings, __module__=settings.__module__, __doc__=settings.__doc__, **keys
-        )
-        describe(made, name, words)
-        return made
+        settings.__annotations__[name] = kind
+        settings.settings[name] = Setting(default, words)
+        return settings
 
     return add

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar, cast
 
-from pydantic import BaseModel
-from pydantic._internal._model_construction import ModelMetaclass
-
 T = TypeVar("T")
 When = Literal["at once", "at the next start"]
 LayerName = Literal["team", "person", "project"]
@@ -55,9 +52,10 @@ class Setting:
     """The description of a field; `when` and `layers` hold for all keys below it that do not say otherwise.
 
     `example` is a value to show where the default shows nothing: for a mapping, entries under names of a person's own.
+    What may hold a secret is `hidden` in the text of its section.
     """
 
-    __slots__ = ("default", "example", "layers", "when", "words")
+    __slots__ = ("default", "example", "hidden", "layers", "when", "words")
 
     def __init__(
         self,
@@ -67,50 +65,24 @@ class Setting:
         when: When | None = None,
         layers: Layers | None = None,
         example: object = None,
+        hidden: bool = False,
     ) -> None:
         self.default = default
         self.words = words
         self.when = when
         self.layers = layers
         self.example = example
+        self.hidden = hidden
 
 
 def setting(
-    default: T, words: str, *, when: When | None = None, layers: Layers | None = None, example: object = None
+    default: T,
+    words: str,
+    *,
+    when: When | None = None,
+    layers: Layers | None = None,
+    example: object = None,
+    hidden: bool = False,
 ) -> T:
     """A field with its default, or REQUIRED, and its description."""
-    return cast("T", Setting(default, words, when=when, layers=layers, example=example))
-
-
-class _Body(dict[str, object]):
-    """The body of a class: descriptions are put aside, and pydantic finds the plain defaults."""
-
-    def __init__(self) -> None:
-        self.settings: dict[str, Setting] = {}
-        self["__settings__"] = self.settings
-
-    def __setitem__(self, name: str, value: object) -> None:
-        if isinstance(value, Setting):
-            self.settings[name] = value
-            value = value.default
-        if value is not REQUIRED:
-            super().__setitem__(name, value)
-
-
-class DescribedFields(ModelMetaclass):
-    """Makes models whose fields are described; as pydantic's field objects, descriptions would add 4 ms to a start."""
-
-    @classmethod
-    def __prepare__(cls, *args: object, **kwargs: object) -> dict[str, object]:
-        return _Body()
-
-
-def describe(model: type[BaseModel], field: str, words: str) -> None:
-    """Describe a field of a model that was made without a class body."""
-    model.__dict__["__settings__"][field] = Setting(None, words)
-
-
-def setting_of(model: type[BaseModel], field: str) -> Setting | None:
-    """Return the description of a field, if it has one."""
-    inherited = (base.__dict__.get("__settings__", {}) for base in model.__mro__)
-    return next((settings[field] for settings in inherited if field in settings), None)
+    return cast("T", Setting(default, words, when=when, layers=layers, example=example, hidden=hidden))

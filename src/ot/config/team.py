@@ -6,9 +6,7 @@ from collections.abc import Collection
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from annotated_types import Interval
-from pydantic import AfterValidator, Field, model_validator
-
+from ot.config.reading import After, Bounds
 from ot.config.section import Bytes, Count, Dollars, FilePath, Name, Pattern, Section, Url
 from ot.config.settings import setting
 from ot.config.values import mistake
@@ -30,7 +28,7 @@ def check_store(value: str) -> str:
     return value
 
 
-Store = Annotated[str, AfterValidator(check_store)]
+Store = Annotated[str, After(check_store)]
 
 
 def check_seal_key(value: str) -> str:
@@ -60,7 +58,7 @@ def check_issuer(value: str) -> str:
 class AuthSettings(Section):
     """Who people are: tokens of an OpenID Connect issuer, and API keys that `onetool keys new` makes."""
 
-    issuer: Annotated[Url, AfterValidator(check_issuer)] | None = setting(
+    issuer: Annotated[Url, After(check_issuer)] | None = setting(
         None, "the OpenID Connect issuer whose tokens are accepted; if not set, API keys are the only way in"
     )
     audience: Name | None = setting(
@@ -70,16 +68,14 @@ class AuthSettings(Section):
         None, "the address at which people reach the server; the balancer's, if there is one"
     )
     client_id: Name | None = setting(None, "the client as which people log in to the dashboard")
-    client_secret: str | None = setting(Field(default=None, repr=False), "the password of that client")
+    client_secret: str | None = setting(None, "the password of that client", hidden=True)
     groups_claim: Name = setting("groups", "the claim of a token that lists a person's groups")
     admins: tuple[Name, ...] = setting((), "groups whose members see the whole dashboard and look after the server")
 
-    @model_validator(mode="after")
-    def _has_an_address(self) -> AuthSettings:
-        given = (key for key in self.model_fields_set if getattr(self, key) != type(self).model_fields[key].default)
+    def model_check(self) -> None:
+        given = (key for key in self.model_fields_set if getattr(self, key) != type(self).settings[key].default)
         if self.public_url is None and any(given):
             raise mistake("public_url is not given", "add the address at which people reach the server")
-        return self
 
     @property
     def in_force(self) -> bool:
@@ -90,8 +86,8 @@ class AuthSettings(Section):
 class SealSettings(Section):
     """The keys that seal what is kept of people's secrets; the first one seals, every one opens."""
 
-    keys: tuple[Annotated[str, AfterValidator(check_seal_key)], ...] = setting(
-        Field(default=(), repr=False), "keys as `onetool seal key` prints them; all replicas have the same"
+    keys: tuple[Annotated[str, After(check_seal_key)], ...] = setting(
+        (), "keys as `onetool seal key` prints them; all replicas have the same", hidden=True
     )
     file: FilePath | None = setting(
         None, "a file with one key a line instead, which only its owner may read; `onetool seal rotate` writes it"
@@ -111,13 +107,11 @@ class GrantSettings(Section):
 class LimitSettings(Section):
     """What one person may use; a key that is not set is no limit."""
 
-    runs_per_minute: Annotated[Count, Interval(ge=1, le=1_000_000)] | None = setting(
+    runs_per_minute: Annotated[Count, Bounds(ge=1, le=1_000_000)] | None = setting(
         None, "runs that may begin in a minute"
     )
-    calls_per_minute: Annotated[Count, Interval(ge=1, le=1_000_000)] | None = setting(
-        None, "calls of tools in a minute"
-    )
-    concurrent_runs: Annotated[Count, Interval(ge=1, le=1_000_000)] | None = setting(
+    calls_per_minute: Annotated[Count, Bounds(ge=1, le=1_000_000)] | None = setting(None, "calls of tools in a minute")
+    concurrent_runs: Annotated[Count, Bounds(ge=1, le=1_000_000)] | None = setting(
         None, "runs at the same time; if not set, more than 16 at one replica wait for one another"
     )
     stored_bytes: Bytes | None = setting(None, "bytes of all stored results together")
@@ -145,7 +139,7 @@ class TeamLimits(LimitSettings):
         """Return the limits of somebody in these groups: each key as the most generous group has it that gives it."""
         theirs = [limits for name, limits in self.groups.items() if name in groups]
         found: dict[str, float | None] = {}
-        for key in LimitSettings.model_fields:
+        for key in LimitSettings.settings:
             given = [getattr(limits, key) for limits in theirs if key in limits.model_fields_set] or [
                 getattr(self, key)
             ]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from pydantic import BaseModel
-
 from ot.config.keys import INCLUDE, INCLUDE_WORDS, holds_several, inner_model
 from ot.config.models import Config
-from ot.config.settings import NEXT_START, setting_of
+from ot.config.section import Section
+from ot.config.settings import NEXT_START
 from ot.config.value_words import with_range, word_value
 
 _HEAD = """\
@@ -32,18 +31,18 @@ _Line = tuple[str, str]
 def render_template() -> str:
     """The file; without the # in front of its keys it is valid."""
     blocks = [f"# {_sentence(INCLUDE_WORDS)}\n#{INCLUDE}: []\n"]
-    for name in Config.model_fields:
+    for name in Config.settings:
         (first, words), *others = _lines(Config, {}, [name])
         below = "".join(f"#{text:<{_COLUMN}}  # {words}".rstrip(" #") + "\n" for text, words in others)
         blocks.append(f"# {_sentence(words)}\n#{first}\n{below}")
     return "\n".join([_HEAD, *blocks])
 
 
-def _lines(model: type[BaseModel], values: Mapping[str, object], names: Iterable[str] = ()) -> Iterator[_Line]:
+def _lines(model: type[Section], values: Mapping[str, object], names: Iterable[str] = ()) -> Iterator[_Line]:
     """A section, or one entry of a mapping or list of them, with the values of an example, else its defaults."""
-    for name in names or model.model_fields:
-        field, said = model.model_fields[name], setting_of(model, name)
-        if said is None:
+    for name in names or model.settings:
+        field, said = model.model_fields[name], model.settings[name]
+        if not said.words:
             raise LookupError(f"{model.__name__}.{name} is not described")
         words = with_range(said.words, field) + (" [next start]" if said.when == NEXT_START else "")
         value = values.get(name, said.example)
@@ -60,19 +59,19 @@ def _lines(model: type[BaseModel], values: Mapping[str, object], names: Iterable
             yield from _indented(_named(inner, _mapping(value)))
 
 
-def _named(model: type[BaseModel], examples: Mapping[str, object]) -> Iterator[_Line]:
+def _named(model: type[Section], examples: Mapping[str, object]) -> Iterator[_Line]:
     """Entries under names of a person's own; what no example mentions is shown with the first of them."""
     mentioned = {field for example in examples.values() for field in _mapping(example)}
-    left = [field for field in model.model_fields if field not in mentioned]
+    left = [field for field in model.settings if field not in mentioned]
     for name, example in examples.items():
         values = _mapping(example)
-        names = [field for field in model.model_fields if field in values or field in left]
+        names = [field for field in model.settings if field in values or field in left]
         left = []
         yield f"{name}:" if name.isidentifier() else f'"{name}":', ""
         yield from _indented(_lines(model, values, names))
 
 
-def _listed(model: type[BaseModel], examples: Iterable[object]) -> Iterator[_Line]:
+def _listed(model: type[Section], examples: Iterable[object]) -> Iterator[_Line]:
     for example in examples:
         (first, words), *others = _lines(model, _mapping(example))
         yield f"- {first}", words

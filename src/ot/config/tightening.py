@@ -9,14 +9,13 @@ import itertools
 import os
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
+from mcp_core.quick_dataclass import dataclass
 from ot.config.keys import ANY, Key, dotted, matches, starts
 from ot.config.layers import merge
+from ot.config.reading import read_switch
 from ot.config.settings import Rule
 from ot.config.values import parse_size, read_word
 
@@ -248,7 +247,7 @@ def _amount(value: object) -> float:
 
 
 def _is_true(value: object) -> bool:
-    return TypeAdapter(bool).validate_python(value)
+    return read_switch(value)
 
 
 def _words_of(annotation: object) -> tuple[str, ...]:

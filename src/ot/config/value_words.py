@@ -6,16 +6,14 @@ import typing
 from collections.abc import Iterable, Iterator
 
 import yaml
-from annotated_types import Interval
-from pydantic import AfterValidator, BeforeValidator
-from pydantic.fields import FieldInfo
 
 from ot.config.providers import check_provider, find_providers
-from ot.config.section import LONGEST
+from ot.config.reading import After, Before, Bounds
+from ot.config.section import LONGEST, Field
 from ot.config.values import LARGEST_MEMORY, SMALLEST_MEMORY, read_size, word_size
 
 
-def word_value(value: object, field: FieldInfo) -> str:
+def word_value(value: object, field: Field) -> str:
     """A value of this field as YAML on one line; sizes in the largest unit that is exact."""
     if isinstance(value, int) and _is_size(field):
         return word_size(value)
@@ -24,31 +22,31 @@ def word_value(value: object, field: FieldInfo) -> str:
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def with_range(words: str, field: FieldInfo) -> str:
+def with_range(words: str, field: Field) -> str:
     """The words of a key, then what it accepts; durations accept the same everywhere, and nothing is said."""
     choices = [f"`{choice}`" for part in _parts(field) for choice in _choices(part)]
     if choices:
         return f"{words}: {', '.join(choices[:-1])} or {choices[-1]}"
     if _is_size(field):
         return f"{words} ({word_size(SMALLEST_MEMORY)} to {word_size(LARGEST_MEMORY)})"
-    bounds = [part for part in _parts(field) if isinstance(part, Interval)]
+    bounds = [part for part in _parts(field) if isinstance(part, Bounds)]
     if not bounds or bounds[-1].le == LONGEST:
         return words
     return f"{words} ({_word_bounds(bounds[-1])})"
 
 
-def _word_bounds(bounds: Interval) -> str:
+def _word_bounds(bounds: Bounds) -> str:
     if bounds.ge is None:
         return f"between {bounds.gt:,} and {bounds.lt:,}"
     return f"{bounds.ge:,} to {bounds.le:,}"
 
 
-def _is_size(field: FieldInfo) -> bool:
-    return any(isinstance(part, BeforeValidator) and part.func is read_size for part in _parts(field))
+def _is_size(field: Field) -> bool:
+    return any(isinstance(part, Before) and part.function is read_size for part in _parts(field))
 
 
 def _choices(part: object) -> Iterable[str]:
-    if isinstance(part, AfterValidator) and part.func is check_provider:
+    if isinstance(part, After) and part.function is check_provider:
         return find_providers()
     return typing.get_args(part) if _is_choice(part) else ()
 
@@ -57,9 +55,8 @@ def _is_choice(part: object) -> bool:
     return typing.get_origin(part) is typing.Literal
 
 
-def _parts(field: FieldInfo) -> Iterator[object]:
+def _parts(field: Field) -> Iterator[object]:
     """The types and the metadata that a field is made of."""
-    yield from field.metadata
     yield from _inside(field.annotation)
 
 

@@ -6,11 +6,9 @@ import keyword
 import re
 from pathlib import Path
 
-from pydantic_core import PydanticCustomError
-
-MISTAKE = "onetool_mistake"
-INCOMPLETE = "onetool_incomplete"
-"""Kinds of our own validation errors; an incomplete value may be completed by a file farther away."""
+MISTAKE = "mistake"
+INCOMPLETE = "incomplete"
+"""Kinds of mistakes in words of their own; an incomplete value may be completed by a file farther away."""
 
 SMALLEST_MEMORY = 16 * 1024**2
 LARGEST_MEMORY = 1024**4
@@ -23,9 +21,19 @@ RUN_TOOL = "onetool.run"
 _RESERVED_PACKS = frozenset({"ot", "proj"})
 
 
-def mistake(reason: str, fix: str, *, kind: str = MISTAKE) -> PydanticCustomError:
-    """A validation error that brings its own fix."""
-    return PydanticCustomError(kind, "{reason}", {"reason": reason, "fix": fix})
+class ValueMistakeError(ValueError):
+    """A value that does not fit, why, and what would; it does not quote the value."""
+
+    def __init__(self, kind: str, reason: str, fix: str) -> None:
+        super().__init__(reason)
+        self.kind = kind
+        self.reason = reason
+        self.fix = fix
+
+
+def mistake(reason: str, fix: str, *, kind: str = MISTAKE) -> ValueMistakeError:
+    """A mistake in words of its own."""
+    return ValueMistakeError(kind, reason, fix)
 
 
 def read_word(value: object) -> object:
@@ -36,7 +44,7 @@ def read_word(value: object) -> object:
 
 
 def read_number(value: object) -> object:
-    """A number that is not true or false, which pydantic would take for 1 and 0."""
+    """A number that is not true or false, which Python takes for 1 and 0."""
     if isinstance(value, bool):
         raise mistake("must be a number, not true or false", "write a number")
     return value

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-
-import anyio
+from collections.abc import Generator
+from types import coroutine
 
 from ot.context import CallContext, Door, reset_current, set_current
 from ot.errors import ToolError, ToolStoppedError, ToolTimeoutError, UnsupportedToolError
 from ot.execution.call import Call
 from ot.execution.failing import call_error_from
 from ot.execution.records import CallRecord
+from ot.owned_tasks import StandingScope
 from ot.values import ToolValue
 
 MAX_DEPTH = 32  # calls that tools make inside calls
@@ -31,13 +32,12 @@ def refuse_unsupported(call: Call) -> None:
 async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, record: CallRecord) -> ToolValue:
     """Call the function; raises CallError and nothing else, apart from cancellation."""
     limit, key = time_limit(call)
-    deadline = asyncio.get_running_loop().time() + limit  # move_on_after would look for the loop's kind, twice
-    with anyio.CancelScope(deadline=deadline) as scope:
+    with call.scope or StandingScope(stays=False) as scope:
         context = CallContext(
             call.name,
             door,
             caller=record.caller,
-            scope=scope,
+            deadline=asyncio.get_running_loop().time() + limit,
             depth=call.depth,
             effect=call.tool.effect,
             entry=record.entry,
@@ -45,7 +45,7 @@ async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, record
         record.context = context
         token = set_current(context)
         try:
-            value = await call.tool.function(arguments)
+            value = await _limited(call.tool.function(arguments).__await__(), context, scope)
             if context.reports > 1:
                 await context.end_progress()
             return value
@@ -67,6 +67,28 @@ async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, record
         finally:
             reset_current(token)
     raise ToolTimeoutError(call.name, limit, key=key)
+
+
+@coroutine
+def _limited(
+    work: Generator[object, None, ToolValue], context: CallContext, scope: StandingScope
+) -> Generator[object, None, ToolValue]:
+    """Do what a tool does within its time; most tools never wait for anything, and then nobody sets an alarm."""
+    try:
+        awaited = work.send(None)
+        context.end_by(scope)
+        while True:
+            try:
+                yield awaited
+            except GeneratorExit:
+                work.close()
+                raise
+            except BaseException as error:  # noqa: BLE001 - as `yield from` does
+                awaited = work.throw(error)
+            else:
+                awaited = work.send(None)
+    except StopIteration as end:
+        return end.value
 
 
 def time_limit(call: Call) -> tuple[float, str]:

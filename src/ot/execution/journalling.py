@@ -64,13 +64,26 @@ def open_call(journal: Journal | None, call: Call, redactor: Redactor) -> CallJo
 class CallJournal(OpenCall):
     """One call in the journal of its run, while it lasts."""
 
-    __slots__ = ("_bound", "_call", "_journal", "_kept", "_redactor", "_replay", "_run", "_source", "begun", "reused")
+    __slots__ = (
+        "_bound",
+        "_call",
+        "_journal",
+        "_kept",
+        "_redactor",
+        "_replay",
+        "_run",
+        "_source",
+        "begun",
+        "resumes",
+        "reused",
+    )
 
     def __init__(
         self, journal: Journal, run: RunJournal | None, replay: Replay | None, call: Call, redactor: Redactor
     ) -> None:
         super().__init__(call.name, call.tool.effect)
         self.begun = False
+        self.resumes = run is None or run.reuse is not None  # an earlier run may answer it
         self.reused = False  # it was answered from an earlier run
         self._bound: dict[str, ToolValue] | None = None
         self._kept = b""  # where its large value lies
@@ -80,11 +93,6 @@ class CallJournal(OpenCall):
         self._run = run
         self._replay = replay
         self._source = journal.sources.of(call.tool.definition)
-
-    @property
-    def resumes(self) -> bool:
-        """True if an earlier run may answer it."""
-        return self._run is None or self._run.reuse is not None
 
     async def reuse(self, bound: dict[str, ToolValue]) -> JournalledValue | None:
         """Return the value of an equal call in the run that this one goes on from; None where there is none.
@@ -156,7 +164,8 @@ class CallJournal(OpenCall):
     def succeed(self, value: ToolValue, packed: bytes) -> None:
         """Note what the code has got; a file that it gets is kept elsewhere."""
         if self._run is not None and self.begun:
-            self._word_arguments()
+            if self._bound is not None:
+                self.given = self._given(self._bound)
             if isinstance(value, FileValue):
                 self._run.succeed_without_value(self)
             else:
@@ -166,7 +175,8 @@ class CallJournal(OpenCall):
         """Note how a call ended without a value."""
         if self._run is None or not self.begun:
             return
-        self._word_arguments()
+        if self._bound is not None:
+            self.given = self._given(self._bound)
         if isinstance(error, CallError):
             unknown = isinstance(error, _NO_END) or getattr(error, "begun", False)
             self._run.fail(self, word_error(error), kind=builtin_kind(error), unknown=unknown)
@@ -174,10 +184,6 @@ class CallJournal(OpenCall):
             self._run.succeed_without_value(self)
         else:
             self._run.abandon(self)
-
-    def _word_arguments(self) -> None:
-        if self._bound is not None:
-            self.given = self._given(self._bound)
 
     # -- replaying
 
@@ -243,7 +249,7 @@ class CallJournal(OpenCall):
     def _given(self, bound: dict[str, ToolValue]) -> bytes:
         """Return the arguments as fields of a line, without secrets: as they came where that will do."""
         sent, source = self._call.sent, self._source.fields
-        if len(sent) <= INLINE and self._came_as(bound) and not self._holds_secret(sent):
+        if len(sent) <= INLINE and self._came_as(bound) and not (self._redactor.active and self._holds_secret(sent)):
             return source + b'"sent":' + sent
         digest = b'%b"digest":"%b",' % (source, self._digest(bound).encode("ascii"))
         arguments = _to_json(encode(self._redactor.value(_without_files(bound)))).encode("ascii")
@@ -259,8 +265,6 @@ class CallJournal(OpenCall):
         return all(map(operator.is_, bound.values(), call.arguments.values()))
 
     def _holds_secret(self, sent: bytes) -> bool:
-        if not self._redactor.active:
-            return False
         text = sent.decode("utf-8", "surrogateescape")
         return self._redactor.text(text) != text
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import Config
 from ot.effects import Effect
 from ot.execution.rules import Guard, build_guard
@@ -27,6 +26,8 @@ class PreparedTool:
     effect: Effect
     audited: bool
     guard: Guard
+    refused: bool  # every call of it
+    simple: bool  # there is nothing to ask and nothing to remember
 
 
 class Preparation:
@@ -49,6 +50,7 @@ class Preparation:
         definition = registered.definition
         pack = self._config.packs.get(definition.pack)
         own_limit = (pack and pack.timeout) or definition.timeout or DEFAULT_LIMIT
+        guard = build_guard(definition.all_names, self._config.policy)
         return PreparedTool(
             registered,
             definition,
@@ -58,7 +60,9 @@ class Preparation:
             f"packs.{definition.pack}.timeout",
             definition.effect,
             _is_audited(definition),
-            build_guard(definition.all_names, self._config.policy),
+            guard,
+            guard.refused or bool(definition.lacks),
+            guard.simple,
         )
 
 

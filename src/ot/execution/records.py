@@ -27,7 +27,7 @@ from ot.errors import (
 from ot.execution.call import Call
 from ot.execution.wording import word_error
 from ot.large_values import LARGE_MESSAGE, MOST, aside, is_large
-from ot.logs import LogSpan, write_log
+from ot.logs import write_log, write_span
 from ot.stats.recorder import UNKNOWN_TOOL, Recorder
 from ot.values import Arguments, ToolValue
 
@@ -38,13 +38,26 @@ SLOW = 1.0  # seconds
 POSITIONAL = "*"  # stands for the positional arguments of a call that was refused before they had names
 
 
-class CallRecord(LogSpan):
+class CallRecord:
     """A call while it lasts: `with CallRecord(...) as record`, and `end` once its value is there.
 
     Of one that may have an effect the audit log is told when it begins, or that it was refused.
     """
 
-    __slots__ = ("_audit", "_call", "_received", "_recorder", "_telemetry", "_traced", "context", "entry")
+    __slots__ = (
+        "_audit",
+        "_call",
+        "_clock",
+        "_fields",
+        "_received",
+        "_recorder",
+        "_start",
+        "_telemetry",
+        "_traced",
+        "caller",
+        "context",
+        "entry",
+    )
 
     def __init__(
         self,
@@ -55,29 +68,28 @@ class CallRecord(LogSpan):
         audit: AuditLog | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
-        super().__init__(call.name, clock=clock, arguments=call.arguments)
         self._call = call
+        self._clock = clock
+        self._fields: dict[str, object] = {"arguments": call.arguments}  # of the line
         self._recorder = recorder
         self._received = b""
         self._audit = audit
         self._telemetry = telemetry
         self._traced: Traced | None = None
+        self.caller = call.caller  # as calls inside this one have it: they belong to its span
         self.context: CallContext | None = None  # once the function is called
         self.entry = 0  # the number of its line in the audit log; 0 if it has none
         if call.positional:
-            self.add(positional=call.positional)
+            self._fields["positional"] = call.positional
 
     def __enter__(self) -> Self:
         if self._telemetry is not None:
             call = self._call
-            self._traced = self._telemetry.begin_call(call.name, call.tool.effect, call.caller.span)
-        return super().__enter__()
-
-    @property
-    def caller(self) -> Caller:
-        """The caller as calls inside this one have it: they belong to its span."""
-        caller = self._call.caller
-        return caller if self._traced is None else replace(caller, span=self._traced.span)
+            self._traced = traced = self._telemetry.begin_call(call.name, call.tool.effect, call.caller.span)
+            if traced is not None:
+                self.caller = replace(call.caller, span=traced.span)
+        self._start = self._clock()
+        return self
 
     async def begin(self, arguments: Arguments, allowed_by: str) -> None:
         """Write into the audit log that the call begins."""
@@ -98,35 +110,30 @@ class CallRecord(LogSpan):
     def end(self, value: ToolValue, received: bytes) -> None:
         """Say what the caller gets, as a value and as it is sent."""
         self._received = received
-        self.add(result=value)
+        self._fields["result"] = value
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if isinstance(error, CallError):
-            self.add(error=word_error(error))
-        call, seconds = self._call, self.elapsed()
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        call, fields, seconds = self._call, self._fields, self._clock() - self._start
+        failure = ""
+        if error is not None:
+            failure = _failure(error)
+            if isinstance(error, CallError):
+                fields["error"] = word_error(error)
         startup = 0.0 if self.context is None else self.context.startup
         if startup:
-            self.add(startup_ms=round(startup * 1000, 3))
+            fields["startup_ms"] = round(startup * 1000, 3)
         if self._recorder is not None:
             self._recorder.call(
-                call.name,
-                seconds=seconds - startup,
-                error=_failure(error),
-                run=call.caller.run,
-                depth=call.depth,
-                sent=call.sent,
-                received=self._received,
+                call.name, seconds - startup, failure, call.caller.run, call.depth, call.sent, self._received
             )
         if self._audit is not None and self.entry:
-            self._audit.end(self.entry, _failure(error) or OK, seconds)
+            self._audit.end(self.entry, failure or OK, seconds)
         if seconds > SLOW:
-            self.add(slow=True)
-            self.escalate(logging.WARNING)
-        super().__exit__(kind, error, traceback)
+            fields["slow"] = True
+        level = logging.WARNING if seconds > SLOW or isinstance(error, Exception) else logging.INFO
+        write_span(level, call.name, "ok" if kind is None else kind.__name__, seconds, fields)
         if self._telemetry is not None:
-            self._telemetry.end_call(self._traced, call.name, call.tool.effect, _failure(error), seconds)
+            self._telemetry.end_call(self._traced, call.name, call.tool.effect, failure, seconds)
 
 
 async def audit_refusal(
@@ -179,10 +186,8 @@ async def _describe(audit: AuditLog, arguments: Arguments, sent: bytes) -> str:
     return audit.describe(arguments)
 
 
-def _failure(error: BaseException | None) -> str:
-    if isinstance(error, ToolFailedError):
-        return error.kind
-    return "" if error is None else type(error).__name__
+def _failure(error: BaseException) -> str:
+    return error.kind if isinstance(error, ToolFailedError) else type(error).__name__
 
 
 def _word_refusal(error: OneToolError) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from ot.config.models import FlowSettings, GrantedPolicy, PolicySettings
+from ot_confinement.named_tuples import NamedTuple
 
 
 def first_rule(names: Sequence[str], rules: Iterable[str]) -> str | None:
@@ -24,6 +24,11 @@ class Guard(NamedTuple):
     guarded: bool  # what it gives may not flow everywhere
     flows: tuple[FlowSettings, ...]  # that end here
     withheld: bool = False  # it is there for groups that are granted it, and the person is in none
+
+    @property
+    def refused(self) -> bool:
+        """True if nobody may have it here."""
+        return self.denied_by is not None or self.withheld
 
     @property
     def simple(self) -> bool:

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcp_core.quick_dataclass import dataclass
 from ot.audit.log import AuditLog
 from ot.caller import NOBODY, Caller, Notes
 from ot.client_memory import ClientMemory
@@ -40,9 +41,10 @@ from ot.execution.records import CallRecord, all_arguments, audit_early_refusal,
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal
 from ot.journal.run_journal import INLINE
-from ot.large_values import LARGE_MESSAGE, aside_if_large
+from ot.large_values import LARGE_MESSAGE, MOST, aside_if_large, is_large
 from ot.limits import PersonLimits
 from ot.output import Attached, render
+from ot.owned_tasks import StandingScope
 from ot.redaction import Redactor
 from ot.registry.registry import ToolRegistry
 from ot.results.preview import word_stored
@@ -123,13 +125,15 @@ class ToolExecutor:
         caller: Caller = NOBODY,
         delivery: Delivery | None = None,
         sent: bytes = b"",
+        scope: StandingScope | None = None,
     ) -> ToolValue:
         """Call a tool and return its native value; raises CallError and nothing else, apart from cancellation.
 
         `delivery` gets the value before the call is logged, so that whoever needs it does not wait for the log; what it
-        raises comes out of here. `sent`, the arguments as they came, is for the statistics.
+        raises comes out of here. `sent`, the arguments as they came, is for the statistics. `scope` is one of the task
+        that is not in use.
         """
-        return await self._pass(await self._find(name, arguments, positional, caller, 0, sent), delivery)
+        return await self._call(name, arguments, positional, caller, 0, sent, delivery, scope)
 
     async def execute(self, name: str, arguments: Arguments) -> str:
         """Call a tool for an AI client: the text of its value, or a sentence about what went wrong."""
@@ -184,9 +188,9 @@ class ToolExecutor:
     # -- the way of a call
 
     async def _call_inside(self, name: str, arguments: Arguments, caller: Caller, depth: int) -> ToolValue:
-        return await self._pass(await self._find(name, arguments, (), caller, depth, b""), None)
+        return await self._call(name, arguments, (), caller, depth, b"", None)
 
-    async def _find(
+    async def _call(
         self,
         name: str,
         arguments: Arguments,
@@ -194,8 +198,11 @@ class ToolExecutor:
         caller: Caller,
         depth: int,
         sent: bytes,
-    ) -> Call:
-        caller = self.known(caller)
+        delivery: Delivery | None,
+        scope: StandingScope | None = None,
+    ) -> ToolValue:
+        if caller.memory is NOBODY.memory:
+            caller = self.known(caller)
         try:
             tool = self._preparation.of(name)
         except CallError as error:
@@ -203,14 +210,18 @@ class ToolExecutor:
             given = all_arguments(arguments, positional)
             await audit_refusal(self.audit, name, given, caller, depth, error, sent=sent)
             raise
-        return Call(tool.definition.name, tool, arguments, positional, caller, depth, sent)
+        call = Call(tool.definition.name, tool, arguments, positional, caller, depth, sent, scope)
+        return await self._pass(call, delivery)
 
     async def _pass(self, call: Call, delivery: Delivery | None) -> ToolValue:
         journal = None if delivery is None else open_call(self.journal, call, self.redactor)
         with CallRecord(call, self.recorder, self._clock, audit=self.audit, telemetry=self.telemetry) as record:
             try:
                 value = await self._carry_out(call, record, journal)
-                value, packed = await aside_if_large(value, self._outgoing.make_ready, value, delivery)
+                if is_large(value):
+                    value, packed = await aside_if_large(value, self._outgoing.make_ready, value, delivery)
+                else:
+                    value, packed = self._outgoing.make_ready(value, delivery)
                 if journal is not None and len(packed) > INLINE:
                     await journal.keep(packed)
             except BaseException as error:
@@ -230,14 +241,18 @@ class ToolExecutor:
             return value
 
     async def _carry_out(self, call: Call, record: CallRecord, journal: CallJournal | None) -> ToolValue:
-        guard = call.tool.guard
         try:
-            bound = await self._bind(call)
+            if call.tool.refused or call.depth:
+                _refuse(call)
+            if 0 < len(call.sent) <= MOST:  # bytes, and so no more items
+                bound = call.tool.check.bind(call.positional, call.arguments)
+            else:
+                bound = await self._bind_aside(call)
             if journal is not None and journal.resumes and (reused := await journal.reuse(bound)) is not None:
                 return reused
             if self.limits is not None:
                 await self.limits.call(call.name)
-            allowed_by = "" if guard.simple else await self._policy.admit(guard, bound, call.caller)
+            allowed_by = "" if call.tool.simple else await self._policy.admit(call.tool.guard, bound, call.caller)
         except CallError as error:
             await record.refuse(error)
             raise
@@ -250,11 +265,8 @@ class ToolExecutor:
                 await journal.settle()
         return await invoke(call, bound, self._door, record)
 
-    async def _bind(self, call: Call) -> dict[str, ToolValue]:
-        """Return the arguments of a call that is not denied, by name."""
-        refuse_denied(call.tool.guard)
-        refuse_unsupported(call)
-        refuse_endless(call)
+    async def _bind_aside(self, call: Call) -> dict[str, ToolValue]:
+        """Return the arguments of a call by name; many of them are looked through on a thread."""
         given = (call.positional, call.arguments) if call.positional else call.arguments
         return await aside_if_large(given, call.tool.check.bind, call.positional, call.arguments)
 
@@ -269,3 +281,11 @@ class ToolExecutor:
             except (ResultNotKeptError, UnsupportedValueError) as error:
                 reason = f"; the rest could not be kept: {error}"
         return f"{beginning}\n(cut after {self.settings.results.inline_limit} characters{reason})"
+
+
+def _refuse(call: Call) -> None:
+    """Raise CallError for a call that nobody may make."""
+    if call.tool.refused:
+        refuse_denied(call.tool.guard)
+        refuse_unsupported(call)
+    refuse_endless(call)

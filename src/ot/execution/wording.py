@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import signal
 import sys
@@ -56,7 +55,9 @@ def list_names(wanted: str, names: Iterable[str]) -> str:
 
 def is_near(name: str, names: Iterable[str]) -> bool:
     """True if one of the names may have been meant by this one."""
-    return any(difflib.SequenceMatcher(None, name.lower(), other.lower()).ratio() >= _NEAR for other in names)
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only whoever has mistaken a name waits for it
+
+    return any(SequenceMatcher(None, name.lower(), other.lower()).ratio() >= _NEAR for other in names)
 
 
 def is_module(name: str) -> bool:

@@ -12,11 +12,11 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from mcp_core.atomic_write import replacing
+from mcp_core.quick_dataclass import dataclass
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, SECRETS_FILE
 from ot.context import current

@@ -12,8 +12,10 @@ import stat
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from mcp_core.quick_dataclass import dataclass
 
 _MOST_LINKS = 40  # as the kernel allows
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC

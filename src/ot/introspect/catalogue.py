@@ -11,17 +11,19 @@ from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.ranking.index import Hit, ToolIndex
 from ot.registry.ranking.searchable import Searchable
 
-_WORTH_SHOWING = 0.15
+_FITS = 0.15
+_MOST_WEAK = 5  # tools, where nothing fits well: a reader has to look at each
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The names of each kind that fit one query, best first."""
+    """The names of each kind that fit one query, best first; where none does, tools that might."""
 
     tools: list[Hit] = field(default_factory=list)
     packs: list[Hit] = field(default_factory=list)
     snippets: list[Hit] = field(default_factory=list)
     aliases: list[Hit] = field(default_factory=list)
+    weak: list[Hit] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.tools or self.packs or self.snippets or self.aliases)
@@ -35,18 +37,24 @@ class Catalogue:
 
     def find(self, query: str) -> Found:
         """Find what fits a need in plain words; names that contain the query come first."""
-        scores = {hit.key: hit.score for hit in self._index.rank(query) if hit.score >= _WORTH_SHOWING}
+        ranked = self._index.rank(query)
+        scores = {hit.key: hit.score for hit in ranked if hit.score >= _FITS}
         part = query.strip().casefold()
         if len(part) > 1 and not any(character.isspace() for character in part):
             for key in self._index.keys:
                 name = key.partition(":")[2]
                 if part in name.casefold():
                     scores[key] = 1 + len(part) / len(name)
-        found = Found()
+        found = Found(weak=[] if scores else _tools_of(ranked)[:_MOST_WEAK])
         for key, score in sorted(scores.items(), key=lambda each: -each[1]):
             kind, _, name = key.partition(":")
             getattr(found, kind).append(Hit(name, score))
         return found
+
+
+def _tools_of(hits: Sequence[Hit]) -> list[Hit]:
+    split = ((hit.key.partition(":"), hit.score) for hit in hits)
+    return [Hit(name, score) for (kind, _, name), score in split if kind == "tools"]
 
 
 def _tools(tools: Sequence[ToolDefinition]) -> Iterator[Searchable]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import platform
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from mcp_core.distribution import DISTRIBUTION
+from mcp_core.distribution import installed_version
 from mcp_core.json_types import JsonObject
 from ot.audit.log import AuditLog
 from ot.config.loader import LoadedConfig
@@ -21,14 +21,16 @@ from ot.errors import RunError
 from ot.execution.tool_executor import ToolExecutor
 from ot.execution.wording import word_error, word_mistakes
 from ot.kernel.supply import KernelSupply
-from ot.proxy import Servers, ServerStatus
+from ot.proxy import Servers
 from ot.registry.registry import ToolRegistry
 from ot.registry.tool_threads import ToolThreads
 from ot.stats.recorder import Recorder
 from ot.trust.project_trust import Comparison
 from ot.trust.untrusted import trust_command
-from ot.workers.pack_environment import state_of
 from ot.workers.pool import WorkerPool
+
+if TYPE_CHECKING:
+    from ot.proxy import ServerStatus
 
 OK = "ok"
 DEGRADED = "degraded"
@@ -65,8 +67,8 @@ class Health:
         await self._servers.catch_up_listing(lambda _: False)
         servers = self._servers.status()
         return {
-            "version": version(DISTRIBUTION),
-            "python": platform.python_version(),
+            "version": installed_version(),
+            "python": sys.version.split()[0],
             "cwd": str(Path.cwd()),
             "project": str(self._executor.project),
             "configuration": _describe_configuration(self._loaded),
@@ -89,6 +91,8 @@ class Health:
 
     def _describe_libraries(self) -> JsonObject:
         """Describe what is there of the libraries that packs need."""
+        from ot.workers.pack_environment import state_of  # noqa: PLC0415 - every engine has a Health, few are asked
+
         packs = self._executor.registry.packs()
         state = state_folder(self._loaded.machine_home)
         return {pack.name: str(state_of(state, pack.libraries)) for pack in packs if pack.libraries is not None}

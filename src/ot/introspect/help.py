@@ -62,12 +62,21 @@ class Help:
             others = self._matches(found, "list", room // 2)
             return _cut("\n\n".join(filter(None, (f"# {heading}", str(plain), others))), room, "Ask for fewer at once")
         if not found and not exact:
-            return (
-                f"# {heading}\n\nNo matches found for {heading!r}. Use other words, "
-                "or browse what there is with ot.tools() or ot.packs()."
+            return _cut(
+                f"# {heading}\n\n{self._without_match(heading, found, info, room)}", room, "Ask for fewer at once"
             )
         text = self._matches(found, info, room - len(heading) - 2)
         return _cut(f"# {heading}\n\n{text}", room, 'Less of each: info="list"')
+
+    def _without_match(self, asked: str, found: Found, info: Info, room: int) -> str:
+        """Say that nothing fits, and show what shares at least a word with what was asked."""
+        browse = "Use other words, or browse what there is with ot.tools() or ot.packs()."
+        if not found.weak:
+            return f"No matches found for {asked!r}. {browse}"
+        weak = self._matches(
+            Found(tools=found.weak), "list" if info == "list" else "min", room - len(asked) - len(browse) - 80
+        )
+        return f"Nothing fits {asked!r} well. {browse} The nearest there is, which may be something else:\n\n{weak}"
 
     def _matches(self, found: Found, info: Info, room: int) -> str:
         shown = Shown(self.registry, self.config, self.signature_of, self.mark)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
+from ot_confinement.named_tuples import NamedTuple
 from ot_kernel import values
 
 _HEADER = struct.Struct("!?I")

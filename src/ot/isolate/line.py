@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from dataclasses import dataclass
 
 import anyio
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import ServiceUnavailableError
 
 VARIABLE = "OT_HELPER_LINE"

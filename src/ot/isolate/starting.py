@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.isolate.helper import Helper, helper_command, helper_environment, start_helper
 from ot.isolate.line import VARIABLE as LINE_VARIABLE
 from ot.isolate.line import Line

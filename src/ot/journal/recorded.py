@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
 from ot.journal.equality import Equality
 from ot.store.forms import UnknownFormError, check_form

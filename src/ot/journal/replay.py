@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from mcp_core.quick_dataclass import dataclass
 from ot.journal.equality import canonical
 from ot.journal.recorded import RecordedCall
 from ot.store.journal_store import JournalStore

@@ -22,6 +22,7 @@ from ot.journal.reuse import Reuse
 from ot.logs import write_log
 from ot.store.journal_store import WHOLE, JournalStore, Mark, Place
 from ot.store.unavailable import StoreUnavailableError
+from ot_kernel.wire import pack
 
 INLINE = 16 * 1024  # bytes of arguments or of a value in a line
 LONGEST_ANSWER = 20_000  # characters
@@ -278,13 +279,15 @@ class RunJournal:
         self.flush()
 
     def _word_end(self, call: OpenCall) -> bytes:
+        """Word how a call has ended, and of one that only read that it began."""
         self._lines += 1
-        line, number = self._lines, call.number
-        how = (call.seconds * 1e6, call.outcome, call.packed)
+        number, took = call.number, int(call.seconds * 1e6)
         if call.marked:
-            return b'%b%d,"event":"end","call":%d,"us":%d,%b"got":%b}\n' % (self._beginning, line, number, *how)
-        begun = (self._beginning, line, number, call.time * 1000, call.given, -1 if call.world is None else call.world)
-        return b'%b%d,"event":"read","call":%d,"ms":%d,%b,"world":%d,"us":%d,%b"got":%b}\n' % (*begun, *how)
+            form = b'%b%d,"event":"end","call":%d,"us":%d,%b"got":%b}\n'
+            return form % (self._beginning, self._lines, number, took, call.outcome, call.packed)
+        form = b'%b%d,"event":"read","call":%d,"ms":%d,%b,"world":%d,"us":%d,%b"got":%b}\n'
+        began, world = int(call.time * 1000), -1 if call.world is None else call.world
+        return form % (self._beginning, self._lines, number, began, call.given, world, took, call.outcome, call.packed)
 
     def _line(self, event: bytes, fields: bytes) -> bytes:
         self._lines += 1
@@ -334,7 +337,7 @@ def _value_in(packed: bytes) -> bytes:
 
 
 def _fields(facts: JsonObject) -> bytes:
-    return json.dumps(facts, separators=(",", ":"))[1:-1].encode("ascii")
+    return pack(facts)[1:-1]
 
 
 def _calls(count: int) -> str:

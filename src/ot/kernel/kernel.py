@@ -51,6 +51,7 @@ class Kernel:
         self._outgoing = bytearray()
         self._held = False  # by whoever handles the messages
         self._reading = True
+        self._answered = False  # it was sent something while it was heard, and may say more at once
         self._next_turn: asyncio.Handle | None = None
         self._has_room = asyncio.Event()
         self._has_room.set()
@@ -77,17 +78,20 @@ class Kernel:
         try:
             data = frame(payload if len(payload) <= MAX_FRAME else self._spill(payload))
             if not self._outgoing:
-                data = data[self._send(data) :]
+                self._answered = True
+                sent = self._send(data)
+                if sent == len(data):
+                    return
+                data = data[sent:]
         except OSError as error:
             self._lose(f"the kernel cannot be written to: {error.strerror}")
             return
-        if data:
-            if not self._outgoing:
-                self._loop.add_writer(self._socket.fileno(), self._writable)
-            self._outgoing += data
-            if len(self._outgoing) > MAX_OUTGOING and self._has_room.is_set():
-                self._has_room.clear()
-                self._stop_reading()
+        if not self._outgoing:
+            self._loop.add_writer(self._socket.fileno(), self._writable)
+        self._outgoing += data
+        if len(self._outgoing) > MAX_OUTGOING and self._has_room.is_set():
+            self._has_room.clear()
+            self._stop_reading()
 
     def _spill(self, payload: bytes) -> bytes:
         name = self.reserve_file()
@@ -118,16 +122,25 @@ class Kernel:
             self._has_room.set()
             self._read_on()
 
+    @property
+    def has_room(self) -> bool:
+        """True if it has read enough of what was sent, or has ended and wants nothing."""
+        return self._has_room.is_set()
+
     async def room(self) -> None:
-        """Wait until it has read enough of what was sent; one that has ended wants nothing."""
-        if not self._has_room.is_set():
-            await self._has_room.wait()
+        """Wait until it has room."""
+        await self._has_room.wait()
 
     def hold(self, *, held: bool) -> None:
         """Leave what it says unread, or read on: what nobody can answer yet should wait in the kernel."""
         if held != self._held:
             self._held = held
             self._stop_reading() if held else self._read_on()
+
+    def leave(self) -> None:
+        """Hear no more of what it says; `close` follows in a moment."""
+        self.on_lost = ignore
+        self._held = True
 
     def _stop_reading(self) -> None:
         if self._reading:
@@ -137,30 +150,40 @@ class Kernel:
     def _read_on(self) -> None:
         """Handle what is here already, and then what comes."""
         if self._may_hear() and not self._reading and self._next_turn is None:
-            self._next_turn = self._loop.call_soon(self._hear)
+            self._next_turn = self._loop.call_soon(self._take_turn)
 
     def _may_hear(self) -> bool:
         return not (self._closed or self._held) and self._lost is None and self._has_room.is_set()
 
     def _readable(self) -> None:
-        try:
-            data = self._socket.recv(64 * 1024)
-        except BlockingIOError:
+        """Handle what has come, and what comes meanwhile: code that gets its answer often asks again at once."""
+        if self._held:  # it was left
+            self._stop_reading()
             return
-        except OSError:
-            data = b""
-        if not data:
-            self._lose("the kernel closed its connection")
-            return
-        self._incoming += data
-        self._hear()
-
-    def _hear(self) -> None:
-        """Handle the messages that are here, for a while; if more are left then, others have their turn first."""
-        self._next_turn = None
         end = time.perf_counter() + _TURN
+        self._answered = True
+        while self._answered and self._reading:
+            try:
+                data = self._socket.recv(64 * 1024)
+            except BlockingIOError:
+                return
+            except OSError:
+                data = b""
+            if not data:
+                self._lose("the kernel closed its connection")
+                return
+            self._incoming += data
+            self._answered = False
+            self._hear(end)
+
+    def _take_turn(self) -> None:
+        self._next_turn = None
+        self._hear(time.perf_counter() + _TURN)
+
+    def _hear(self, end: float) -> None:
+        """Handle the messages that are here, for a while; if more are left then, others have their turn first."""
         try:
-            while self._may_hear() and (payload := self._next_payload()) is not None:
+            while self._incoming and self._may_hear() and (payload := self._next_payload()) is not None:
                 if len(payload) > LARGE_MESSAGE:
                     self.on_large(payload)
                 else:
@@ -172,7 +195,7 @@ class Kernel:
                     return
         except WireError as error:
             self._lose(str(error))
-        if self._may_hear() and not self._reading:
+        if not self._reading and self._may_hear():
             self._reading = True
             self._loop.add_reader(self._socket.fileno(), self._readable)
 
@@ -250,6 +273,8 @@ class Kernel:
     def printed_since(self, start: int) -> tuple[str, int, int]:
         """Return the same from an offset on, and the offset of what comes next."""
         size = os.fstat(self._output).st_size
+        if size <= start:
+            return "", 0, start
         head = os.pread(self._output, PRINTED_HEAD, start)
         if size - start <= PRINTED_HEAD + PRINTED_TAIL:
             text, rest = _decode(head + os.pread(self._output, PRINTED_TAIL, start + len(head)))
@@ -311,9 +336,9 @@ class Kernel:
             self.on_lost(reason)
 
     def _stop_listening(self) -> None:
-        self._reading = False
-        self._loop.remove_reader(self._socket.fileno())
-        self._loop.remove_writer(self._socket.fileno())
+        self._stop_reading()
+        if self._outgoing:
+            self._loop.remove_writer(self._socket.fileno())
 
 
 def _decode(data: bytes) -> tuple[str, int]:

@@ -23,13 +23,18 @@ class Scratch:
     want a file of it; they must not find one of another kernel.
     """
 
-    def __init__(self, folder: Path, descriptor: int, *, sized: bool) -> None:
-        self.folder = folder
+    def __init__(self, path: str, descriptor: int, *, sized: bool) -> None:
+        self.path = path
         self.sized = sized
         self._descriptor = descriptor
         self._using = threading.Lock()
         self._closed = False
         self._much = False
+
+    @property
+    def folder(self) -> Path:
+        """Where it is, or is mounted."""
+        return Path(self.path)
 
     def open(self, name: str, flags: int) -> int:
         """Open a file in it, whatever lies there by now, but not behind a link. Raises OSError."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import socket
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -32,13 +31,15 @@ from ot.kernel.zygote_process import (
     request_probe,
 )
 from ot.logs import LogSpan
+from ot.owned_tasks import Awaited
 from ot.person import LOCAL
 from ot_guardian import clear_folder
-from ot_kernel.wire import Message
+from ot_kernel.wire import Message, unpack
 
 MAX_KERNELS = 64
 START_LIMIT = 20.0  # seconds until a kernel that was asked for must be there
-REFILL_DELAY = 0.003  # the answer leaves first: a fork beside it would delay it
+REFILL_DELAY = 0.003  # the answer leaves first: the end of a kernel and a fork beside it would delay it
+CLEAR_DELAY = 0.1  # removing one that is mounted waits for all processors, up to a millisecond each
 MAX_SAID = 4096
 
 _TOO_SOON = "kernels end before they are ready"
@@ -50,18 +51,22 @@ class KernelSupply:
     def __init__(self, zygote: ZygoteProcess, groups: KernelGroups | None = None) -> None:
         self._zygote = zygote
         self._settings = zygote.settings
+        self._warm = zygote.settings.warm
         self._groups = groups
         self._entering: dict[Kernel, asyncio.Future[bool]] = {}
         self._loop = asyncio.get_running_loop()
         self._ready: deque[Kernel] = deque()
-        self._waiting: deque[asyncio.Future[Kernel]] = deque()
-        self._starting: dict[int, Kernel] = {}
-        self._asked = 0  # requested from the zygote and not announced yet
+        self._waiting: deque[Awaited[Kernel]] = deque()
+        self._asked = 0  # requested from the zygote, and not ready yet
+        self._unused: list[str] = []  # names of scratch folders that may serve again
         self._alive: dict[int, Kernel] = {}
         self._in_use: set[Kernel] = set()
+        self._used: list[Kernel] = []  # to be killed in a moment
         self._slots = anyio.Semaphore(MAX_KERNELS, fast_acquire=True)
         self.shares = Shares(MAX_KERNELS // 4)
         self._refill_timer: asyncio.TimerHandle | None = None
+        self._unclear: list[str] = []  # scratch folders of kernels that have ended
+        self._clear_timer: asyncio.TimerHandle | None = None
         self._watch = KernelWatch(self._in_use, memory=self._settings.memory)
         self._probe = Probe(
             self._settings.sandbox, self._watch, ask=lambda: request_probe(self._zygote), refuse=self._refuse
@@ -88,27 +93,52 @@ class KernelSupply:
 
     # -- taking one
 
-    @asynccontextmanager
-    async def take(self, principal: str = LOCAL, *, share: int = 0) -> AsyncIterator[Kernel]:
+    def take(self, principal: str = LOCAL, *, share: int = 0) -> AbstractAsyncContextManager[Kernel]:
         """Hand out an unused kernel; it is killed afterwards, whatever happened. One of many people gets a share.
 
-        `share` is how many kernels the configuration lets them have, if that is more than usual.
+        Where the run has come to its end, that is a moment later, once the answer has left. `share` is how many kernels
+        the configuration lets somebody have, if that is more than usual.
         """
-        async with nullcontext() if principal == LOCAL else self.shares.take(principal, share), self._slots:
+        return _Lease(self) if principal == LOCAL else self._take_share(principal, share)
+
+    @asynccontextmanager
+    async def _take_share(self, principal: str, share: int) -> AsyncIterator[Kernel]:
+        async with self.shares.take(principal, share), _Lease(self) as kernel:
+            yield kernel
+
+    async def lend(self) -> Kernel:
+        """Hand out a kernel, which has to be taken back."""
+        try:
+            self._slots.acquire_nowait()
+        except anyio.WouldBlock:
+            await self._slots.acquire()
+        try:
             kernel = await self._next()
-            kernel.on_message = kernel.on_lost = ignore  # what it says from now on may be the code's
-            self._in_use.add(kernel)
-            self._watch.wake()
+        except BaseException:
+            self._slots.release()
+            raise
+        kernel.on_message = kernel.on_lost = ignore  # what it says from now on may be the code's
+        self._in_use.add(kernel)
+        self._watch.wake()
+        if kernel in self._entering:
             try:
-                if kernel in self._entering:
-                    await self._entering.pop(kernel)
-                yield kernel
-            finally:
-                self._in_use.discard(kernel)
-                kernel.close()
-                self._schedule_refill()
-                if not self._closing:
-                    self._probe.start_soon()
+                await self._entering.pop(kernel)
+            except BaseException:
+                self.take_back(kernel, at_once=True)
+                raise
+        return kernel
+
+    def take_back(self, kernel: Kernel, *, at_once: bool) -> None:
+        """Have a kernel killed that was handed out: at once, or in a moment."""
+        if at_once:
+            kernel.close()
+        self._slots.release()
+        self._in_use.discard(kernel)
+        kernel.leave()
+        self._used.append(kernel)
+        self._schedule_refill()
+        if not self._closing:
+            self._probe.start_soon()
 
     @property
     def _refusal(self) -> RunError | None:
@@ -122,19 +152,21 @@ class KernelSupply:
             if not self._ready[0].has_ended():
                 return self._ready.popleft()
             self._discard(self._ready[0])
-        future: asyncio.Future[Kernel] = self._loop.create_future()
+        future: Awaited[Kernel] = Awaited(loop=self._loop)
         self._waiting.append(future)
         self._refill()
+        timer = self._loop.call_later(START_LIMIT, _give_up, future)
         try:
-            with anyio.fail_after(START_LIMIT):
-                return await future
+            return await future
         except BaseException as error:
             self._withdraw(future)
             if isinstance(error, TimeoutError):
                 raise KernelStartError(f"no kernel was ready after {START_LIMIT:g} s. {self._last_words()}") from None
             raise
+        finally:
+            timer.cancel()
 
-    def _withdraw(self, future: asyncio.Future[Kernel]) -> None:
+    def _withdraw(self, future: Awaited[Kernel]) -> None:
         """Stop waiting for a kernel; one that arrived at that very moment is kept warm."""
         if future in self._waiting:
             self._waiting.remove(future)
@@ -144,29 +176,29 @@ class KernelSupply:
     # -- keeping it filled
 
     def _schedule_refill(self) -> None:
-        if self._waiting:
+        if self._waiting or self._closing:
             self._refill()
-        elif self._refill_timer is None and not self._closing:
+        elif self._refill_timer is None:
             self._refill_timer = self._loop.call_later(REFILL_DELAY, self._refill)
 
     def _refill(self) -> None:
         if self._refill_timer is not None:
             self._refill_timer.cancel()
             self._refill_timer = None
-        if self._closing or self._refusal is not None:
-            return
-        coming = len(self._ready) + len(self._starting) + self._asked
-        wanted = self._settings.warm + len(self._waiting) - coming
-        if wanted > 0:
+        wanted = self._warm + len(self._waiting) - len(self._ready) - self._asked
+        if wanted > 0 and not self._closing and self._refusal is None:
             self._asked += wanted
             try:
-                request_kernels(self._zygote, wanted)
+                request_kernels(self._zygote, wanted, again=self._unused)
+                self._unused = []
             except OSError:
                 self._zygote_lost()
+        while self._used:
+            self._used.pop().close()
 
     def keep_warm(self, count: int) -> None:
         """Keep this many kernels ready from now on; surplus ones are used up first."""
-        self._settings = self._settings.model_copy(update={"warm": count})
+        self._warm = count
         self._schedule_refill()
 
     def start(self) -> None:
@@ -198,7 +230,7 @@ class KernelSupply:
         return self._said.decode("utf-8", "replace").strip()
 
     def _hear_zygote(self) -> None:
-        while True:
+        while not self._closing:  # whoever gets a kernel goes on at once, and may be the last
             try:
                 data, fds = receive(self._zygote)
             except BlockingIOError:
@@ -208,28 +240,30 @@ class KernelSupply:
             if not data:
                 self._zygote_lost()
                 return
-            self._handle(json.loads(data), fds)
+            self._handle(unpack(data), fds)
 
     def _handle(self, message: Message, fds: list[int]) -> None:
         if "kernel" in message:
             kernel = self._welcome(message, fds)
-            if message.get("probe"):
-                kernel.on_message = lambda answer: self._hear_probe(kernel, answer["broken"])
+            if message["probe"]:
+                kernel.on_message = lambda answer: self._hear_probe(kernel, answer)
                 kernel.on_lost = lambda _: self._probe_again(kernel)
-                return
-            self._asked = max(0, self._asked - 1)
-            self.started += 1
-            self._starting[kernel.number] = kernel
-            kernel.on_message = lambda ready: self._became_ready(kernel, ready)
-            kernel.on_lost = lambda _: self._discard(kernel)
-        elif "ended" in message:
-            self._bury(message["ended"], message["status"])
-        else:
+            else:
+                self._asked = max(0, self._asked - 1)
+                self.started += 1
+                kernel.on_message = lambda answer: self._reject(kernel, answer["failed"])
+                kernel.on_lost = lambda _: self._discard(kernel)
+                self._became_ready(kernel, message)
+        elif "ended" not in message:
             self._probe.miss(message["missing"], "not on this system")
+        elif message["ended"] in self._alive:
+            self._bury(message)
+        else:
+            self._mourn(message)
 
     def _welcome(self, message: Message, fds: list[int]) -> Kernel:
         number, pid = message["kernel"], message["pid"]
-        scratch = Scratch(self._zygote.scratch_root / str(number), fds[4], sized=message["sized"])
+        scratch = Scratch(f"{self._zygote.scratch_root}/{message['folder']}", fds[4], sized=message["sized"])
         self.scratch_sized = scratch.sized
         kernel = Kernel(number, pid, socket.socket(fileno=fds[0]), (fds[1], fds[2], fds[3]), scratch)
         self._alive[number] = kernel
@@ -238,22 +272,27 @@ class KernelSupply:
         return kernel
 
     def _became_ready(self, kernel: Kernel, message: Message) -> None:
-        self._starting.pop(kernel.number, None)
         self.layers = tuple(message["layers"])
         if message["failed"]:
-            self._refuse(SandboxError(message["failed"]))
-            kernel.close()
+            self._reject(kernel, message["failed"])
             return
         self._pauses.forget_failures()
         self._ready.append(kernel)
         self._serve()
+
+    def _reject(self, kernel: Kernel, failed: list[str]) -> None:
+        """Refuse runs, since a kernel could not confine itself."""
+        self._refuse(SandboxError(failed))
+        if kernel in self._ready:
+            self._ready.remove(kernel)
+        kernel.close()
 
     def _serve(self) -> None:
         """Give kernels that are ready to whoever waits for one."""
         while self._waiting and self._ready and self._probe.proven:
             future = self._waiting.popleft()
             if not future.done():
-                future.set_result(self._ready.popleft())
+                future.give(self._ready.popleft())
 
     def _refuse(self, error: SandboxError) -> None:
         self._refused = error
@@ -265,9 +304,10 @@ class KernelSupply:
             if not future.done():
                 future.set_exception(self._refusal)
 
-    def _probe_again(self, kernel: Kernel) -> None:
+    def _probe_again(self, kernel: Kernel | None = None) -> None:
         """Replace a probe that ended without an answer, if runs wait for one."""
-        kernel.close()
+        if kernel is not None:
+            kernel.close()
         if self._probe.proven or self._closing:
             return
         if self._pauses.count_failure():
@@ -275,16 +315,33 @@ class KernelSupply:
         else:
             self._probe.start()
 
-    def _hear_probe(self, kernel: Kernel, broken: list[str]) -> None:
-        self._probe.hear(kernel, broken)
+    def _hear_probe(self, kernel: Kernel, answer: Message) -> None:
+        if "failed" in answer:
+            self._reject(kernel, answer["failed"])
+            return
+        self._probe.hear(kernel, answer["broken"])
         self._serve()
 
     # -- ends
 
-    def _bury(self, number: int, status: int) -> None:
-        kernel = self._alive.pop(number, None)
-        if kernel is None:
+    def _mourn(self, message: Message) -> None:
+        """Replace a kernel that ended before anybody knew of it; what it said last is the only clue to why."""
+        if self._zygote.process.stdout is not None:
+            self._drain(self._zygote.process.stdout.fileno())
+        if message["unused"]:
+            self._unused.append(message["folder"])
+        else:
+            self._loop.run_in_executor(None, clear_folder, self._zygote.scratch_root / message["folder"])
+        if message["probe"]:
+            self._probe_again()
             return
+        self._asked = max(0, self._asked - 1)
+        if self._pauses.count_failure():
+            self._pause(_TOO_SOON)
+        self._schedule_refill()
+
+    def _bury(self, message: Message) -> None:
+        kernel, status = self._alive.pop(message["ended"]), message["status"]
         self._discard(kernel)
         self._entering.pop(kernel, None)
         if self._groups is None:
@@ -292,25 +349,35 @@ class KernelSupply:
         else:
             left = self._loop.run_in_executor(None, self._groups.leave, kernel.pid)
             left.add_done_callback(partial(_note_end_in_group, kernel, status))
-        self._clear(kernel.scratch)
+        if message["unused"]:
+            kernel.scratch.close()  # a run that goes on without its kernel must not write to that of another one
+            self._unused.append(message["folder"])
+        else:
+            self._clear(kernel.scratch)
 
     def _clear(self, scratch: Scratch) -> None:
-        """Remove a scratch folder, with the file system that is mounted on it wherever that is."""
-        if not scratch.takes_long_to_clear():
-            try:
-                os.rmdir(scratch.folder)
-            except OSError:
-                pass  # there is something in it
-            else:
-                return
-        self._loop.run_in_executor(None, clear_folder, scratch.folder)
+        """Have a scratch folder removed, with the file system that is mounted on it wherever that is."""
+        self._unclear.append(scratch.path)
+        if scratch.takes_long_to_clear():
+            self._clear_all()
+        elif self._clear_timer is None and not self._closing:
+            self._clear_timer = self._loop.call_later(CLEAR_DELAY, self._clear_all)
+
+    def _clear_all(self) -> None:
+        if self._clear_timer is not None:
+            self._clear_timer.cancel()
+            self._clear_timer = None
+        folders, self._unclear = self._unclear, []
+        self._loop.run_in_executor(None, _clear_folders, folders)
 
     def _discard(self, kernel: Kernel) -> None:
         """Replace a kernel that ended before it ran anything; what it said last is the only clue to why."""
-        if kernel in self._ready:
-            self._ready.remove(kernel)
-        elif self._starting.pop(kernel.number, None) is None:
+        if kernel not in self._ready:
             return
+        if self._zygote.process.poll() is not None:  # it ended with the zygote, and was heard first
+            self._zygote_lost()
+            return
+        self._ready.remove(kernel)
         self._said = (self._said + kernel.printed()[0].encode())[-MAX_SAID:]
         kernel.close()
         if self._pauses.count_failure():
@@ -324,10 +391,10 @@ class KernelSupply:
         if self._closing:
             return
         too_often = self._pauses.count_failure()
-        for kernel in [*self._ready, *self._starting.values()]:
+        for kernel in self._ready:
             kernel.close()
         self._ready.clear()
-        self._starting.clear()
+        self._unused.clear()
         self._asked = 0
         for kernel in list(self._alive.values()):
             kernel.note_end(int(signal.SIGKILL))
@@ -341,7 +408,7 @@ class KernelSupply:
 
     def _launch(self) -> None:
         try:
-            self._zygote = launch_zygote(self._settings)
+            self._zygote = launch_zygote(self._settings, warm=self._warm)
         except OSError as error:
             self._pauses.count_failure()
             self._pause(f"the zygote cannot be started: {error.strerror}")
@@ -365,24 +432,57 @@ class KernelSupply:
         self._scratch_roots.append(self._zygote.scratch_root)
         end_zygote(self._zygote)
 
-    def close(self) -> None:
-        """End every kernel and the zygote, and clear what they wrote."""
+    def retire(self) -> None:
+        """Let every kernel and the zygote end, after the last run; `close` waits for that."""
         self._closing = True
         self._watch.close()
         self._probe.close()
         self._pauses.lift()
-        if self._refill_timer is not None:
-            self._refill_timer.cancel()
-        for kernel in self._alive.values():
+        for timer in (self._refill_timer, self._clear_timer):
+            if timer is not None:
+                timer.cancel()
+        for kernel in (*self._alive.values(), *self._used):
             kernel.close()
         if self._zygote.control.fileno() != -1:
             self._loop.remove_reader(self._zygote.control.fileno())
+            self._zygote.control.close()
+
+    def close(self) -> None:
+        """End every kernel and the zygote, and clear what they wrote."""
+        self.retire()
         self._dispose_zygote()
         if self._groups is not None:
             for kernel in self._alive.values():
                 self._groups.leave(kernel.pid)
         for folder in self._scratch_roots:
             clear_folder(folder)  # kernels of a zygote that was killed may have written a moment longer
+
+
+def _give_up(future: Awaited[Kernel]) -> None:
+    if not future.done():
+        future.set_exception(TimeoutError())
+
+
+class _Lease:
+    """A kernel that is handed out for as long as this is open."""
+
+    def __init__(self, supply: KernelSupply) -> None:
+        self._supply = supply
+
+    async def __aenter__(self) -> Kernel:
+        self._kernel = await self._supply.lend()
+        return self._kernel
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._supply.take_back(self._kernel, at_once=kind is not None)
+
+
+def _clear_folders(folders: list[str]) -> None:
+    for folder in folders:
+        try:
+            os.rmdir(folder)
+        except OSError:  # there is something in it
+            clear_folder(folder)
 
 
 def _note_end_in_group(kernel: Kernel, status: int, left: asyncio.Future[bool]) -> None:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import array
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
 import sysconfig
-import tempfile
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import ot_kernel
-from ot.config.models import ExecutionSettings
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import KernelStartError
 from ot.kernel import limits
 from ot_confinement import NoConfinementError, require_confinement
 from ot_guardian import clear_folder
+from ot_kernel.wire import pack
 
 # Modules that most programs import; each was measured to be cheaper in the zygote than in every run that wants it.
 PRELOAD = (
@@ -59,9 +60,24 @@ SYSTEM_FACTS = (
 _SINK = "/dev/null"
 _MEMORY_FILES = "/dev/shm"
 _PLENTY = 2**30
-_DESCRIPTORS = 5  # of a kernel, as the zygote announces it
+_ROOM_FOR_DESCRIPTORS = socket.CMSG_SPACE(5 * array.array("i").itemsize)  # of a kernel, as the zygote announces it
 
 END_LIMIT = 2.0  # seconds for a zygote whose control socket was closed
+
+
+class KernelSettings(Protocol):
+    """What kernels are made by; the section `execution` of a configuration is one."""
+
+    @property
+    def sandbox(self) -> str: ...
+    @property
+    def memory(self) -> int: ...
+    @property
+    def warm(self) -> int: ...
+    @property
+    def readable(self) -> Sequence[Path]: ...
+    @property
+    def writable(self) -> Sequence[Path]: ...
 
 
 @dataclass(slots=True)
@@ -71,19 +87,22 @@ class ZygoteProcess:
     process: subprocess.Popen[bytes]
     control: socket.socket
     scratch_root: Path
-    settings: ExecutionSettings
+    settings: KernelSettings
     asked: int = 0  # kernels that it was asked for when it was launched
 
 
 def launch_zygote(
-    settings: ExecutionSettings, *, system: str = sys.platform, sized_scratch: bool = True
+    settings: KernelSettings, *, warm: int | None = None, system: str = sys.platform, sized_scratch: bool = True
 ) -> ZygoteProcess:
     """Start a zygote, which makes its first kernels at once; raises KernelStartError where none can run at all.
+
+    It makes as many as the settings say, unless `warm` says otherwise.
 
     A scratch folder is a file system of its own size, unless that is not wanted, or the system refuses it.
     """
     _require_means(settings, system)
-    scratch_root = Path(tempfile.mkdtemp(prefix="onetool-", dir=_scratch_parent()))
+    scratch_root = Path(_scratch_parent(), f"onetool-{os.urandom(8).hex()}")
+    scratch_root.mkdir(0o700)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     packages = list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
     described = {
@@ -114,13 +133,13 @@ def launch_zygote(
             start_new_session=True,  # a Ctrl-C in the terminal is for the server, which ends the zygote in order
         )
     ours.setblocking(False)
-    zygote = ZygoteProcess(process, ours, scratch_root, settings, asked=settings.warm)
+    zygote = ZygoteProcess(process, ours, scratch_root, settings, asked=settings.warm if warm is None else warm)
     if zygote.asked:
         request_kernels(zygote, zygote.asked)
     return zygote
 
 
-def _require_means(settings: ExecutionSettings, system: str) -> None:
+def _require_means(settings: KernelSettings, system: str) -> None:
     try:
         require_confinement(off=settings.sandbox == "off", system=system)
     except NoConfinementError:
@@ -136,12 +155,23 @@ def end_zygote(zygote: ZygoteProcess) -> None:
     zygote.control.close()
     if zygote.process.stdout is not None:
         zygote.process.stdout.close()
-    try:
-        zygote.process.wait(END_LIMIT)  # it ends its kernels first, and clears what they wrote
-    except subprocess.TimeoutExpired:
+    if not _ends_within(END_LIMIT, zygote.process):  # it ends its kernels first, and clears what they wrote
         zygote.process.kill()
-        zygote.process.wait()
+    zygote.process.wait()
     clear_folder(zygote.scratch_root)
+
+
+def _ends_within(seconds: float, process: subprocess.Popen[bytes]) -> bool:
+    """Wait for the end of a process as it comes; `Popen.wait` with a limit would look for it in growing pauses."""
+    if process.poll() is not None:
+        return True
+    pidfd = os.pidfd_open(process.pid)
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    try:
+        return bool(poll.poll(seconds * 1e3))
+    finally:
+        os.close(pidfd)
 
 
 def _readable(packages: list[str]) -> Iterator[str]:
@@ -160,19 +190,29 @@ def _without_nested(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(path for path in real if not any(path.startswith(f"{other}/") for other in real))
 
 
-def _scratch_parent() -> str | None:
+def _scratch_parent() -> str:
     """Choose memory where there is plenty: every run makes and removes a folder, which is slow on a disk."""
+    if _is_roomy(_MEMORY_FILES):
+        return _MEMORY_FILES
+    from tempfile import gettempdir  # noqa: PLC0415 - with what it needs itself, 4 ms of every start
+
+    return gettempdir()
+
+
+def _is_roomy(folder: str) -> bool:
     try:
-        facts = os.statvfs(_MEMORY_FILES)
+        facts = os.statvfs(folder)
     except OSError:
-        return None
-    roomy = facts.f_bavail * facts.f_frsize >= _PLENTY and os.access(_MEMORY_FILES, os.W_OK)
-    return _MEMORY_FILES if roomy else None
+        return False
+    return facts.f_bavail * facts.f_frsize >= _PLENTY and os.access(folder, os.W_OK)
 
 
-def request_kernels(zygote: ZygoteProcess, count: int) -> None:
-    """Ask for kernels; they are announced on the control socket as they are forked."""
-    zygote.control.send(json.dumps({"fork": count}).encode())
+def request_kernels(zygote: ZygoteProcess, count: int, *, again: Sequence[str] = ()) -> None:
+    """Ask for kernels; they are announced on the control socket as they are forked.
+
+    `again` are unused scratch folders of kernels that have ended, of which the server has let go.
+    """
+    zygote.control.send(pack({"fork": count, "again": again}) if again else b'{"fork": %d}' % count)
 
 
 def request_probe(zygote: ZygoteProcess) -> None:
@@ -185,8 +225,7 @@ def request_probe(zygote: ZygoteProcess) -> None:
 
 def receive(zygote: ZygoteProcess) -> tuple[bytes, list[int]]:
     """Receive one message and its descriptors, which child processes do not inherit; raises OSError."""
-    space = socket.CMSG_SPACE(_DESCRIPTORS * array.array("i").itemsize)
-    data, ancillary, _, _ = zygote.control.recvmsg(4096, space, socket.MSG_CMSG_CLOEXEC)
+    data, ancillary, _, _ = zygote.control.recvmsg(4096, _ROOM_FOR_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
     fds = array.array("i")
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:

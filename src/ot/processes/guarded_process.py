@@ -16,13 +16,13 @@ import termios
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import anyio
 
+from mcp_core.quick_dataclass import dataclass
 from ot_guardian import VARIABLE, Ledger
 
 TAIL = 8000  # bytes

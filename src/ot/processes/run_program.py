@@ -10,9 +10,9 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.processes.guarded_process import GuardedProcess, ignore, start_guarded
 from ot.processes.standby import CannotForkError, Standby
 from ot_confinement.confine import Confine

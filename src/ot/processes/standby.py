@@ -16,14 +16,16 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
 
-from ot.processes.guarded_process import GuardedProcess, Guardian, Pipes
 from ot_guardian import Ledger
 from ot_guardian.guardian import exit_code, standby_words
 from ot_guardian.standby import ANSWER, BEGIN, LOAD, write_order
+
+if TYPE_CHECKING:
+    from ot.processes.guarded_process import GuardedProcess
 
 IDLE_TIMEOUT = 60.0  # seconds
 _FORK_LIMIT = 5.0  # seconds that a fork may take; it takes two milliseconds
@@ -160,6 +162,8 @@ class Standby:
         loaded: AbstractSet[str] = frozenset(),
     ) -> GuardedProcess:
         """Start a process below a guardian, with these modules loaded. Raises OSError, CannotForkError among them."""
+        from ot.processes.guarded_process import GuardedProcess, Guardian, Pipes  # noqa: PLC0415 - most start nothing
+
         folder = os.open(cwd, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             with Pipes() as pipes:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcp_core.quick_dataclass import dataclass
 from ot.client_claims import KnownClients
-from ot.proxy.definitions.memory import Records
-from ot.proxy.plan import Authorise, ConnectionPlan
-from ot.proxy.team_logins import TeamLogins
 from ot.store.credentials import Credentials
 from ot.store.shelf import Shelf
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # every engine has these surroundings, and many have no server in them
     from ot.proxy.connections.connection import Connection
+    from ot.proxy.definitions.memory import Records
+    from ot.proxy.plan import Authorise, ConnectionPlan
+    from ot.proxy.team_logins import TeamLogins
 
-BuildConnection = Callable[[ConnectionPlan], "Connection"]
+BuildConnection = Callable[["ConnectionPlan"], "Connection"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,4 +39,6 @@ class ProxyHost:
 
     @property
     def records(self) -> Records:
+        from ot.proxy.definitions.memory import Records  # noqa: PLC0415 - as above
+
         return Records(self.project, self.shelf, self.pin_tools)

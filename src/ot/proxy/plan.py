@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ServerSettings
 from ot.proxy.team_logins import TeamLogins
 from ot.store.credentials import Credentials

@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -15,17 +15,20 @@ from anyio.abc import TaskGroup
 from ot.config.models import ServerSettings
 from ot.errors import PackLoadError, ToolError
 from ot.owned_tasks import open_background_tasks
-from ot.proxy.connections.connect_attempt import ConnectAttempt
-from ot.proxy.definitions.acceptance import Acceptance
-from ot.proxy.host import ProxyHost
-from ot.proxy.packs import BuiltPack, build_pack
-from ot.proxy.server import ProxiedServer
-from ot.proxy.status import ServerStatus
 from ot.registry.definitions import PROXY, PackDefinition
 from ot.registry.identifiers import identifier
 from ot.registry.names import absent_name, rename_pack
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, LoadedPack, ToolRegistry
+from ot_confinement.named_tuples import NamedTuple
+
+if TYPE_CHECKING:  # Many have no server: what one needs is loaded by the first that is configured.
+    from ot.proxy.connections.connect_attempt import ConnectAttempt
+    from ot.proxy.definitions.acceptance import Acceptance
+    from ot.proxy.host import ProxyHost
+    from ot.proxy.packs import BuiltPack
+    from ot.proxy.server import ProxiedServer
+    from ot.proxy.status import ServerStatus
 
 PROBE = 3.0  # seconds
 _GOODBYE = 2.0  # seconds
@@ -110,6 +113,8 @@ class Servers:
 
     def acceptance_of(self, name: str) -> Acceptance:
         """Compare a server as last seen with what was accepted, for a person to look at. Raises as `choose` does."""
+        from ot.proxy.definitions.acceptance import Acceptance  # noqa: PLC0415 - as above
+
         server = self.choose(name)[0]
         return Acceptance(server.name, server.settings, self._host.records)
 
@@ -126,6 +131,8 @@ class Servers:
         return tuple(dict.fromkeys((self.pack_name(server.name) or wanted, wanted, server.name)))
 
     def _build(self, name: str, settings: ServerSettings) -> ProxiedServer:
+        from ot.proxy.server import ProxiedServer  # noqa: PLC0415 - as above
+
         return ProxiedServer(name, settings, host=self._host, tasks=self._tasks, changed=self._on_changed)
 
     def _enabled(self) -> list[ProxiedServer]:
@@ -138,10 +145,11 @@ class Servers:
             self._packs.pop(server.name, None)
             self._offer()
 
-    def _show_accepted(self) -> None:
-        """Show what a person has accepted meanwhile, in another process."""
+    def _show_news(self) -> None:
+        """Show what a person has accepted in another process, and servers whose words are just being written down."""
         for server in self._enabled():
-            if server.memory.accepted_since():
+            heard = server.name not in self._packs and server.memory.known
+            if heard or server.memory.accepted_since():
                 self._on_changed(server)
 
     def _offer(self) -> None:
@@ -167,6 +175,8 @@ class Servers:
     def _load(self, server: ProxiedServer, wanted: str, placed: PackDefinition) -> LoadedPack:
         prepared, built = self._prepared.pop(server.name, (None, None))
         if built is None or prepared is not self._packs.get(server.name) or built[0].name != placed.name:
+            from ot.proxy.packs import build_pack  # noqa: PLC0415 - as above
+
             built = build_pack(server, placed, wanted)
         pack, functions, problems = built
         self._forget_problems(server.name)
@@ -187,7 +197,7 @@ class Servers:
 
     async def catch_up(self, code: str) -> None:
         """Wait for servers that the code of a run names, if nothing is known about them yet."""
-        self._show_accepted()
+        self._show_news()
         named = [server for server in self._enabled() if self._is_unready(server) and _is_named(server, code)]
         await self._prepare(named)
         coming = [server for server in named if not server.memory.known and server.due]
@@ -201,7 +211,7 @@ class Servers:
 
         `concerns` is asked with the name of each pack that is still unknown.
         """
-        self._show_accepted()
+        self._show_news()
         unready = [server for server in self._enabled() if self._is_unready(server)]
         await self._prepare(unready)
         for server in unready if not self._ahead else ():
@@ -242,6 +252,8 @@ class Servers:
                 await anyio.to_thread.run_sync(server.memory.recall)
                 server.offer()  # connects it, if what is remembered could not be read
                 if not server.memory.unreadable:
+                    from ot.proxy.packs import build_pack  # noqa: PLC0415 - as above
+
                     placed = rename_pack(pack, name)
                     built = await anyio.to_thread.run_sync(build_pack, server, placed, pack.name)
                     self._prepared[server.name] = (pack, built)
@@ -257,6 +269,8 @@ class Servers:
         return [self._status_of(self._servers[name]) for name in sorted(self._servers)]
 
     def _status_of(self, server: ProxiedServer) -> ServerStatus:
+        from ot.proxy.status import ServerStatus  # noqa: PLC0415 - as above
+
         known = server.settings.enabled and server.memory.known
         changes = server.memory.all_changes() if known else {}
         count = len(server.offer().tools) if known else 0

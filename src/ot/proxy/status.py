@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from mcp_core.quick_dataclass import dataclass
 from ot.proxy.definitions.pins import Changes, Part
 
 State = Literal["connected", "connecting", "disconnected", "disabled"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.store.pending_logins import PendingLogins
 
 CALLBACK = "/oauth/callback"

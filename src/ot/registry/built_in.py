@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import PackLoadError
 from ot.registry.pack_module import FileState, file_state
 from ot.registry.places import OfferedPack, PackPlaces, offer_registered

@@ -14,6 +14,8 @@ from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
 from ot.registry.from_source import read_pack
 from ot.registry.pack_module import file_state
 
+DEFINITIONS_FILE = "definitions.json"
+
 _READERS = [
     Path(__file__).with_name(f"{name}.py")
     for name in ("annotations", "definitions", "docstrings", "from_source", "schema_text")

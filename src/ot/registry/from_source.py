@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from importlib.util import decode_source
 from pathlib import Path
 
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
 from ot.errors import PackLoadError
 from ot.logs import write_log

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import PackSettings, WithheldPack
 from ot.errors import NotGrantedError, PackLoadError, SwitchedOffError
 from ot.registry.definitions import PackDefinition

@@ -9,10 +9,10 @@ misspelt keyword would otherwise vanish in silence.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from mcp_core.json_pointers import resolve
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.registry.identifiers import assign_identifiers
 from ot.registry.schema_copy import names_in
 

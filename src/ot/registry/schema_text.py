@@ -30,9 +30,15 @@ def annotation_of(schema: object, root: object) -> str:
 
 
 def detailed_annotation(schema: object, root: object) -> str:
-    """The same with the keys of objects, `list[{path: str, line?: int}]`, which is not Python, where that is short."""
-    text = _Annotation(root, detailed=True).text(schema, 0)
-    return text if len(text) <= _MAX_DETAILED else annotation_of(schema, root)
+    """The same with the keys of objects, `list[{path: str, line?: int}]`, which is not Python.
+
+    Where that is long, objects inside of objects are left at `dict`; where it still is, all of them are.
+    """
+    for nesting in (_MAX_DETAILED_LEVELS, 1):
+        text = _Annotation(root, nesting=nesting).text(schema, 0)
+        if len(text) <= _MAX_DETAILED:
+            return text
+    return annotation_of(schema, root)
 
 
 def default_text(schema: object) -> str:
@@ -69,10 +75,11 @@ def fields_of(schema: object, root: object, level: int = 0) -> str:
 class _Annotation:
     """One annotation; schemas may refer to themselves in more ways than one, so it looks at a few of them only."""
 
-    def __init__(self, root: object, *, detailed: bool = False) -> None:
+    def __init__(self, root: object, *, nesting: int = 0) -> None:
+        """With keys of as many objects inside of each other as `nesting` says."""
         self._root = root
-        self._detailed = detailed
-        self._levels = _MAX_DETAILED_LEVELS if detailed else _MAX_LEVELS
+        self._nesting = nesting
+        self._levels = _MAX_DETAILED_LEVELS if nesting else _MAX_LEVELS
         self._left = _MAX_NODES
         self._inside: list[Schema] = []  # the objects whose keys are being written
 
@@ -101,7 +108,8 @@ class _Annotation:
             items = self.text(schema.get("items"), level + 1)
             return "list" if items == ANY else f"list[{items}]"
         if kind == "object" or (kind is None and "properties" in schema):
-            if self._detailed and isinstance(properties := schema.get("properties"), dict) and properties:
+            properties = schema.get("properties")
+            if len(self._inside) < self._nesting and isinstance(properties, dict) and properties:
                 return self._fields(schema, properties, level)
             values = ANY if "properties" in schema else self.text(schema.get("additionalProperties"), level + 1)
             return "dict" if values == ANY else f"dict[str, {values}]"

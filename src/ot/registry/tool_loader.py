@@ -7,6 +7,7 @@ from contextlib import aclosing
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from types import CoroutineType
 from typing import Protocol
 
 from ot.errors import PackLoadError
@@ -79,33 +80,34 @@ class ToolLoader:
             case Cancellation.ISOLATED:
                 return self._isolated(definition, module, pack.libraries)
             case Cancellation.PLAIN:
-                return partial(self._call_plain, module, definition)
+                return self._plain(definition, module)
             case _:
                 return self._awaited(definition, module)
 
     def _awaited(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
         function: Callable[..., ToolValue] | None = None
+        variadic = definition.variadic
 
         async def call(arguments: dict[str, ToolValue]) -> ToolValue:
             nonlocal function
             if function is None:
                 # An import can take a second; the server answers others meanwhile.
                 function = await self._threads.run(partial(module.function, definition.tool))
-            value = _invoke(function, arguments, definition.variadic)
-            if isinstance(value, AsyncGenerator):
+            value = function(**arguments) if variadic is None else _invoke(function, arguments, variadic)
+            if type(value) is not CoroutineType and isinstance(value, AsyncGenerator):
                 return await _drain_async(value)
             value = await value
             return value if type(value) in _AT_REST else _drained(value)
 
         return call
 
-    async def _call_plain(
-        self, module: PackModule, definition: ToolDefinition, arguments: dict[str, ToolValue]
-    ) -> ToolValue:
-        def call() -> ToolValue:
-            return _drained(_invoke(module.function(definition.tool), arguments, definition.variadic))
+    def _plain(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
+        run, tool, variadic = self._threads.run, definition.tool, definition.variadic
 
-        return await self._threads.run(call)
+        async def call(arguments: dict[str, ToolValue]) -> ToolValue:
+            return await run(lambda: _drained(_invoke(module.function(tool), arguments, variadic)))
+
+        return call
 
     def _isolated(self, definition: ToolDefinition, module: PackModule, libraries: Libraries | None) -> ToolFunction:
         if self._isolate is None:
@@ -129,7 +131,7 @@ def _invoke(function: Callable[..., ToolValue], arguments: dict[str, ToolValue],
 
 def _drained(value: ToolValue) -> ToolValue:
     """A value at rest: an iterator becomes a list here, inside the call and its time limit."""
-    if not isinstance(value, Iterator) or hasattr(value, "fileno"):
+    if type(value) in _AT_REST or not isinstance(value, Iterator) or hasattr(value, "fileno"):
         return value
     items = list(islice(value, MAX_DRAINED + 1))
     if len(items) > MAX_DRAINED:

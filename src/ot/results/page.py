@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass
 
 WIDTH = 2_000  # characters of a line where several are shown
 _BEFORE_MATCH = 100  # characters shown in front of a match far inside a line

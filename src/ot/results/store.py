@@ -15,12 +15,12 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio.to_thread
 
 from mcp_core.atomic_write import open_folder
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ResultSettings
 from ot.errors import ExpiredResultError, ResultNotKeptError, ToolError, UnknownResultError
 from ot.logs import LogSpan

@@ -13,10 +13,11 @@ import stat
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
+from mcp_core.quick_dataclass import dataclass
 from ot.store.forms import FORM, check_form
 from ot.store.result_rows import HEADER
 from ot_kernel.stored_form import TEXT

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-import anyio
 
 
 class RunClock:
-    """Counts down while it is not held. Use `limit()` around what may take that long, and no longer."""
+    """Counts down while it is not held, and says when its time is up, between `start` and `stop`."""
 
     def __init__(self, seconds: float) -> None:
+        self._loop = asyncio.get_running_loop()
         self._left = seconds
-        self._since = anyio.current_time()
+        self._since = self._loop.time()
         self._holds = 0
-        self._scope = anyio.CancelScope()
+        self._on_over: Callable[[], None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def remaining(self) -> float:
         """Return the seconds that are left."""
-        return self._left if self._holds else self._left - (anyio.current_time() - self._since)
+        return self._left if self._holds else self._left - (self._loop.time() - self._since)
 
-    @contextmanager
-    def limit(self) -> Iterator[anyio.CancelScope]:
-        """Cancel what happens inside when the time is up; `cancelled_caught` says that this happened."""
-        self._set_deadline()
-        with self._scope:
-            yield self._scope
+    def start(self, on_over: Callable[[], None]) -> None:
+        """Have this called when the time is up, unless that is said before."""
+        self._on_over = on_over
+        self._set_timer()
+
+    def stop(self) -> None:
+        """Say nothing any more."""
+        self._on_over = None
+        self._set_timer()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -35,13 +38,17 @@ class RunClock:
         if not self._holds:
             self._left = self.remaining()
         self._holds += 1
-        self._set_deadline()
+        self._set_timer()
         try:
             yield
         finally:
             self._holds -= 1
-            self._since = anyio.current_time()
-            self._set_deadline()
+            self._since = self._loop.time()
+            self._set_timer()
 
-    def _set_deadline(self) -> None:
-        self._scope.deadline = math.inf if self._holds else self._since + self._left
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._on_over is not None and not self._holds:
+            self._timer = self._loop.call_at(self._since + self._left, self._on_over)

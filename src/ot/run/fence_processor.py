@@ -15,10 +15,11 @@ import itertools
 import re
 import string
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import cache
 
 from ot.errors import CommandTooLargeError
 from ot.run.prefixes import INVISIBLE, ODD_SPACES, strip_prefix
+from ot_confinement.named_tuples import NamedTuple
 
 MAX_COMMAND = 2 * 1024 * 1024  # bytes
 _MOST_FENCES = 1000  # text with more is no program
@@ -26,35 +27,46 @@ _MOST_FENCES = 1000  # text with more is no program
 _BLANK = string.whitespace + ODD_SPACES + INVISIBLE
 _PYTHON = frozenset({"python", "py", "python3", "py3", "ipython", "pycon"})
 
-_TOKEN = re.compile(
-    rf"""
-      (?P<literal>
-          \\.                                        # outside a string too: an escaped quote opens nothing
-        | \#[^\n]*+
-        | \"\"\"(?:[^"\\]++|\\.|"(?!""))*+\"\"\"
-        | '''(?:[^'\\]++|\\.|'(?!''))*+'''
-        | "(?:[^"\\\n]++|\\.)*+"
-        | '(?:[^'\\\n]++|\\.)*+'
-      )
-    | (?P<fence> ^[ \t]*+(?:`{{3,}}+|~{{3,}}+) | `{{3,}}+ )
-    | (?P<odd> [{ODD_SPACES}{INVISIBLE}] )
-    """,
-    re.VERBOSE | re.DOTALL | re.MULTILINE,
-)
 _REST_OF_LINE = re.compile(r"[ \t]*+(?P<word>\w*+)[ \t\r]*+(?P<end>\n|\Z)?+")
 _INFO_WORD = re.compile(r"[A-Za-z][\w+-]*+")
 _ATTRIBUTES = re.compile(r"\{[^{}]*+\}")
 _NAMED = "caption|file|file_?name|highlight|hl_lines|id|label|line_?nums?|name|path|src|start_?line|title"
 _FLAGS = "copy|editable|line_?nos?|line_?numbers|live|no_?copy|number_?lines|show_?line_?numbers|wrap"
-# Code may stand beside the language too, so an attribute is known by its name.
-_DESCRIPTION = re.compile(
-    rf"""
-    (?P<tag> [A-Za-z][\w+-]*+ ) (?P<file> :[^\s:=()]++ )?+                                # python:main.py
-    (?: [ \t,]++ (?: (?:{_NAMED})=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'()]++) | (?:{_FLAGS})\b(?![=(.\[])
-        | [\w/-]++\.py\b(?![=(.\[]) | \{{[^{{}}]*+\}} ) )*+
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+
+
+# Most commands need neither pattern, and compiling both takes longer than a short run.
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    return re.compile(
+        rf"""
+          (?P<literal>
+              \\.                                        # outside a string too: an escaped quote opens nothing
+            | \#[^\n]*+
+            | \"\"\"(?:[^"\\]++|\\.|"(?!""))*+\"\"\"
+            | '''(?:[^'\\]++|\\.|'(?!''))*+'''
+            | "(?:[^"\\\n]++|\\.)*+"
+            | '(?:[^'\\\n]++|\\.)*+'
+          )
+        | (?P<fence> ^[ \t]*+(?:`{{3,}}+|~{{3,}}+) | `{{3,}}+ )
+        | (?P<odd> [{ODD_SPACES}{INVISIBLE}] )
+        """,
+        re.VERBOSE | re.DOTALL | re.MULTILINE,
+    )
+
+
+@cache
+def _description() -> re.Pattern[str]:
+    """The rest of an opening line; code may stand there too, so an attribute is known by its name."""
+    return re.compile(
+        rf"""
+        (?P<tag> [A-Za-z][\w+-]*+ ) (?P<file> :[^\s:=()]++ )?+                                # python:main.py
+        (?: [ \t,]++ (?: (?:{_NAMED})=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'()]++) | (?:{_FLAGS})\b(?![=(.\[])
+            | [\w/-]++\.py\b(?![=(.\[]) | \{{[^{{}}]*+\}} ) )*+
+        """,
+        re.VERBOSE | re.IGNORECASE,
+    )
 
 
 class _Fence(NamedTuple):
@@ -98,7 +110,7 @@ def _find_fences(text: str) -> Iterator[_Fence]:
 
 def _next_fence(text: str, position: int, marker: str = "") -> re.Match[str] | None:
     """Find the next fence outside strings and comments; with a marker, the next one that closes it."""
-    for token in _TOKEN.finditer(text, position):
+    for token in _token().finditer(text, position):
         if token.lastgroup != "fence" or not token[0].lstrip().startswith(marker):
             continue
         if marker.startswith("~") and not _is_bare(text, token):
@@ -170,7 +182,7 @@ def _read_opening_line(first: str, rest: str) -> tuple[str, str]:
         return (words[0].lower() if words else ""), ""
     if _INFO_WORD.fullmatch(first) and (rest.strip() or first.lower() in _PYTHON):
         return first.lower(), ""
-    described = _DESCRIPTION.fullmatch(first)
+    described = _description().fullmatch(first)
     if described is not None and rest.strip():
         tag = described["tag"].lower()
         if tag in _PYTHON or not described["file"]:  # `x:int` is code
@@ -211,14 +223,14 @@ def _strip_inline(command: str) -> str:
     inner = text[len(marker) : -len(marker)]
     if not (text.startswith(marker) and text.endswith(marker) and inner.strip()):
         return command
-    return command if "`" in _TOKEN.sub("", inner) else inner.strip()
+    return command if "`" in _token().sub("", inner) else inner.strip()
 
 
 def _repair_spaces(code: str) -> str:
     """Replace odd spaces outside strings, where Python refuses them, by what they look like."""
     if code.isascii() or code.lstrip().startswith("$"):
         return code
-    return _TOKEN.sub(lambda token: _ordinary(token[0]) if token.lastgroup == "odd" else token[0], code)
+    return _token().sub(lambda token: _ordinary(token[0]) if token.lastgroup == "odd" else token[0], code)
 
 
 def _ordinary(odd: str) -> str:

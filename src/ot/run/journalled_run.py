@@ -7,6 +7,7 @@ from typing import Self
 
 from ot.caller import Caller, Notes
 from ot.journal.journal import Journal
+from ot.journal.run_journal import RunJournal
 from ot.run.outcome import Failure, Nothing, Outcome, error_kind
 
 CANCELLED = "cancelled"
@@ -15,16 +16,28 @@ CANCELLED = "cancelled"
 class JournalledRun:
     """`with JournalledRun(...) as journalled`, and `end` once its answer is there; nothing happens without a journal.
 
-    A run that never gets there was cancelled, and is written down as that.
+    It is written down that a run begins when `begin` is called, which must be before its first call, or when it ends
+    before that. A run that never ends was cancelled, and is written down as that.
     """
 
     def __init__(self, journal: Journal | None, command: str, caller: Caller) -> None:
         self._journal = journal
-        self._run = run = journal.begin(command, caller) if journal is not None else None
-        self._awaited = run if run is not None and run.waits else None
+        self._command = command
+        self._caller = caller
+        self._begun = journal is None
+        self._run: RunJournal | None = None
+        self._awaited: RunJournal | None = None
+
+    def begin(self) -> None:
+        """Write that the run begins, unless that is written."""
+        if not self._begun and self._journal is not None:
+            self._begun = True
+            self._run = run = self._journal.begin(self._command, self._caller)
+            self._awaited = run if run is not None and run.waits else None
 
     def add_notes(self, notes: Notes, *, failed: bool) -> None:
         """Say below the answer what was reused and, where the run failed, how the next one can go on."""
+        self.begin()
         if self._run is not None:
             for line in self._run.notes(failed=failed):
                 notes.add(line)
@@ -61,6 +74,7 @@ class JournalledRun:
         self._end(CANCELLED, "" if kind is None else kind.__name__, "")
 
     def _end(self, outcome: str, error: str, answer: str) -> None:
+        self.begin()
         run, self._run = self._run, None
         if self._journal is not None and run is not None:
             self._journal.end(run, outcome, error=error, answer=answer)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from functools import partial
 
+from mcp_core.quick_dataclass import replace
 from ot.errors import ResultNotKeptError, RunRefusedError
 from ot.kernel.kernel import Kernel
 from ot.results.store import ResultStore

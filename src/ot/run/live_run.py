@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import anyio
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import replace
 from ot.caller import Ask, Caller, Choice, Notes
 from ot.execution.consent import held
 from ot.front import Front, FrontError
+from ot.owned_tasks import scope_kind
 from ot.run.answer import Answer
 from ot.run.errands import HOLD, Errand, NobodyCameError
 from ot.run.patience import Patience
@@ -22,24 +23,37 @@ from ot.run.sight import Sight
 BEAT = 10.0  # seconds after which whoever waits hears that the run goes on
 
 Result = TypeVar("Result")
+Deliver = Callable[[Answer | Exception | None], Awaitable[None]]
+"""Gives a client the answer of its run; or hears what went wrong, or that the run was cancelled."""
 
 
 class LiveRun:
-    """One run. Its own caller, `caller`, reaches the client that began it, and then whichever client waits for it."""
+    """One run. Its own caller, `caller`, reaches the client that began it, and then whichever client waits for it.
 
-    def __init__(self, client: Caller, *, patience: Patience, limit: float, hold: float = HOLD) -> None:
+    `answer` gives that client the answer, once; without it somebody follows the run.
+    """
+
+    def __init__(
+        self,
+        client: Caller,
+        *,
+        patience: Patience,
+        limit: float,
+        hold: float = HOLD,
+        answer: Deliver | None = None,
+    ) -> None:
         self.id = client.run_id or new_run_id()
         self.patience = patience
-        patience.on_over = self.nudge
         self.limit = limit  # seconds
         self.memory = client.memory
         self.principal = client.principal
         self.sight = Sight()
-        self.scope = anyio.CancelScope()
+        self.scope = scope_kind()()  # anyio would look for its kind, and for a task
         self.outcome: Answer | Exception | None = None  # None for good if it was cancelled
         self.stopped = ""  # what to answer once it has been cancelled
         self.notes = Notes()
         self.ended = False
+        self.followed = False
         self.detached = False
         self.known_elsewhere = False  # to other replicas
         self.caller = replace(
@@ -52,6 +66,8 @@ class LiveRun:
         )
         self._client = client
         self._hold = hold
+        self._deliver = answer
+        self._due: asyncio.TimerHandle | None = None  # for somebody to follow it
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self._turned = asyncio.Event()
@@ -77,6 +93,8 @@ class LiveRun:
         """Tell everyone that it has ended."""
         self.ended = True
         self.patience.close()
+        if self._due is not None:
+            self._due.cancel()
         self.nudge()
 
     async def has_ended(self) -> None:
@@ -88,15 +106,29 @@ class LiveRun:
         """Wait until there is reason to look at it again."""
         await self._turned.wait()
 
+    async def answer(self, answer: Answer | Exception | None) -> None:
+        """Give the client that began it the answer, unless it has it, or somebody follows the run for it."""
+        deliver, self._deliver = self._deliver, None
+        if deliver is not None:
+            await deliver(answer)
+
+    def when_due(self, follow: Callable[[], object]) -> None:
+        """Have somebody follow it when there is something to tell, or patience is over: most runs end before."""
+        self._due = self._loop.call_at(min(self._began + BEAT, self.patience.ends), follow)
+
     async def follow(self) -> None:
         """Stay with it to its end, or as long as patience lasts, for the client that began it."""
-        beat = self._loop.call_later(BEAT, self.nudge)
+        if not self.ended:
+            self.followed = True
+            self.patience.count(self.nudge)
+        beat = self._loop.call_at(self._began + BEAT, self.nudge)
         try:
             while not (self.ended or self.patience.over):
-                await self.turn()
                 if beat.when() <= self._loop.time():
                     beat = self._loop.call_later(BEAT, self.nudge)
                     await self._report(round(self.elapsed), self.limit, "running")
+                else:
+                    await self.turn()
         finally:
             beat.cancel()
 

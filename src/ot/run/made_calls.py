@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from reprlib import Repr
 
+from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
 from ot.large_values import LARGE_MESSAGE
 from ot.redaction import Redactor
@@ -39,7 +39,7 @@ class _Made:
     times: int = 1
 
     def is_like(self, tool: str, positional: Sequence[object], keywords: dict[str, object]) -> bool:
-        return self.small and (self.tool, self.keywords, self.positional) == (tool, keywords, positional)
+        return self.small and self.tool == tool and self.keywords == keywords and self.positional == positional
 
 
 class _Some:
@@ -49,11 +49,10 @@ class _Some:
         self._room = first
         self.first: list[_Made] = []
         self.last: deque[_Made] = deque(maxlen=last)
-
-    def newest(self) -> _Made | None:
-        return self.last[-1] if self.last else self.first[-1] if self.first else None
+        self.newest: _Made | None = None
 
     def add(self, made: _Made) -> None:
+        self.newest = made
         if len(self.first) < self._room:
             self.first.append(made)
         else:
@@ -75,7 +74,7 @@ class MadeCalls:
         """Note a call whose arguments took `size` bytes."""
         self._counts[tool] = self._counts.get(tool, 0) + 1
         group = self._reading if effect is Effect.READS else self._changing
-        newest, small = group.newest(), size <= _SMALL
+        newest, small = group.newest, size <= _SMALL
         if size > LARGE_MESSAGE:
             group.add(_Made(next(self._places), tool, None, {}, small))
         elif newest is not None and small and newest.is_like(tool, positional, keywords):

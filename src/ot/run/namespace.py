@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 
 from ot.config.models import ProjectSettings
@@ -11,6 +10,7 @@ from ot.registry.definitions import ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.shapes.shapes import Shapes
 from ot_kernel.project_path import ProjectPath
+from ot_kernel.wire import pack
 
 PROJECTS = "proj"
 
@@ -29,6 +29,7 @@ class Namespace:
     ) -> None:
         self.registry = registry
         self._shapes = shapes
+        self._shown: tuple[list[str], bytes] = [], b""  # packs, and how they and the aliases were last written
         self.apply(aliases, projects, modest=modest)
 
     def apply(
@@ -38,15 +39,22 @@ class Namespace:
         self._aliases = dict(aliases)
         self._projects = projects
         self._modest = modest
+        self._shown = [], b""
 
     def request(self, code: str, values: Mapping[str, str], *, limit: int) -> bytes:
         """Build the message that starts a run whose answer has room for `limit` characters."""
         packs = self.registry.pack_names()
+        if not self._shown[1] or packs != self._shown[0]:
+            self._shown = packs, self._write_names(packs)
+        given = pack({"code": code, "values": values, "limit": limit})
+        return b"%b,%b" % (given[:-1], self._shown[1])
+
+    def _write_names(self, packs: list[str]) -> bytes:
+        """Write the fields that seldom change."""
         aliases = self._aliases
         if self._modest:
             aliases = {name: aliases[name] for name in aliases if name not in self._modest or name not in packs}
-        message = {"code": code, "values": values, "packs": packs, "aliases": aliases, "limit": limit}
-        return json.dumps(message, separators=(",", ":")).encode("ascii")
+        return pack({"packs": packs, "aliases": aliases})[1:]
 
     def attribute(self, pack: str, name: str) -> ProjectPath | None:
         """Return None if `pack.name` is a tool, or a project's path; raises UnknownToolError."""
@@ -70,9 +78,9 @@ class Namespace:
             definition = self.registry.get(name)
             shown = self._shapes.signature(definition, principal)
             return {"doc": _document(definition, shown), "signature": definition.python_signature}
-        pack = self.registry.pack(pack_name)
-        names = [*pack.tools, *(self._projects if pack_name == PROJECTS else ())]
-        return {"doc": pack.description, "names": sorted(names)}
+        found = self.registry.pack(pack_name)
+        names = [*found.tools, *(self._projects if pack_name == PROJECTS else ())]
+        return {"doc": found.description, "names": sorted(names)}
 
 
 def _document(tool: ToolDefinition, signature: str) -> str:

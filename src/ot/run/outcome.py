@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import OneToolError
 from ot.results.store import Stored
 

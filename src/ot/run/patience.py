@@ -19,7 +19,7 @@ class Patience:
 
     def __init__(self, seconds: float, *, since: float | None = None, renewed: bool = False) -> None:
         self.over = False
-        self.on_over: Callable[[], None] = lambda: None
+        self._on_over: Callable[[], None] | None = None
         self._seconds = seconds
         self._renewed = renewed
         self._loop = asyncio.get_running_loop()
@@ -28,11 +28,22 @@ class Patience:
         self._asked_at = 0.0
         self._questions = 0
         self._waits = 0
-        self._timer = self._loop.call_at(self._ends, self._end)
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def ends(self) -> float:
+        """When it is over, by the loop's clock, unless there is more of it by then."""
+        return self._ends
+
+    def count(self, on_over: Callable[[], None]) -> None:
+        """Count from now on what has passed since it began, and call this when it is over."""
+        self._on_over = on_over
+        self._set_timer()
 
     def close(self) -> None:
         """Count no more."""
-        self._timer.cancel()
+        self._on_over = None
+        self._cancel()
 
     @property
     def asking(self) -> bool:
@@ -45,7 +56,7 @@ class Patience:
         if not self._questions:
             self._asked_at = self._loop.time()
         self._questions += 1
-        self._timer.cancel()
+        self._cancel()
         try:
             yield
         finally:
@@ -78,13 +89,18 @@ class Patience:
     def _wait_ends(self) -> float:
         return self._began + max(self._seconds, LONGEST_WAIT)
 
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
     def _set_timer(self) -> None:
-        self._timer.cancel()
-        if not self._questions:
+        self._cancel()
+        if not self._questions and self._on_over is not None:
             ends = self._wait_ends() + GRACE if self._waits else self._ends
             self.over = ends <= self._loop.time()
             self._timer = self._loop.call_at(ends, self._end)
 
     def _end(self) -> None:
         self.over = True
-        self.on_over()
+        if self._on_over is not None:
+            self._on_over()

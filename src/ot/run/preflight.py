@@ -8,8 +8,8 @@ refuses, and an `ot.resume` that comes too late. Values are known only when the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import (
     AliasTargetError,
     CallError,

@@ -6,8 +6,9 @@ The reader is a model that has nothing but this text, and pays for every word of
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+import re
 
+from mcp_core.quick_dataclass import replace
 from ot.errors import OneToolError
 from ot.execution.wording import word_error
 from ot.output import Rendered, escape_surrogates, render
@@ -29,6 +30,10 @@ _LEAST_ERROR = 300  # characters: less would tell nobody what to do, whatever th
 _FOR_NOTES = 150  # characters of what is said about text that was left out
 _MOST_STORED_PRINTED = 3000  # characters shown of what was printed, where all of it can be read
 _RETURN_LESS = "Return less: slice, filter or aggregate in the code."
+_SHELL = re.compile(r"[\s$]*+onetool +[a-z-]")
+_FOR_A_TERMINAL = (
+    "That is a command that a person types in a terminal; here is Python. ot.tools() lists what it can call."
+)
 _NO_MODULE = "It is not installed where code runs. A pack may do the same: ot.packs() lists them."
 
 
@@ -196,4 +201,6 @@ def _places(frames: tuple[Frame, ...]) -> list[str]:
 def _way_out(error: CodeError, registry: ToolRegistry) -> list[str]:
     if error.type == "NameError" and error.names:
         return [suggest(error.names[0][:MAX_NAME], registry)]
+    if error.type == "SyntaxError" and error.frames and _SHELL.match(error.frames[-1].source):
+        return [_FOR_A_TERMINAL]
     return [_NO_MODULE] if error.type == "ModuleNotFoundError" else []

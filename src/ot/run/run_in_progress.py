@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar
 
 import anyio
 import anyio.to_thread
 
+from mcp_core.quick_dataclass import replace
 from ot.caller import Ask, Caller, Choice
 from ot.effects import Effect
 from ot.errors import (
@@ -23,6 +25,7 @@ from ot.errors import (
     RunLimitError,
     RunRefusedError,
     RunTimeoutError,
+    SandboxError,
     SkillPreflightError,
     ToolStoppedError,
     UntrustedPackError,
@@ -34,7 +37,8 @@ from ot.journal.journalled_value import JournalledValue
 from ot.kernel import limits
 from ot.kernel.kernel import DUMP, INTERRUPT, Kernel
 from ot.kernel.messages import read_large, weigh
-from ot.owned_tasks import OwnedTasks
+from ot.kernel.processors import part_from
+from ot.owned_tasks import Awaited, OwnedTasks, StandingScope
 from ot.results.kept_values import KEEP
 from ot.results.stored_value import StoredValue
 from ot.results.written_value import WrittenValue
@@ -46,6 +50,7 @@ from ot.run.namespace import Namespace
 from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, LargeValue, Nothing, Outcome, Printed, Value
 from ot.run.preflight import MAX_KEYWORDS, MAX_PROBLEMS, MAX_REFERENCES, Reference, judge, refuse_long_names
 from ot.skills.skill_code import SkillCode
+from ot_confinement.named_tuples import NamedTuple
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import UnsupportedValueError, decode, encode
@@ -62,19 +67,44 @@ STATUS_WAIT = 2.0
 # Values of calls that were not made: answered from the journal, or code whose own calls count.
 _NOT_MADE = (JournalledValue, SkillCode)
 
+# Errors of code that takes text for a value.
+_OF_OTHER_KINDS = ("AttributeError", "TypeError")
+
 # What reading a message that somebody made up can raise.
 _NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
-class _Call(NamedTuple):
-    """One call that the code makes."""
+class _Call:
+    """One call that the code makes, and the way of its value to the code."""
 
-    number: int
-    tool: str
-    positional: list[object]
-    keywords: dict[str, object]
-    payload: bytes  # as it was asked
-    weight: int  # bytes that it takes until it is answered
+    __slots__ = ("_kernel", "keywords", "number", "payload", "positional", "send", "tool", "weight")
+
+    def __init__(self, kernel: Kernel, message: Message, payload: bytes, weight: int) -> None:
+        """`payload` is the message as it came; `weight` counts the bytes that it takes until it is answered."""
+        self._kernel = kernel
+        self.send = kernel.send_payload
+        self.number: int = message["id"]
+        self.tool = str(message["tool"])
+        self.positional: list[object] = message["args"]
+        self.keywords: dict[str, object] = message["kwargs"]
+        self.payload = payload
+        self.weight = weight
+        if type(self.positional) is not list or type(self.keywords) is not dict:
+            raise TypeError("a call's arguments are a list and an object")
+
+    def pack(self, value: object) -> bytes:
+        """Make the answer of a value."""
+        if type(value) is str:
+            return pack({"id": self.number, "value": value})
+        if type(value) is StoredValue:  # it goes as the file it is; nothing of it is decoded here
+            name = self._kernel.reserve_file()
+            kind = value.copy_to(partial(self._kernel.scratch.create, name))
+            return pack({"id": self.number, "file": name, "kind": kind})
+        if type(value) is JournalledValue:
+            return b'{"id":%d,"value":%b}' % (self.number, value.encoded)
+        if type(value) is SkillCode:
+            return pack({"id": self.number, "skill": {"name": value.name, "file": value.file, "source": value.source}})
+        return pack({"id": self.number, "value": encode(value)})
 
 
 class _Unread(NamedTuple):
@@ -108,32 +138,20 @@ class RunInProgress:
         self._caller = replace(
             caller, remaining=self._clock.remaining, ask=self._asking(caller.ask), hold=self._clock.held
         )
-        self._calls = anyio.Semaphore(MAX_CALLS, fast_acquire=True)
+        self._calls = 0  # that are being made
+        self._waiting: deque[_Call] = deque()  # for one of those to end
         self._backlog = Backlog(kernel)
         self._readers = readers  # threads that read large messages, of all runs: each takes turns with everybody else
-        self._reading = anyio.Lock(fast_acquire=True)
+        self._reading = asyncio.Lock()
         self._made = made
         self._begun = 0  # calls
         self._effects: dict[str, Effect] = {}  # of the tools that were called
         self._in_flight: dict[int, tuple[str, float]] = {}  # by the identity of the call: numbers are the kernel's word
-        self._ended = anyio.Event()
+        self._end_awaited: Awaited[None] | None = None
         self._ending: Callable[[], Outcome | None] | None = None  # gives None where the kernel was lost
         self._timed_out = False
         self._tasks = OwnedTasks()
         self._lookalikes = Lookalikes()
-        self._handlers: dict[str, Callable[[Message], None]] = {
-            "attribute": self._on_attribute,
-            "describe": self._on_describe,
-            "references": self._on_references,
-            "judge": self._on_judge,
-            "attributes": self._on_attributes,
-            "value": lambda m: self._end(lambda: self._value(m["value"], m)),
-            "large": lambda m: self._end(lambda: self._value(m["head"], m)),
-            "nothing": lambda _: self._end(lambda: Nothing(self._printed())),
-            "error": lambda m: self._end(lambda: self._fail(_code_error(m))),
-            "alias_cycle": lambda m: self._end(lambda: self._fail(AliasCycleError([str(n) for n in m["names"]]))),
-            "interrupted": lambda m: self._end(lambda: self._fail(RunTimeoutError(self._limit, _last_line(m)))),
-        }
 
     def _asking(self, ask: Ask | None) -> Ask | None:
         """Wrap the caller's way to ask a person: a run loses no time while the person thinks."""
@@ -146,20 +164,22 @@ class RunInProgress:
 
         return ask_with_clock_held
 
-    async def complete(self, request: bytes) -> Outcome:
-        """Start the program and stay with it to its end."""
+    async def complete(self, request: bytes, meanwhile: Callable[[], None]) -> Outcome:
+        """Start the program and stay with it to its end; `meanwhile` is done while the kernel reads it."""
         self._kernel.on_message = self._on_message
         self._kernel.on_large = self._on_large
         self._kernel.on_lost = self._on_lost
         try:
             self._kernel.send_payload(request)
-            with self._clock.limit() as limit:
-                await self._ended.wait()
-            if limit.cancelled_caught:
+            meanwhile()
+            self._clock.start(self._go_on)
+            await self._until_end()
+            if self._ending is None:
                 self._timed_out = True
                 await self._interrupt()
             return await self._finish()
         finally:
+            self._clock.stop()
             await self._tasks.end()
 
     # -- what it is doing
@@ -189,7 +209,17 @@ class RunInProgress:
     def _end(self, ending: Callable[[], Outcome | None]) -> None:
         if self._ending is None:
             self._ending = ending
-            self._ended.set()
+            self._go_on()
+
+    async def _until_end(self) -> None:
+        """Wait for the end, or until the time is up."""
+        if self._ending is None:
+            self._end_awaited = Awaited()
+            await self._end_awaited
+
+    def _go_on(self) -> None:
+        if self._end_awaited is not None and not self._end_awaited.done():
+            self._end_awaited.give(None)
 
     async def _finish(self) -> Outcome:
         if self._ending is None:
@@ -205,7 +235,7 @@ class RunInProgress:
         for _ in range(ATTEMPTS):  # Python misses a signal that comes just before it begins to wait for a lock
             self._kernel.signal(INTERRUPT)
             with anyio.move_on_after(GRACE / ATTEMPTS):
-                await self._ended.wait()
+                await self._until_end()
                 return
         self._kernel.signal(DUMP)
         with anyio.move_on_after(DUMP_WAIT):
@@ -227,6 +257,27 @@ class RunInProgress:
     def _printed(self) -> Printed:
         return Printed(*self._kernel.printed())
 
+    def _whole_value(self, message: Message) -> Value:
+        return self._value(message["value"], message)
+
+    def _large_value(self, message: Message) -> Value:
+        return self._value(message["head"], message)
+
+    def _nothing(self, _: Message) -> Nothing:
+        return Nothing(self._printed())
+
+    def _code_failed(self, message: Message) -> Failure:
+        return self._fail(self._explained(_code_error(message)))
+
+    def _aliases_in_a_circle(self, message: Message) -> Failure:
+        return self._fail(AliasCycleError([str(name) for name in message["names"]]))
+
+    def _unconfined(self, message: Message) -> Failure:
+        return self._fail(SandboxError([str(layer) for layer in message["failed"]]))
+
+    def _interrupted(self, message: Message) -> Failure:
+        return self._fail(RunTimeoutError(self._limit, _last_line(message)))
+
     def _value(self, value: object, message: Message) -> Value:
         total = message.get("total")
         if total is None:
@@ -236,6 +287,11 @@ class RunInProgress:
             return Value(value, self._printed())
         large = LargeValue(str(message["name"]), str(message["kind"])) if message["op"] == "large" else None
         return Value(value, self._printed(), int(total), large, not_kept=str(message.get("not_kept", ""))[:200])
+
+    def _explained(self, error: CodeError) -> CodeError:
+        """Add what a tool gave that is no such value as code took it for."""
+        note = self._lookalikes.suspect() if error.type in _OF_OTHER_KINDS else ""
+        return replace(error, notes=(*error.notes, note)) if note else error
 
     def _fail(self, error: CodeError | OneToolError) -> Failure:
         return Failure(error, self._printed())
@@ -248,7 +304,7 @@ class RunInProgress:
             if message["op"] == "file":
                 self._begin_reading(0, partial(self._kernel.read_spilled, message))
             else:
-                self._handle(_decoded(message), payload, len(payload))
+                self._handle(_decoded(message, payload), payload, len(payload))
         except _NONSENSE as error:
             self._refuse_nonsense(error)
 
@@ -265,7 +321,7 @@ class RunInProgress:
 
         def read() -> tuple[Message, bytes, int]:
             message, payload = unread.read()
-            return _decoded(message), payload, weigh(payload)
+            return _decoded(message, payload), payload, weigh(payload)
 
         try:
             async with self._reading:
@@ -282,8 +338,10 @@ class RunInProgress:
     def _handle(self, message: Message, payload: bytes, weight: int) -> None:
         if message["op"] == "call":
             self._on_call(message, payload, weight)
+        elif message["op"] in self._ENDINGS:
+            self._end(partial(self._ENDINGS[message["op"]], self, message))
         else:
-            self._handlers[message["op"]](message)
+            self._QUESTIONS[message["op"]](self, message)
 
     def _on_lost(self, _: str) -> None:
         self._end(lambda: None)
@@ -368,17 +426,26 @@ class RunInProgress:
             self._send_error(number, error)
 
     def _on_call(self, message: Message, payload: bytes, weight: int) -> None:
-        call = _Call(message["id"], str(message["tool"]), message["args"], message["kwargs"], payload, weight)
+        call = _Call(self._kernel, message, payload, weight)
         if "written" in message:
             call.keywords["value"] = self._written_value(call.tool, message["written"])
-        try:
-            refuse_long_names([call.tool, *call.keywords])
-        except CallError as error:
-            self._send_error(call.number, error)
-            return
+        if len(payload) > MAX_NAME:
+            try:
+                refuse_long_names([call.tool, *call.keywords])
+            except CallError as error:
+                self._send_error(call.number, error)
+                return
         self._backlog.add(weight)
-        if self._ending is not None or not self._tasks.start(self._call, call):
-            self._backlog.remove(weight)
+        if self._calls == MAX_CALLS:
+            self._waiting.append(call)
+        else:
+            self._begin(call)
+
+    def _begin(self, call: _Call) -> None:
+        self._calls += 1
+        if self._ending is not None or not self._tasks.start_scoped(self._call, call):
+            self._calls -= 1
+            self._backlog.remove(call.weight)
             self._send_error(call.number, ToolStoppedError(call.tool))
 
     def _written_value(self, tool: str, written: dict[str, object]) -> WrittenValue:
@@ -388,20 +455,25 @@ class RunInProgress:
         opened = partial(self._kernel.open_file, written["file"])
         return WrittenValue(opened, TEXT if written["kind"] == TEXT else VALUE, str(written["what"]))
 
-    async def _call(self, call: _Call) -> None:
+    async def _call(self, call: _Call, scope: StandingScope) -> None:
         try:
-            async with self._calls:
+            if not self._kernel.has_room:
                 await self._kernel.room()
-                self._in_flight[id(call)] = call.tool, time.monotonic()
-                await self._tell_progress(call.tool)
-                value = await self._executor.call(
-                    call.tool,
-                    call.keywords,
-                    positional=call.positional,
-                    caller=self._caller,
-                    delivery=_ToKernel(self._kernel, call.number),
-                    sent=call.payload,
-                )
+            self._in_flight[id(call)] = call.tool, time.monotonic()
+            self._begun += 1
+            if self._caller.progress is not None:  # the listener decides how often it wants to hear
+                await self._caller.progress(self._begun, None, call.tool)
+            value = await self._executor.call(
+                call.tool,
+                call.keywords,
+                positional=call.positional,
+                caller=self._caller,
+                delivery=call,
+                sent=call.payload,
+                scope=scope,
+            )
+            if self._begun == 1 and not self._kernel.has_ended():  # it is likely to make others
+                part_from(self._kernel.pid)
             self._note_success(call, value)
         except CallError as error:
             self._send_error(call.number, error)
@@ -411,15 +483,12 @@ class RunInProgress:
         finally:
             self._in_flight.pop(id(call), None)
             self._backlog.remove(call.weight)
-
-    async def _tell_progress(self, tool: str) -> None:
-        """Report one step for each call; the listener decides how often it wants to hear."""
-        self._begun += 1
-        if self._caller.progress is not None:
-            await self._caller.progress(self._begun, None, tool)
+            self._calls -= 1
+            if self._waiting:
+                self._begin(self._waiting.popleft())
 
     def _note_success(self, call: _Call, value: object) -> None:
-        self._lookalikes.add(value)
+        self._lookalikes.add(call.tool, value)
         if type(value) not in _NOT_MADE and call.tool not in UNJOURNALLED:
             effect = self._effects.get(call.tool) or self._find_effect(call.tool)
             self._made.add(call.tool, effect, call.positional, call.keywords, call.weight)
@@ -434,31 +503,33 @@ class RunInProgress:
     def _send_error(self, number: int, error: CallError) -> None:
         self._kernel.send({"id": number, "error": {"kind": builtin_kind(error), "message": word_error(error)}})
 
+    # -- what a kernel says besides calls, by name
 
-class _ToKernel:
-    """The value of one call on its way to the code."""
-
-    def __init__(self, kernel: Kernel, number: int) -> None:
-        self._kernel = kernel
-        self._number = number
-
-    def pack(self, value: object) -> bytes:
-        if type(value) is StoredValue:  # it goes as the file it is; nothing of it is decoded here
-            name = self._kernel.reserve_file()
-            kind = value.copy_to(partial(self._kernel.scratch.create, name))
-            return pack({"id": self._number, "file": name, "kind": kind})
-        if type(value) is JournalledValue:
-            return b'{"id":%d,"value":%b}' % (self._number, value.encoded)
-        if type(value) is SkillCode:
-            return pack({"id": self._number, "skill": {"name": value.name, "file": value.file, "source": value.source}})
-        return pack({"id": self._number, "value": encode(value)})
-
-    def send(self, packed: bytes) -> None:
-        self._kernel.send_payload(packed)
+    _QUESTIONS: ClassVar[Mapping[str, Callable[[RunInProgress, Message], None]]] = {
+        "attribute": _on_attribute,
+        "describe": _on_describe,
+        "references": _on_references,
+        "judge": _on_judge,
+        "attributes": _on_attributes,
+    }
+    _ENDINGS: ClassVar[Mapping[str, Callable[[RunInProgress, Message], Outcome]]] = {
+        "value": _whole_value,
+        "large": _large_value,
+        "nothing": _nothing,
+        "error": _code_failed,
+        "alias_cycle": _aliases_in_a_circle,
+        "unconfined": _unconfined,
+        "interrupted": _interrupted,
+    }
 
 
-def _decoded(message: Message) -> Message:
-    """Decode the values in a message; this takes time by their size, so a large one is decoded on a thread."""
+def _decoded(message: Message, payload: bytes) -> Message:
+    """Decode the values in a message; this takes time by their size, so a large one is decoded on a thread.
+
+    Where no key can be the mark of a tag, every value stands for itself.
+    """
+    if b"$" not in payload and b"\\u0024" not in payload:
+        return message
     match message["op"]:
         case "call":
             message["args"] = [decode(item) for item in message["args"]]

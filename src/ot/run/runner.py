@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 
 import anyio
 import anyio.to_thread
 
+from mcp_core.quick_dataclass import dataclass, replace
 from ot.caller import NOBODY, Caller, Notes
 from ot.client_memory import ClientMemory
 from ot.errors import LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
@@ -31,6 +31,7 @@ from ot.run.run_in_progress import RunInProgress
 from ot.run.sight import Sight
 from ot.run.snippets import Expanded, Snippets
 from ot.stats.recorder import RunRecord
+from ot_confinement.named_tuples import NamedTuple
 
 LONG_COMMAND = 50_000  # characters
 READERS = 2  # threads that read large messages of kernels: with more, everybody else would wait longer for a turn
@@ -46,6 +47,17 @@ class RunSettings:
     inline_limit: int  # characters of an answer
     share: int  # of the kernels, that one of many people may have; 0: as usual
     snippets: Snippets
+
+
+class _Asked(NamedTuple):
+    """A run that is asked for."""
+
+    command: str
+    caller: Caller
+    settings: RunSettings
+    sight: Sight
+    record: RunRecord
+    deliver: Callable[[Answer], Awaitable[None]] | None
 
 
 class Runner:
@@ -81,8 +93,19 @@ class Runner:
         """Use these settings for runs that begin from now on."""
         self._settings = settings
 
-    async def run(self, command: str, *, caller: Caller = NOBODY, sight: Sight | None = None) -> Answer:
-        """Run one command and word its outcome; only cancellation is raised. `sight` lets others look meanwhile."""
+    async def run(
+        self,
+        command: str,
+        *,
+        caller: Caller = NOBODY,
+        sight: Sight | None = None,
+        deliver: Callable[[Answer], Awaitable[None]] | None = None,
+    ) -> Answer:
+        """Run one command and word its outcome; only cancellation is raised. `sight` lets others look meanwhile.
+
+        `deliver` is given the answer as soon as nothing has to happen before it leaves; one of a run that was refused
+        is only returned.
+        """
         record = RunRecord(self._executor.recorder, command, caller.client)
         settings = self._settings
         number = record.number or next(self._unrecorded)
@@ -93,60 +116,60 @@ class Runner:
             notes=caller.notes or Notes(),
             run_memory=ClientMemory(),
         )
-        sight = sight or Sight()
+        asked = _Asked(command, caller, settings, sight or Sight(), record, deliver)
         telemetry = self._executor.telemetry
         if telemetry is None:
-            return (await self._admit(command, caller, settings, sight, record))[0]
+            return (await self._admit(asked))[0]
         with telemetry.run(caller.run_id) as run:
-            caller = caller if run.span is None else replace(caller, span=run.span)
-            answer, error = await self._admit(command, caller, settings, sight, record)
+            asked = asked if run.span is None else asked._replace(caller=replace(caller, span=run.span))
+            answer, error = await self._admit(asked)
             run.end(error)
             return answer
 
-    async def _admit(
-        self, command: str, caller: Caller, settings: RunSettings, sight: Sight, record: RunRecord
-    ) -> tuple[Answer, str]:
+    async def _admit(self, asked: _Asked) -> tuple[Answer, str]:
         """Return the answer, and the type of what went wrong: also of a run that may not begin."""
         journal, limits = self._executor.journal, self._executor.limits
         try:
             if journal is not None and journal.waits:
                 await journal.admit()
             if limits is None:
-                return await self._carry_out(command, caller, settings, sight, record)
-            async with limits.run(caller.run_id, command):
-                return await self._carry_out(command, caller, settings, sight, record)
+                return await self._carry_out(asked)
+            async with limits.run(asked.caller.run_id, asked.command):
+                return await self._carry_out(asked)
         except (StoreGoneError, LimitReachedError) as error:
-            sight.outcome = refusal = Failure(error)
-            answer = render_answer(refusal, inline_limit=settings.inline_limit, registry=self._registry)
+            asked.sight.outcome = refusal = Failure(error)
+            answer = render_answer(refusal, inline_limit=asked.settings.inline_limit, registry=self._registry)
             return answer, error_kind(refusal)
 
-    async def _carry_out(
-        self, command: str, caller: Caller, settings: RunSettings, sight: Sight, record: RunRecord
-    ) -> tuple[Answer, str]:
+    async def _carry_out(self, asked: _Asked) -> tuple[Answer, str]:
+        command, caller, record = asked.command, asked.caller, asked.record
         notes = caller.notes or Notes()
         journalled, made = JournalledRun(self._executor.journal, command, caller), MadeCalls()
         with LogSpan("run.command", size=len(command)) as span, record, journalled:
             try:
-                outcome = await self._execute(command, caller, settings, sight, made)
+                outcome = await self._execute(asked, made, journalled)
             except OneToolError as error:
                 outcome = Failure(error)
             except anyio.get_cancelled_exc_class():
                 self._add_made(made, notes)
                 journalled.add_notes(notes, failed=True)
                 raise
-            sight.outcome = outcome
+            asked.sight.outcome = outcome
             span.add(outcome=type(outcome).__name__)
-            answer = await self._answer(outcome, caller, settings.inline_limit)
+            answer = await self._answer(outcome, caller, asked.settings.inline_limit)
             told = notes.below(answer.text)
             if isinstance(outcome, Failure):
                 self._add_made(made, notes)
             journalled.add_notes(notes, failed=answer.is_error)
-            answer = replace(answer, text=notes.below(answer.text))
+            text = notes.below(answer.text)
+            answer = answer if text is answer.text else replace(answer, text=text)
             journalled.end(outcome, told)
             if journalled.waits and (problem := await journalled.settle()):
                 answer = replace(answer, text=f"{answer.text}\n{problem}")
             failure = error_kind(outcome)
             record.end(answer.text, error=failure, attachments=len(answer.attachments))
+            if asked.deliver is not None:
+                await asked.deliver(answer)
         return answer, failure
 
     def _add_made(self, made: MadeCalls, notes: Notes) -> None:
@@ -154,9 +177,8 @@ class Runner:
         if words:
             notes.add(words)
 
-    async def _execute(
-        self, command: str, caller: Caller, settings: RunSettings, sight: Sight, made: MadeCalls
-    ) -> Outcome:
+    async def _execute(self, asked: _Asked, made: MadeCalls, journalled: JournalledRun) -> Outcome:
+        command, caller, settings = asked.command, asked.caller, asked.settings
         expanded = self._expand(await _read(command), caller, settings)
         await self._catch_up(expanded.code)
         async with self._supply.take(_holder(command, caller), share=settings.share) as kernel:
@@ -171,8 +193,8 @@ class Runner:
                 made=made,
             )
             request = self._namespace.request(expanded.code, expanded.values, limit=settings.inline_limit)
-            with sight.opened(run):
-                outcome, read = await run.complete(request), caller.memory.read
+            with asked.sight.opened(run):
+                outcome, read = await run.complete(request, journalled.begin), caller.memory.read
                 return await self._keeping.keep(outcome, kernel, limit=settings.inline_limit, read_before=read)
 
     def _expand(self, text: str, caller: Caller, settings: RunSettings) -> Expanded:

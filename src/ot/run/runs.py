@@ -18,10 +18,10 @@ from ot.run.answer import Answer, RunAnswer
 from ot.run.elsewhere import RunsElsewhere
 from ot.run.errands import HOLD
 from ot.run.kept_answers import KeptAnswers
-from ot.run.live_run import LiveRun
+from ot.run.live_run import Deliver, LiveRun
 from ot.run.patience import LONGEST_WAIT, Patience
 from ot.run.reporting import word_running, word_stopped
-from ot.run.runner import Runner
+from ot.run.runner import Runner, RunSettings
 
 MOST_DETACHED = 16  # runs that go on at once, each with its kernel
 _ENDED_BEFORE = 'Run {0} had ended before. Its answer: ot.wait(run="{0}")'
@@ -71,12 +71,7 @@ class Runs:
         settings = self._runner.settings
         if not settings.patience:
             return await self._runner.run(command, caller=caller)
-        run = LiveRun(
-            caller,
-            patience=Patience(settings.patience, since=since, renewed=asked_between),
-            limit=settings.timeout,
-            hold=self._hold,
-        )
+        run = self._new(caller, settings, since, asked_between=asked_between)
         if not self._tasks.start_in(run.scope, partial(self._carry_out, run, command)):
             run.end()
             return Answer(_ENDED_WITH_SERVER, is_error=True)
@@ -89,6 +84,35 @@ class Runs:
                 await run.has_ended()
                 await self._make_unknown(run)
             raise
+
+    def begin(self, command: str, answer: Deliver, *, caller: Caller, since: float) -> LiveRun | None:
+        """Do the same as `run`, at once and in a task without any client's context; the client is told by `answer`.
+
+        Returns None, and has done nothing, where a run without patience has to be awaited.
+        """
+        settings = self._runner.settings
+        if not settings.patience:
+            return None
+        run = self._new(caller, settings, since, answer=answer)
+        self._live[run.id] = run
+        run.when_due(partial(self._tasks.start, self._follow_for_client, run))
+        if self._tasks.start(partial(self._carry_out_alone, run), command):
+            return run
+        run.end()
+        self._forget(run)
+        return None
+
+    def _new(
+        self,
+        caller: Caller,
+        settings: RunSettings,
+        since: float | None,
+        *,
+        asked_between: bool = False,
+        answer: Deliver | None = None,
+    ) -> LiveRun:
+        patience = Patience(settings.patience, since=since, renewed=asked_between)
+        return LiveRun(caller, patience=patience, limit=settings.timeout, hold=self._hold, answer=answer)
 
     async def wait(self, name: str, *, seconds: float, caller: Caller) -> RunAnswer:
         """Wait for a detached run: its answer, or what is new; raises ToolError and NoDetachedRunError."""
@@ -151,7 +175,8 @@ class Runs:
 
     async def _carry_out(self, run: LiveRun, command: str) -> None:
         try:
-            run.outcome = await self._runner.run(command, caller=run.caller, sight=run.sight)
+            deliver = partial(self._deliver, run)
+            run.outcome = await self._runner.run(command, caller=run.caller, sight=run.sight, deliver=deliver)
             run.stopped = ""  # too late
         except anyio.get_cancelled_exc_class():
             if not run.stopped:
@@ -167,6 +192,35 @@ class Runs:
                 self._forget(run)
         if run.detached:
             await self._keep(run)
+
+    async def _deliver(self, run: LiveRun, answer: Answer) -> None:
+        """Let a client that nobody follows the run for have the answer before the run is recorded and logged."""
+        if not run.followed:
+            run.outcome, run.stopped = answer, ""
+            run.end()
+            self._forget(run)
+            await run.answer(answer)
+
+    async def _carry_out_alone(self, run: LiveRun, command: str) -> None:
+        try:
+            with run.scope:
+                await self._carry_out(run, command)
+        finally:
+            if not run.followed:
+                await run.answer(run.outcome)
+
+    async def _follow_for_client(self, run: LiveRun) -> None:
+        """Follow a run that takes longer than most, for a client that is not here."""
+        answer: Answer | Exception | None = None
+        try:
+            answer = await self._follow(run)
+        except Exception as error:  # noqa: BLE001 - it belongs to the client
+            answer = error
+            run.scope.cancel()
+            await run.has_ended()
+            await self._make_unknown(run)
+        finally:
+            await run.answer(answer)
 
     async def _keep(self, run: LiveRun) -> None:
         with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)), anyio.CancelScope(shield=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from ot.run.outcome import Outcome, Printed
 from ot.run.run_in_progress import RunInProgress
 

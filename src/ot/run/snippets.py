@@ -10,9 +10,10 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import SnippetParameter, SnippetSettings
 from ot.errors import SnippetError, UnknownSnippetError, UntrustedSnippetError, WrongSnippetError
 from ot.trust.untrusted import Untrusted

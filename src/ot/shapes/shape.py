@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+
+from ot_confinement.named_tuples import NamedTuple
 
 MOST_ALWAYS = 40  # names of one dict; one with more has data for names
 MOST_SOMETIMES = 20  # names that some dicts have and others lack

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import decode_source
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import PackLoadError
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.from_source import FunctionNode, list_parameters, parse_pack, parse_source

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.context import current
 from ot.errors import BrokenSkillError, CallError, PackLoadError, ToolError, UntrustedSkillError
 from ot.logs import LogSpan, write_log

@@ -67,7 +67,6 @@ class Recorder:
     def call(
         self,
         tool: str,
-        *,
         seconds: float,
         error: str = "",
         run: int = 0,

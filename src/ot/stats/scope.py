@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from mcp_core.quick_dataclass import dataclass
 
 if TYPE_CHECKING:  # the start of a server knows the periods and needs no database
     import sqlite3

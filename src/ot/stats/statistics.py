@@ -6,7 +6,6 @@ import functools
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,6 +98,8 @@ def describe(summary: Summary) -> JsonObject:
     if summary.tool:
         described["tool"] = summary.tool
     if summary.since is not None:
+        from datetime import datetime  # noqa: PLC0415 - every engine has statistics, and few are asked for them
+
         described["since"] = datetime.fromtimestamp(summary.since).astimezone().isoformat(timespec="seconds")
     return described | {
         "total_calls": summary.total_calls,

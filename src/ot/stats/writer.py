@@ -17,6 +17,7 @@ MOST_ROWS = 1_000_000  # of a table
 _PRUNE_INTERVAL = 3600.0  # seconds
 _PRUNE_CHUNK = 10_000  # rows of one transaction
 _LONGEST_NAME = 120
+_CACHE = 256  # KiB of pages; SQLite would keep 2 MB that a server which only adds rows never reads again
 _TURN = 32  # notes after which the thread lets others go on
 _TABLES = ("calls", "runs", "models")
 
@@ -61,6 +62,7 @@ class Writer:
             return self._connection
         self.close()
         self._connection = open_database(self._file, MIGRATIONS, patience=self._patience)
+        self._connection.execute(f"PRAGMA cache_size = -{_CACHE}")
         self._identity = _identify(self._file)
         return self._connection
 

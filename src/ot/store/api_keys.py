@@ -8,12 +8,13 @@ import json
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Protocol
 
 from mcp_core.atomic_write import write_private
 from mcp_core.file_lock import lock
+from mcp_core.quick_dataclass import dataclass
 from ot.store.forms import FORM, check_form
 
 PREFIX = "onetool_"

@@ -11,7 +11,6 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import IO, Protocol
 
 import anyio
@@ -124,6 +123,8 @@ class FileCredentials:
             return file.with_suffix(".lock").open("ab")
         except OSError as error:
             write_log(logging.WARNING, "proxy.tokens", not_locked=file, reason=str(error))
+            from tempfile import TemporaryFile  # noqa: PLC0415 - only for this rare case
+
             return TemporaryFile()
 
     def _file(self, place: str) -> Path:

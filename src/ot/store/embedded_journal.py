@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
 
 from mcp_core.atomic_write import write_private
 from ot.store.journal_store import SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
 from ot.store.owned_files import claim, is_in_use, open_plain, prune
 from ot.store.owner import Owner
+from ot_confinement.named_tuples import NamedTuple
 
 JOURNAL_FOLDER = "journal"
 LARGEST_FILE = 4 * 1024**2  # bytes of lines
@@ -68,6 +68,8 @@ class EmbeddedJournal:
         self._lines: int | None = None  # descriptors
         self._values: int | None = None
         self._inode = 0
+        self._open_name = ""
+        self._open_file = ""  # the same with its folder
         self._size = 0  # bytes of lines in the open file
         self._values_size = 0
         self._keeping = Lock()
@@ -79,7 +81,7 @@ class EmbeddedJournal:
         if self._lines is not None and (self._is_old() or self._is_gone()):
             self._open_next()
         self.append(line)
-        return Mark(self._name(_LINES), self._size - len(line) + line.index(WHOLE))
+        return Mark(self._open_name, self._size - len(line) + line.index(WHOLE))
 
     def append(self, lines: bytes) -> None:
         descriptor = self._lines
@@ -169,7 +171,7 @@ class EmbeddedJournal:
 
     def _is_gone(self) -> bool:
         try:
-            return os.stat(self._folder / self._name(_LINES)).st_ino != self._inode  # noqa: PTH116 - with each run
+            return os.stat(self._open_file).st_ino != self._inode  # noqa: PTH116 - with each run
         except FileNotFoundError:
             return True
         except OSError:  # what is open can be written to nevertheless
@@ -186,6 +188,8 @@ class EmbeddedJournal:
             self._lines = descriptor = self._create(_LINES)
             self._size = self._values_size = 0
         self._inode = os.fstat(descriptor).st_ino
+        self._open_name = self._name(_LINES)
+        self._open_file = str(self._folder / self._open_name)
         self._opened = self._clock()
         return descriptor
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol, TypeAlias
+from functools import lru_cache
+from typing import Protocol, TypeAlias
 
 from ot.store.owner import Owner
+from ot_confinement.named_tuples import NamedTuple
 
 WHOLE, SPOILT = b'"whole":1', b'"whole":0'
 """What the first line of a run says of all its lines, and what is written over it once one of them was lost."""
@@ -55,5 +57,10 @@ class JournalStore(Protocol):
 
 def begin_line(owner: Owner, run: str = "") -> bytes:
     """Return how each line of an owner begins, or each line of one of its runs."""
-    beginning = f'{{"principal":{json.dumps(owner.principal)},"project":{json.dumps(str(owner.project))},'
-    return (f'{beginning}"run":{json.dumps(run)},' if run else beginning).encode("ascii")
+    beginning = _begin_line(owner)
+    return b'%b"run":%b,' % (beginning, json.dumps(run).encode("ascii")) if run else beginning
+
+
+@lru_cache(maxsize=256)
+def _begin_line(owner: Owner) -> bytes:
+    return f'{{"principal":{json.dumps(owner.principal)},"project":{json.dumps(str(owner.project))},'.encode("ascii")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import anyio
 import anyio.to_thread
 
 from mcp_core.distribution import with_extra
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import ConfigError
 from ot.person import LOCAL
 from ot.store.api_keys import ApiKeys, EmbeddedApiKeys

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass
 
 _MOST = 10_000  # the oldest go first
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mcp_core.quick_dataclass import dataclass
 from ot.person import LOCAL
 from ot.store.credentials import Credentials, FileCredentials, LoginSeal
 from ot.store.pending_logins import MemoryPendingLogins, PendingLogins

@@ -9,11 +9,12 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
 from mcp_core.atomic_write import write_private
+from mcp_core.quick_dataclass import dataclass
 from ot.store.forms import FORM, check_form
 
 RUNS, RUNNING, CALLS, COST = "runs_per_minute", "concurrent_runs", "calls_per_minute", "model_cost_per_day"

@@ -6,8 +6,9 @@ import os
 import re
 import secrets
 import socket
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from mcp_core.quick_dataclass import dataclass
 
 BEAT = 3.0  # seconds between two signs of life
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
+
+from ot_confinement.named_tuples import NamedTuple
 
 Row: TypeAlias = tuple[object, ...]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import ConfigError
 
 MOST_FILES = 2000

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import ConfigError
 from ot.trust.folder_files import FolderFiles, read_folder, read_inside
 from ot.trust.record import TrustRecord

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from mcp_core.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

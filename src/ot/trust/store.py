@@ -7,7 +7,6 @@ import hashlib
 import json
 import logging
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,13 +32,13 @@ class TrustStore:
 
     def record(self, project: Path) -> TrustRecord:
         """Return what was trusted of a project; a record that cannot be read trusts nothing."""
-        place = self._place(project)
+        place = self.place(project)
         return TrustRecord(place / _COPIES, self._read(place))
 
     def state(self, project: Path) -> tuple[int, ...]:
         """Return a state that changes with the record; at the cost of a `stat`."""
         try:
-            status = (self._place(project) / _RECORD).stat()
+            status = (self.place(project) / _RECORD).stat()
         except OSError:
             return ()
         return status.st_mtime_ns, status.st_ino, status.st_size
@@ -49,7 +48,7 @@ class TrustStore:
 
         Copies first, then the record: whatever comes between, no file counts as trusted that nobody saw.
         """
-        place = self._place(project)
+        place = self.place(project)
         with self._locked():
             before = self._read(place)
             kept = {} if whole else {name: known for name, known in before.items() if name not in contents}
@@ -63,13 +62,13 @@ class TrustStore:
 
     def revoke(self, project: Path) -> bool:
         """Forget a project; False if there was nothing to forget. Raises OSError."""
-        place = self._place(project)
+        place = self.place(project)
         with self._locked():
             try:
                 (place / _RECORD).unlink()
             except FileNotFoundError:
                 return False
-            shutil.rmtree(place)
+            _remove_tree(place)
         return True
 
     def projects(self) -> dict[Path, int]:
@@ -81,7 +80,8 @@ class TrustStore:
                 found[Path(facts[0])] = len(facts[1])
         return found
 
-    def _place(self, project: Path) -> Path:
+    def place(self, project: Path) -> Path:
+        """Return the folder for what was trusted of a project; it need not exist."""
         return self._folder / hashlib.sha256(os.fsencode(main_folder(project))).hexdigest()[:32]
 
     def _read(self, place: Path) -> Mapping[str, str]:
@@ -117,9 +117,15 @@ def _write_copy(copies: Path, name: str, content: bytes) -> None:
         if (copies / parent).is_file():  # it was a file when it was last trusted
             (copies / parent).unlink()
     if file.is_dir():
-        shutil.rmtree(file)
+        _remove_tree(file)
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_file(file, content, mode=0o600)
+
+
+def _remove_tree(folder: Path) -> None:
+    import shutil  # noqa: PLC0415 - every command looks at what was trusted, and few change it
+
+    shutil.rmtree(folder)
 
 
 def _remove(copies: Path, name: str) -> None:

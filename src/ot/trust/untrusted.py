@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
+
+from mcp_core.quick_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

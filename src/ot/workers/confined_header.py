@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from mcp_core.json_types import Json
 from ot.config.confine import ConfineSettings
+from ot.config.reading import SettingsError
 from ot.workers.header_options import CONFINE, HeaderMistakeError, read_options, word_mistake
 from ot.workers.pep723 import ScriptHeader
 from ot_confinement.places import lies_within
@@ -27,7 +26,7 @@ def read_confine(header: ScriptHeader, file: Path, *, project: Path) -> ConfineS
         return None
     try:
         confine = ConfineSettings.model_validate(_with_whole_paths(options[CONFINE], file.parent, project))
-    except ValidationError as error:
+    except SettingsError as error:
         raise word_mistake(error, CONFINE) from error
     if lies_within(os.path.realpath(file), map(os.path.realpath, confine.write)):
         raise HeaderMistakeError("confine.write in its header opens the file itself, which could lift its own bounds")

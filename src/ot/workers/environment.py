@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from mcp_core.quick_dataclass import dataclass
 from ot.config.confine import ConfineSettings
 from ot.config.paths import closed_places
 from ot.logs import write_log

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from mcp_core.atomic_write import write_private
+from mcp_core.quick_dataclass import dataclass
 from ot.store.forms import FORM, check_form
 from ot.workers.locks import Lock
 from ot.workers.pep723 import ScriptHeader

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.workers.pep723 import ScriptHeader
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import BrokenPackError, PackLoadError, UntrustedPackError
 from ot.logs import LogSpan, write_log
 from ot.registry.definitions import Cancellation, PackDefinition

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pydantic import ValidationError
-
 from mcp_core.json_types import JsonObject
+from ot.config.reading import SettingsError
 from ot.workers.pep723 import ScriptHeader
 
 CONFINE = "confine"
@@ -28,10 +27,8 @@ def read_options(header: ScriptHeader) -> JsonObject:
     return options
 
 
-def word_mistake(error: ValidationError, *within: str) -> HeaderMistakeError:
+def word_mistake(error: SettingsError, *within: str) -> HeaderMistakeError:
     """Return the first mistake of options that did not fit; `within` is the key that they stand under."""
-    first = error.errors(include_input=False, include_url=False)[0]
-    key = ".".join(map(str, (*within, *first["loc"])))
-    fix = first.get("ctx", {}).get("fix")
-    reason = f"{key} in its header: {first['msg']}" if key else f"[tool.onetool] in its header: {first['msg']}"
-    return HeaderMistakeError(f"{reason}; {fix}" if fix else reason)
+    first = error.problems[0]
+    key = ".".join((*within, *first.place))
+    return HeaderMistakeError(f"{key or '[tool.onetool]'} in its header: {first.reason}; {first.fix}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import CallError
 from ot.workers.uv import find_uv
 

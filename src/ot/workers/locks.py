@@ -8,11 +8,11 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from mcp_core.atomic_write import write_private
+from mcp_core.quick_dataclass import dataclass
 from ot.workers.pep723 import ScriptHeader
 
 Kind = Literal["shipped", "kept", "none"]

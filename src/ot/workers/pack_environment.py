@@ -10,7 +10,6 @@ import sys
 import sysconfig
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import anyio
 import anyio.to_thread
 
 from mcp_core.file_lock import try_lock, try_share
+from mcp_core.quick_dataclass import dataclass
 from ot.logs import LogSpan
 from ot.registry.definitions import Libraries
 from ot.workers.host import WorkerHost

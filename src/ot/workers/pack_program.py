@@ -7,7 +7,7 @@ from pathlib import Path
 from ot.context import current
 from ot.errors import ToolError
 from ot.workers.pack_environment import own_programs
-from ot.workers.pack_environments import PackEnvironments
+from ot.workers.pool import WorkerPool
 
 
 async def pack_program(name: str) -> Path:
@@ -19,5 +19,5 @@ async def pack_program(name: str) -> Path:
     libraries = context.registry.pack(context.tool.partition(".")[0]).libraries
     if libraries is None or f"bin/{name}" not in libraries.modules:
         raise ToolError(f"the pack of {context.tool} does not declare the program bin/{name} in `needs`")
-    python = await context.part(PackEnvironments).python_of(libraries)
+    python = await context.part(WorkerPool).python_of(libraries)
     return (own_programs() if python is None else python.parent) / name

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from mcp_core.quick_dataclass import dataclass
 
 _OPENING = re.compile(r"# /// ([a-zA-Z0-9-]+)")
 _CLOSING = "# ///"

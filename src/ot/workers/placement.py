@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from annotated_types import Interval
-from pydantic import AfterValidator, AllowInfNan, BeforeValidator, ValidationError, model_validator
-
+from ot.config.reading import After, Before, Bounds, SettingsError
 from ot.config.section import Bytes, Name, Section
 from ot.config.settings import setting
 from ot.config.values import mistake, read_number
@@ -34,10 +32,9 @@ def check_resource(name: str) -> str:
 
 Amount = Annotated[
     float,
-    BeforeValidator(read_number),
-    Interval(ge=0, le=100_000),
-    AllowInfNan(False),
-    AfterValidator(check_amount),
+    Before(read_number),
+    Bounds(ge=0, le=100_000),
+    After(check_amount),
 ]
 
 
@@ -48,14 +45,12 @@ class Placement(Section):
     cpus: Amount = setting(1, "processors")
     gpus: Amount = setting(0, "graphics processors")
     memory: Bytes | None = setting(None, "memory, by which Ray places it; `confine.memory` is a limit")
-    resources: dict[Annotated[Name, AfterValidator(check_resource)], Amount] = setting({}, "custom resources of Ray")
+    resources: dict[Annotated[Name, After(check_resource)], Amount] = setting({}, "custom resources of Ray")
 
-    @model_validator(mode="after")
-    def _needs_an_engine(self) -> Placement:
+    def model_check(self) -> None:
         unused = sorted(self.model_fields_set - {"engine"})
         if unused and self.engine != "ray":
             raise mistake(f'{", ".join(unused)} without engine = "ray"', 'add engine = "ray", or remove it')
-        return self
 
     def describe(self) -> str:
         """Say in a few words what a node must have free."""
@@ -71,7 +66,7 @@ def read_placement(header: ScriptHeader | None) -> Placement:
     options = {} if header is None else read_options(header)
     try:
         return Placement.model_validate({key: value for key, value in options.items() if key in PLACEMENT})
-    except ValidationError as error:
+    except SettingsError as error:
         raise word_mistake(error) from error
 
 

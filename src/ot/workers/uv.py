@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
@@ -33,6 +32,8 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     if environ.get("UV"):
         yield Path(environ["UV"])  # set by `uv run` and `uvx`
     yield Path(sysconfig.get_path("scripts")) / "uv"
+    import shutil  # noqa: PLC0415 - every engine can look for uv, and few do
+
     found = shutil.which("uv", path=environ.get("PATH", ""))
     if found:
         yield Path(found)

@@ -36,7 +36,7 @@ LIMITS = Limits(100, 100_000)
         "COPY (SELECT 1) TO PROGRAM 'cat > {loot}/naive'",
         "COPY (SELECT 1) TO '{loot}/naive'",
         "SELECT pg_file_write('{loot}/naive', 'x', false)",
-        "COMMIT; COPY (SELECT 1) TO PROGRAM 'touch {loot}/naive'",
+        "COMMIT; COPY (SELECT 1) TO PROGRAM 'cat > {loot}/naive'",
     ],
 )
 async def test_a_read_only_transaction_of_postgres_writes_files(shops: App, postgres: RunningServer, sql: str) -> None:

@@ -118,12 +118,12 @@ async def test_what_is_cancelled_loses_its_connection(others: App, postgres: Run
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(others.runner.run, 'db.query(connection="other", sql="SELECT pg_sleep(1.5)")')
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             while await connections() != 1:
                 await anyio.sleep(0.05)
         tasks.cancel_scope.cancel()
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         while await connections() != 0:
             await anyio.sleep(0.05)
 

@@ -165,12 +165,12 @@ async def test_what_is_cancelled_ends_in_the_database(
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(shops.runner.run, f'db.query(connection={name!r}, sql="SELECT {sleep}")')
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             while await running() != 1:
                 await anyio.sleep(0.05)
         tasks.cancel_scope.cancel()
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         while await running() != 0:
             await anyio.sleep(0.05)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from pydantic import BaseModel
 
 from ot.config.keys import Key, inner_model, known_keys
 from ot.config.models import Config
-from ot.config.settings import setting_of
+from ot.config.section import Section
 from ot.config.value_words import with_range
 
 KEYS = known_keys()
@@ -25,7 +24,7 @@ RANGES = {
 }
 
 
-def _sections(model: type[BaseModel]) -> Iterator[tuple[type[BaseModel], str]]:
+def _sections(model: type[Section]) -> Iterator[tuple[type[Section], str]]:
     for name, field in model.model_fields.items():
         yield model, name
         inner = inner_model(field.annotation)
@@ -34,10 +33,9 @@ def _sections(model: type[BaseModel]) -> Iterator[tuple[type[BaseModel], str]]:
 
 
 @pytest.mark.parametrize(("model", "name"), list(_sections(Config)), ids=lambda part: getattr(part, "__name__", part))
-def test_every_key_and_every_section_is_described(model: type[BaseModel], name: str) -> None:
-    said = setting_of(model, name)
+def test_every_key_and_every_section_is_described(model: type[Section], name: str) -> None:
+    said = model.settings[name]
 
-    assert said is not None
     assert said.words[:1].isalpha() or said.words.startswith("`")
     assert not said.words.endswith(".")
 

@@ -35,7 +35,7 @@ def entries_of(loaded: LoadedConfig) -> list[str]:
         ("servers: {jira: {command: npx, env: {TOKEN: '${TOKEN}'}}}", "servers.jira"),
         ("servers: {jira: {command: npx, env: {TOKEN: '${'}}}", "servers.jira"),
         ("servers: {'': {command: npx}}", "servers."),
-        ("servers: {off: {command: npx}}", "servers.0"),  # which YAML reads as false
+        ("servers: {off: {command: npx}}", "servers.False"),  # which YAML reads as false
         ("servers: 5", "servers"),
         ("snippets: {daily: {body: 5}}", "snippets.daily"),
         ("snippets: {daily: {description: '${NOBODY}', body: '1'}}", "snippets.daily"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from ot.proxy.prompts import fill_prompt
 from ot.proxy.resources import read_resource
 from tests.demo_pack import give_demo
 from tests.engine import answer_of, open_engine, write_extension, write_skill
-from tests.http_programs import serve_http
 from tests.opened_executor import Opened, add_tool, define, open_executor
 from tests.proxied import open_proxied
 from tests.unit.audit.logs import build_log, entries_of, problems_of
@@ -279,19 +278,12 @@ async def test_the_answer_to_a_tools_own_question_is_logged(
 # -- resources and prompts
 
 
-@pytest.fixture(scope="module")
-def notes() -> Iterator[dict[str, str]]:
-    """A server with resources and prompts."""
-    with serve_http("handshake") as url:
-        yield {"url": url}
-
-
 @pytest.mark.parametrize(("rule", "words"), [("deny", "policy.deny names"), ("ask", "nobody can be asked here")])
 async def test_a_resource_or_prompt_that_is_refused_is_logged_once(
-    tmp_path: Path, notes: dict[str, str], rule: str, words: str
+    tmp_path: Path, notes_server: dict[str, str], rule: str, words: str
 ) -> None:
     log = build_log(tmp_path / "audit")
-    async with open_proxied(tmp_path, {"my-notes": notes}, policy={rule: ["my-notes.*"]}, audit=log) as proxied:
+    async with open_proxied(tmp_path, {"my-notes": notes_server}, policy={rule: ["my-notes.*"]}, audit=log) as proxied:
 
         async def read(arguments: dict[str, Any]) -> Any:
             return await read_resource(proxied.servers, arguments["uri"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -24,7 +24,6 @@ from ot.proxy.prompts import fill_prompt
 from ot.proxy.resources import read_resource
 from ot.redaction import Redactor
 from tests.engine import answer_of, open_engine
-from tests.http_programs import serve_http
 from tests.opened_executor import Opened, define, open_executor
 from tests.proxied import Proxied, open_proxied, program
 
@@ -79,13 +78,6 @@ async def test_a_rule_holds_for_a_pack_that_had_to_give_up_its_name(tmp_path: Pa
 # -- resources and prompts
 
 
-@pytest.fixture(scope="module")
-def notes() -> Iterator[dict[str, str]]:
-    """A server with resources and prompts."""
-    with serve_http("handshake") as url:
-        yield {"url": url}
-
-
 @asynccontextmanager
 async def open_notes(folder: Path, notes: Mapping[str, Any], **policy: Any) -> AsyncIterator[Proxied]:
     """A server `my-notes` behind an executor, with a tool of the test that uses what every tool may use."""
@@ -103,16 +95,16 @@ async def open_notes(folder: Path, notes: Mapping[str, Any], **policy: Any) -> A
 
 
 @pytest.mark.parametrize("rule", ["my-notes.resource:*", "my_notes.resource:notes://*", "my-notes.*", "*.resource:*"])
-async def test_a_resource_is_behind_the_same_door(tmp_path: Path, notes: dict[str, str], rule: str) -> None:
-    async with open_notes(tmp_path, notes, deny=[rule]) as proxied:
+async def test_a_resource_is_behind_the_same_door(tmp_path: Path, notes_server: dict[str, str], rule: str) -> None:
+    async with open_notes(tmp_path, notes_server, deny=[rule]) as proxied:
         for server in ("", "my-notes", "my_notes"):
             with pytest.raises(ToolDeniedError, match=re.escape(rule)):
                 await proxied.call("reader.read", uri="notes://today", server=server)
 
 
-async def test_a_person_is_asked_before_a_resource_is_read(tmp_path: Path, notes: dict[str, str]) -> None:
+async def test_a_person_is_asked_before_a_resource_is_read(tmp_path: Path, notes_server: dict[str, str]) -> None:
     person = Person()
-    async with open_notes(tmp_path, notes, ask=["my-notes.resource:*"]) as proxied:
+    async with open_notes(tmp_path, notes_server, ask=["my-notes.resource:*"]) as proxied:
         read = await proxied.call_as(Caller(ask=person.ask), "reader.read", uri="notes://today")
         with pytest.raises(ConsentError):
             await proxied.call("reader.read", uri="notes://today")
@@ -122,8 +114,8 @@ async def test_a_person_is_asked_before_a_resource_is_read(tmp_path: Path, notes
 
 
 @pytest.mark.parametrize("rule", ["my-notes.prompt:*", "my_notes.*"])
-async def test_a_prompt_is_behind_the_same_door(tmp_path: Path, notes: dict[str, str], rule: str) -> None:
-    async with open_notes(tmp_path, notes, deny=[rule]) as proxied:
+async def test_a_prompt_is_behind_the_same_door(tmp_path: Path, notes_server: dict[str, str], rule: str) -> None:
+    async with open_notes(tmp_path, notes_server, deny=[rule]) as proxied:
         with pytest.raises(ToolDeniedError, match="prompt:"):
             await proxied.call("reader.fill", name="greet", **{"with": {"name": "x"}})
 

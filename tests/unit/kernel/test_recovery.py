@@ -75,7 +75,8 @@ def oom_score(pid: int) -> int:
 
 async def test_kernels_go_before_the_zygote_when_memory_runs_out(supply: KernelSupply) -> None:
     assert [oom_score(kernel.pid) for kernel in supply._ready] == [1000, 1000]
-    assert oom_score(zygote_of(supply)) == oom_score(os.getpid())
+    # It asks for itself while it forks, and a kernel may be ready before it takes that back.
+    await until(lambda: oom_score(zygote_of(supply)) == oom_score(os.getpid()))
 
 
 async def test_a_run_asked_for_before_anybody_knows_of_the_zygotes_death_works_too(supply: KernelSupply) -> None:

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import anyio.to_thread
 import pytest
 
 from ot.config.models import ExecutionSettings
@@ -125,7 +126,7 @@ async def test_without_sandbox_what_a_run_starts_ends_with_it_and_not_with_anoth
         kept = (await run_in(kernel, code)).value
         ended = (await run(supply, code)).value
 
-        wait_until_gone(set(ended))
+        await anyio.to_thread.run_sync(wait_until_gone, set(ended))
         assert all(Path(f"/proc/{pid}").exists() for pid in kept)
 
     wait_until_gone(set(kept))
@@ -159,9 +160,12 @@ async def test_standard_runs_where_the_system_lacks_a_layer_and_names_it(tmp_pat
         assert (supply.layers, supply.missing) == (("seccomp",), ("landlock",))
 
 
+@pytest.mark.parametrize("system", ["failing", "failing late"])
 @pytest.mark.parametrize("sandbox", ["strict", "standard"])
-async def test_a_layer_that_exists_but_fails_refuses_every_run(tmp_path: Path, sandbox: str) -> None:
-    async with other_system("failing", tmp_path, sandbox=sandbox) as supply:
+async def test_a_layer_that_exists_but_fails_refuses_every_run(tmp_path: Path, sandbox: str, system: str) -> None:
+    async with other_system(system, tmp_path, sandbox=sandbox) as supply:
+        if system == "failing late":  # after the kernel was announced, when it may have been taken already
+            await until(lambda: supply._refusal is not None)
         for _ in range(2):
             with pytest.raises(SandboxError, match="landlock: Operation not permitted"):
                 await run(supply, "1")

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ot.errors import KernelStartError
 from ot.kernel import limits
 from ot.kernel.scratch import measure_scratch
 from ot.kernel.supply import KernelSupply
+from ot_confinement import Allowance
+from ot_confinement.limits import Limits
 from ot_guardian import clear_folder
+from ot_kernel.scratch_folders import ScratchFolders
 from tests.unit.kernel.kernels import kernels, run, run_in, scratch_of, until
 
+ALLOWANCE = Allowance((), (), memory=2**30, file_size=2**20, open_files=100)
 DEEP = 3_000
 NEST = f"import os\nfor _ in range({DEEP}):\n    os.mkdir('a' * 50)\n    os.chdir('a' * 50)\nopen('bottom', 'w').write('x')"
 
@@ -59,6 +66,86 @@ async def test_nothing_is_left_after_a_supply_was_closed(code: str) -> None:
             await until(lambda: kernel.printed()[0] == "1\n" and any(scratch_of(kernel).iterdir()))
 
     assert not root.exists()
+
+
+async def folders_of(supply: KernelSupply, code: str, count: int) -> list[str]:
+    """The folders of kernels that run this one after another, each before the next is there."""
+    folders = []
+    for _ in range(count):
+        async with supply.take() as kernel:
+            folders.append(kernel.scratch.path)
+            await run_in(kernel, code)
+        await until(lambda: kernel.ended.is_set())
+    return folders
+
+
+async def test_a_folder_that_stayed_as_it_was_made_serves_again() -> None:
+    async with kernels(warm=0) as supply:
+        folders = await folders_of(supply, "1 + 1", 6)
+        if not supply.scratch_sized:
+            pytest.skip("this system has no file systems for scratch folders")
+
+    assert len(set(folders)) < len(folders)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('kept', 'w').write('x')",
+        "import os\nopen('gone', 'w').close()\nos.unlink('gone')",
+        "import os\nos.mkdir('gone')\nos.rmdir('gone')",
+        "import os\nos.listdir()",
+    ],
+    ids=["a file", "a file that is gone", "a folder that is gone", "a look"],
+)
+async def test_a_folder_that_code_has_touched_serves_no_other(code: str) -> None:
+    async with kernels(warm=0) as supply:
+        folders = await folders_of(supply, code, 3)
+
+    assert len(set(folders)) == 3
+
+
+@pytest.mark.parametrize("other", [{"sandbox": "off"}, {"sized_scratch": False}], ids=["unconfined", "unsized"])
+async def test_a_folder_that_tells_nothing_of_its_use_serves_once(other: dict[str, Any]) -> None:
+    async with kernels(warm=0, **other) as supply:
+        folders = await folders_of(supply, "1 + 1", 3)
+
+    assert len(set(folders)) == 3
+
+
+async def test_where_no_folder_can_be_made_runs_are_refused_and_others_go_on() -> None:
+    async with kernels(warm=0) as supply, supply.take() as kernel:
+        for number in range(2, 12):
+            (supply._zygote.scratch_root / str(number)).touch()
+
+        with pytest.raises(KernelStartError, match=r"no scratch folder can be made: \[Errno 17\]"):
+            await run(supply, "1")
+
+        assert (await run_in(kernel, "1 + 1")).value == 2
+
+
+def test_a_folder_that_no_rules_go_with_serves_once(tmp_path: Path) -> None:
+    class WithoutRules(Limits):
+        def size_folder(self, folder: str) -> bool:
+            return True
+
+    confinement = WithoutRules(ALLOWANCE)
+    confinement.guards_calls = True
+    folders = ScratchFolders(str(tmp_path), confinement)
+    folder = folders.take()
+    folders.lend(folder)
+
+    assert not folders.leave(folder)
+    assert folders.take().path != folder.path
+
+
+async def test_what_is_meant_for_a_kernel_that_is_gone_reaches_no_other(supply: KernelSupply) -> None:
+    async with supply.take() as kernel:
+        kernel.signal(signal.SIGKILL)
+        await until(kernel.ended.is_set)
+
+        with pytest.raises(OSError, match="has ended"):
+            kernel.scratch.create(".message-s1")
 
 
 def test_clearing_follows_no_link(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ async def test_the_next_run_finds_nothing_of_the_one_before(supply: KernelSupply
 
 
 async def test_every_run_has_its_own_process_and_folder(supply: KernelSupply) -> None:
-    look = "import os; os.getpid(), os.getcwd(), os.environ['HOME'], os.environ['TMPDIR']"
+    look = "import os; open('mark', 'x'); os.getpid(), os.getcwd(), os.environ['HOME'], os.environ['TMPDIR']"
 
     seen = [(await run(supply, look)).value for _ in range(4)]
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from onetool.http_sessions import LimitedSessions
 from onetool.people.share_gate import ShareGate
 from onetool.person_of import SCOPE_KEY
 from ot.person import Person
@@ -62,7 +63,7 @@ def server() -> Sessions:
 
 
 def connect(server: Sessions) -> httpx2.AsyncClient:
-    gate = as_person(ShareGate(server.app, requests=1, sessions=2))
+    gate = as_person(ShareGate(LimitedSessions(server.app, most=2), requests=1))
     return httpx2.AsyncClient(transport=httpx2.ASGITransport(gate), base_url="http://tool")
 
 
@@ -78,6 +79,15 @@ async def test_a_persons_further_session_takes_the_place_of_the_one_they_have_no
 
         assert server.open == ["s1", "s2", "s4"]
         assert (await client.post("/mcp", headers={"authorization": "ann", "mcp-session-id": "s3"})).status_code == 404
+
+
+async def test_the_sessions_of_the_one_person_of_a_machine_are_limited_too(server: Sessions) -> None:
+    transport = httpx2.ASGITransport(LimitedSessions(server.app, most=2))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://tool") as client:
+        for _ in range(3):
+            await client.post("/mcp")
+
+    assert server.open == ["s2", "s3"]
 
 
 async def test_whoever_has_many_requests_open_is_refused_and_others_are_not(server: Sessions) -> None:

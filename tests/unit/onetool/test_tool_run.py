@@ -15,7 +15,8 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from onetool.tools.tool_run import ProgressReport, render_result
+from onetool.progress_report import ProgressReport
+from onetool.tools.tool_run import render_result
 from ot.caller import Milestone
 from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource

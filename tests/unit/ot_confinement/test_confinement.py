@@ -23,7 +23,8 @@ confinement = build_confinement(
     Allowance(("/usr", "/lib"), (), memory=2**30, file_size=1000, open_files=100, network=network), off=False
 )
 confinement.share()
-confinement.apply(confinement.prepare(folder), os.getppid())
+confinement.apply(confinement.build_rules(folder), os.getppid())
+confinement.seal()
 
 def outcome(attempt):
     try:
@@ -56,7 +57,8 @@ if how != "free":
     if how == "pretending":
         confinement._shared_filter = seccomp.Filter(confinement._libc, seccomp.build_shared_filter(os.uname().machine))
     confinement.share()
-    confinement.apply(confinement.prepare(folder + "/own"), os.getppid())
+    confinement.apply(confinement.build_rules(folder + "/own"), os.getppid())
+    confinement.seal()
     print(confinement.missing)
 print(find_broken_promises(folder + "/outside", os.getppid()))
 """
@@ -93,7 +95,7 @@ def test_a_system_that_cannot_confine_is_refused_unless_nobody_wants_it_to(syste
     assert caught.value.system == system
     require_confinement(off=True, system=system)
     unconfined = build_confinement(ALLOWANCE, off=True, system=system)
-    assert (unconfined.layers, unconfined.missing, unconfined.prepare("/")) == ([], [], None)
+    assert (unconfined.layers, unconfined.missing, unconfined.guards_calls) == ([], [], False)
 
 
 @pytest.mark.parametrize(("network", "connected"), [("none", "PermissionError"), ("network", "done")])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ot_kernel import wire
 from ot_kernel.wire import HEADER, MAX_FRAME, SPILL_PREFIX, Channel, Message, WireError, frame, pack, unpack
 
 LARGE = "x" * (MAX_FRAME + 1)
@@ -67,6 +68,27 @@ def test_a_message_is_its_length_and_one_json_object(ends: tuple[Channel, Server
     channel.send({"op": "hello", "text": "\ud800é"})
 
     assert server.receive() == {"op": "hello", "text": "\ud800é"}
+
+
+def test_whoever_looks_for_answers_in_vain_looks_for_fewer(
+    ends: tuple[Channel, Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel, server = ends
+    monkeypatch.setattr(wire, "_AWAKE", 0.0)
+    looks = []
+
+    class Poll:
+        def poll(self, _: int) -> list[tuple[int, int]]:
+            looks.append(True)
+            return []
+
+    monkeypatch.setattr(channel, "_poll", Poll())
+    server.serve(lambda asked: server.send({"id": asked[0]["id"]}), at_once=1)
+
+    for _ in range(200):
+        channel.ask({})
+
+    assert 0 < len(looks) < 20
 
 
 def test_messages_arrive_in_order_however_they_are_cut_up(ends: tuple[Channel, Server]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import stat
 import time
@@ -18,7 +19,8 @@ import pytest
 from ot.caller import Caller
 from ot.errors import ServerUnavailableError
 from ot.proxy.resources import list_resources
-from tests.http_programs import Forking, address_of, find_free_port, open_forking
+from ot.proxy.transports.older_http import open_older_http
+from tests.http_programs import address_of, find_free_port, serve_http
 from tests.opened_executor import define
 from tests.proxied import Proxied, open_proxied
 
@@ -29,18 +31,12 @@ KINDS = ("modern", "handshake", "json", "sse")
 
 
 @pytest.fixture(scope="module")
-def forking() -> Iterator[Forking]:
-    with open_forking() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def address(forking: Forking) -> Iterator[Address]:
+def address() -> Iterator[Address]:
     """The addresses of servers by kind, each started when it is first asked for."""
     with ExitStack() as servers:
 
         def start(kind: str, lifetime: int = 3600, program: str = "http_server") -> str:
-            return servers.enter_context(forking.serve(kind, environ={"LIFETIME": str(lifetime)}, program=program))
+            return servers.enter_context(serve_http(kind, environ={"LIFETIME": str(lifetime)}, program=program))
 
         yield cache(start)
 
@@ -91,17 +87,17 @@ async def test_headers_of_the_settings_are_sent(address: Address, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", ["handshake", "modern"])
-async def test_a_lost_connection_is_told_and_comes_back(kind: str, forking: Forking, tmp_path: Path) -> None:
+async def test_a_lost_connection_is_told_and_comes_back(kind: str, tmp_path: Path) -> None:
     port = find_free_port()
 
     async with open_proxied(tmp_path, {"web": {"url": address_of(kind, port)}}) as proxied:
-        with forking.serve(kind, port=port):
+        with serve_http(kind, port=port):
             first = await proxied.call("web.pid")
         with pytest.raises(ServerUnavailableError):
             await proxied.call("web.pid")
         await proxied.servers.probe()
         state_while_gone = proxied.status("web").state
-        with forking.serve(kind, port=port):
+        with serve_http(kind, port=port):
             with anyio.fail_after(30):
                 await proxied.servers.probe()
                 second = await proxied.call("web.pid")
@@ -111,14 +107,24 @@ async def test_a_lost_connection_is_told_and_comes_back(kind: str, forking: Fork
     assert first != second
 
 
-async def test_a_session_that_the_server_has_forgotten_is_begun_anew_unseen(forking: Forking, tmp_path: Path) -> None:
+async def test_a_session_that_the_server_has_forgotten_is_begun_anew_unseen(tmp_path: Path) -> None:
     port = find_free_port()
 
     async with open_proxied(tmp_path, {"web": {"url": address_of("handshake", port)}}) as proxied:
-        with forking.serve("handshake", port=port):
+        with serve_http("handshake", port=port):
             first = await proxied.call("web.pid")
-        with forking.serve("handshake", port=port):
+        with serve_http("handshake", port=port):
             assert await proxied.call("web.pid") != first
+
+
+async def test_a_stream_that_is_refused_leaves_nothing_open() -> None:
+    refusing = httpx2.MockTransport(lambda _: httpx2.Response(404))
+    async with httpx2.AsyncClient(transport=refusing) as client:
+        with pytest.raises(httpx2.HTTPStatusError):
+            async with open_older_http("http://localhost/sse", client, server="web", max_event=1000):
+                pass
+
+    gc.collect()  # whatever is still open warns now, and so fails this test
 
 
 async def test_health_sees_a_server_over_http_that_is_gone(tmp_path: Path) -> None:
@@ -233,7 +239,7 @@ async def test_a_token_that_has_ended_is_renewed_without_a_person(address: Addre
 
 async def wait_until_the_token_has_ended(folder: Path) -> None:
     (file,) = (folder / "state" / "servers" / "tokens").glob("*.json")
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while time.time() <= json.loads(file.read_text())["expires_at"]:
             await anyio.sleep(0.02)
 

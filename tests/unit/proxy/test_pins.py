@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from ot.app import proxy_host
 from ot.config.models import ServerSettings
 from ot.errors import ToolChangedError, ToolError
+from ot.known_tools import proxy_host
 from ot.proxy.definitions.acceptance import Acceptance
 from ot.proxy.definitions.cache import Offer
 from ot.proxy.definitions.memory import Records, ServerMemory

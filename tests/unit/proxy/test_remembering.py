@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import stat
+import threading
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from ot.errors import ServerUnavailableError, ToolDeniedError, UnknownToolError
 from ot.registry.registry import ToolRegistry
+from ot.store.shelf import FolderShelf
 from tests.opened_executor import define
 from tests.proxied import open_proxied, program
 
@@ -37,11 +40,44 @@ async def test_a_known_server_is_not_started_before_its_first_call(tmp_path: Pat
 
 async def test_an_unknown_server_is_connected_by_itself(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, {"plain": program("plain_server")}) as proxied:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while proxied.status("plain").state != "connected":
                 await anyio.sleep(0.01)
 
         assert set(proxied.registry.pack("plain").tools) == {"echo"}
+
+
+class SlowPins(FolderShelf):
+    """A shelf whose first write of what is accepted takes until it is let go."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.writing, self.go_on = threading.Event(), threading.Event()
+
+    def below(self, name: str) -> FolderShelf:
+        return self if name == "servers/accepted" else super().below(name)
+
+    def write(self, name: str, data: bytes, *, replace: bool = True) -> None:
+        self.writing.set()
+        self.go_on.wait(60)
+        super().write(name, data, replace=replace)
+
+
+@pytest.mark.parametrize("asks", ["run", "listing"])
+async def test_a_server_is_there_for_whoever_asks_while_what_it_said_is_written(tmp_path: Path, asks: str) -> None:
+    shelf = SlowPins(tmp_path / "state")
+    async with open_proxied(tmp_path, {"plain": program("plain_server")}, shelf=shelf) as proxied:
+        try:
+            assert await anyio.to_thread.run_sync(shelf.writing.wait, 60)
+            if asks == "listing":
+                await proxied.servers.catch_up_listing(lambda _: True)
+            else:
+                await proxied.servers.catch_up("plain.echo(text='')")
+
+            assert set(proxied.registry.pack("plain").tools) == {"echo"}
+        finally:
+            shelf.go_on.set()
+        assert await proxied.call("plain.echo", text="x") == "x"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +111,7 @@ async def test_another_configuration_is_another_memory_and_secrets_are_not_in_it
 async def test_a_change_while_it_runs_is_seen(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, {"changing": program("changing", tmp_path / "counter")}) as proxied:
         await proxied.call("changing.grow")
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while "grown_0" not in proxied.registry.pack("changing").tools:
                 await anyio.sleep(0.01)
 
@@ -110,7 +146,7 @@ async def test_a_built_in_pack_gives_way_and_stays_reachable(tmp_path: Path) -> 
     registry = registry_with("web")
 
     async with open_proxied(tmp_path, {"web": program("plain_server")}, registry=registry) as proxied:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while proxied.status("web").state != "connected":
                 await anyio.sleep(0.01)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,21 +9,13 @@ import pytest
 from ot.errors import ToolError
 from ot.proxy.prompts import fill_prompt, list_prompts
 from ot.proxy.resources import list_resources, read_resource
-from tests.http_programs import serve_http
 from tests.proxied import open_proxied, program
 
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(scope="module")
-def notes() -> Iterator[dict[str, str]]:
-    """A server with notes."""
-    with serve_http("handshake") as url:
-        yield {"url": url}
-
-
-async def test_resources_of_all_servers_are_listed_with_patterns(notes: dict[str, str], tmp_path: Path) -> None:
-    servers = {"notes": notes, "plain": program("plain_server"), "gone": {"command": "no-such-program-anywhere"}}
+async def test_resources_of_all_servers_are_listed_with_patterns(notes_server: dict[str, str], tmp_path: Path) -> None:
+    servers = {"notes": notes_server, "plain": program("plain_server"), "gone": {"command": "no-such-program-anywhere"}}
 
     async with open_proxied(tmp_path, servers) as proxied:
         found = await list_resources(proxied.servers)
@@ -37,9 +28,9 @@ async def test_resources_of_all_servers_are_listed_with_patterns(notes: dict[str
 
 
 async def test_a_list_says_which_servers_could_not_be_asked_and_waits_for_none_of_them(
-    notes: dict[str, str], tmp_path: Path
+    notes_server: dict[str, str], tmp_path: Path
 ) -> None:
-    servers = {"notes": notes, "mute": program("silent"), "gone": {"command": "/nowhere/at/all"}}
+    servers = {"notes": notes_server, "mute": program("silent"), "gone": {"command": "/nowhere/at/all"}}
 
     async with open_proxied(tmp_path, servers) as proxied:
         found = await list_resources(proxied.servers, patience=5)
@@ -53,25 +44,25 @@ async def test_a_list_says_which_servers_could_not_be_asked_and_waits_for_none_o
 
 @pytest.mark.parametrize(("uri", "text"), [("notes://today", "buy milk"), ("notes://monday/all", "notes of monday")])
 async def test_a_resource_is_read_from_whoever_has_it(
-    notes: dict[str, str], tmp_path: Path, uri: str, text: str
+    notes_server: dict[str, str], tmp_path: Path, uri: str, text: str
 ) -> None:
-    async with open_proxied(tmp_path, {"notes": notes, "plain": program("plain_server")}) as proxied:
+    async with open_proxied(tmp_path, {"notes": notes_server, "plain": program("plain_server")}) as proxied:
         assert await read_resource(proxied.servers, uri) == text
         assert await read_resource(proxied.servers, uri, "notes") == text
 
 
 async def test_a_resource_that_nobody_has_is_an_error_that_says_who_was_asked(
-    notes: dict[str, str], tmp_path: Path
+    notes_server: dict[str, str], tmp_path: Path
 ) -> None:
-    async with open_proxied(tmp_path, {"notes": notes, "plain": program("plain_server")}) as proxied:
+    async with open_proxied(tmp_path, {"notes": notes_server, "plain": program("plain_server")}) as proxied:
         with pytest.raises(ToolError, match=r"'notes://nowhere' cannot be read \(notes: .*ot\.resources\(\)"):
             await read_resource(proxied.servers, "notes://nowhere")
         with pytest.raises(ToolError, match="Servers: notes, plain"):
             await read_resource(proxied.servers, "notes://today", "elsewhere")
 
 
-async def test_prompts_are_listed_and_filled_in(notes: dict[str, str], tmp_path: Path) -> None:
-    async with open_proxied(tmp_path, {"notes": notes}) as proxied:
+async def test_prompts_are_listed_and_filled_in(notes_server: dict[str, str], tmp_path: Path) -> None:
+    async with open_proxied(tmp_path, {"notes": notes_server}) as proxied:
         listed = await list_prompts(proxied.servers)
         filled = await fill_prompt(proxied.servers, "greet", {"name": "Ada"})
         with pytest.raises(ToolError, match="Prompts: greet"):

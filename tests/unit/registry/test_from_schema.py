@@ -225,6 +225,15 @@ def test_an_object_that_is_too_large_for_the_signature_is_told_beside_its_parame
     assert tool.docs.arguments["a"].startswith("{a_long_name_0?: str, a_long_name_1?: str")
 
 
+def test_of_large_objects_inside_of_an_object_only_the_outer_one_is_told() -> None:
+    wide = {"type": "object", "properties": {f"a_long_name_{number}": {"type": "string"} for number in range(40)}}
+    page = {"type": "object", "properties": {"rows": {"type": "array", "items": wide}, "total": {"type": "integer"}}}
+
+    tool = define({"properties": {"page": page}, "required": ["page"]}, outputSchema={**page, "required": ["rows"]})
+
+    assert tool.signature == ("pack.tool(page: {rows?: list[dict], total?: int}) -> {rows: list[dict], total?: int}")
+
+
 def test_arguments_in_a_description_are_told_once() -> None:
     text = "Reads a file.\n\nArgs:\n    path: Where it is.\n\nReturns:\n    Its text.\n\nIt must exist."
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import threading
 from contextvars import ContextVar
+from pathlib import Path
 from textwrap import dedent
 
 import anyio
@@ -30,6 +32,41 @@ async def test_an_idle_thread_is_used_again() -> None:
     first = await threads.run(threading.get_ident)
 
     assert await threads.run(threading.get_ident) == first
+
+
+async def test_threads_leave_nothing_behind_when_they_are_closed() -> None:
+    def ours() -> list[threading.Thread]:
+        return [thread for thread in threading.enumerate() if thread.name == "ot tool" and thread not in before]
+
+    before = set(threading.enumerate())
+    descriptors = set(Path("/proc/self/fd").iterdir())
+    threads = ToolThreads()
+    gate = threading.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(threads.run, gate.wait)
+        await wait_until(lambda: len(ours()) == 1)
+        assert await threads.run(lambda: "short") == "short"
+        assert len(ours()) == 2
+        threads.close()
+        await wait_until(lambda: len(ours()) == 1)  # the other has a call
+        gate.set()
+    await wait_until(lambda: not ours())
+
+    assert set(Path("/proc/self/fd").iterdir()) <= descriptors
+
+
+async def test_a_place_is_free_again_where_no_thread_could_be_made() -> None:
+    threads = ToolThreads(limit=1)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            await threads.run(lambda: "first")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+    with anyio.fail_after(5):
+        assert await threads.run(lambda: "second") == "second"
 
 
 async def test_a_late_call_is_counted_until_it_ends_and_does_not_hold_up_others() -> None:

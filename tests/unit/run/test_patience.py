@@ -15,26 +15,33 @@ WAIT = 60.0  # seconds: a bound for a machine that is busy
 SHORT = 0.01  # seconds
 
 
+def counting(seconds: float, *, since: float | None = None, renewed: bool = False) -> Patience:
+    """Patience that somebody has already begun to count."""
+    patience = Patience(seconds, since=since, renewed=renewed)
+    patience.count(lambda: None)
+    return patience
+
+
 async def ends(patience: Patience) -> bool:
     """Wait until it has ended; then true."""
     ended = anyio.Event()
-    patience.on_over = ended.set
+    patience.count(ended.set)
     with anyio.fail_after(WAIT):
         await ended.wait()
     return patience.over
 
 
 async def test_it_ends_after_its_seconds() -> None:
-    assert await ends(Patience(SHORT))
+    assert await ends(counting(SHORT))
 
 
 async def test_what_a_client_has_waited_before_counts() -> None:
-    assert await ends(Patience(1000, since=asyncio.get_running_loop().time() - 1001))
+    assert await ends(counting(1000, since=asyncio.get_running_loop().time() - 1001))
 
 
 @pytest.mark.parametrize("renewed", [True, False])
 async def test_it_stands_still_while_somebody_is_asked(*, renewed: bool) -> None:
-    patience = Patience(SHORT, renewed=renewed)
+    patience = counting(SHORT, renewed=renewed)
     with patience.held():
         with patience.held():
             await anyio.sleep(3 * SHORT)
@@ -47,7 +54,7 @@ async def test_it_stands_still_while_somebody_is_asked(*, renewed: bool) -> None
 
 
 async def test_a_run_that_waits_for_another_has_a_minute() -> None:
-    patience = Patience(SHORT)
+    patience = counting(SHORT)
     with patience.waiting() as seconds:
         await anyio.sleep(3 * SHORT)
         assert not patience.over
@@ -57,10 +64,10 @@ async def test_a_run_that_waits_for_another_has_a_minute() -> None:
 
 
 async def test_after_waiting_it_has_a_moment_to_end_even_if_patience_would_be_over() -> None:
-    patience = Patience(SHORT)
+    patience = counting(SHORT)
     with patience.waiting():
         await anyio.sleep(3 * SHORT)
-    left = patience._timer.when() - asyncio.get_running_loop().time()
+    left = patience.ends - asyncio.get_running_loop().time()
     patience.close()
 
     assert not patience.over
@@ -68,7 +75,7 @@ async def test_after_waiting_it_has_a_moment_to_end_even_if_patience_would_be_ov
 
 
 async def test_waiting_takes_nothing_from_a_longer_patience() -> None:
-    patience = Patience(10 * LONGEST_WAIT)
+    patience = counting(10 * LONGEST_WAIT)
     with patience.waiting() as seconds:
         pass
     patience.close()

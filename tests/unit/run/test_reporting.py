@@ -145,6 +145,21 @@ def test_a_syntax_error_is_told_with_its_line(registry: ToolRegistry) -> None:
     assert failure(registry, error) == "SyntaxError: '(' was never closed\n  line 3: x = ("
 
 
+@pytest.mark.parametrize("line", ["onetool logs", "  $ onetool run '1+1'", "onetool --version"])
+def test_a_command_of_a_shell_is_known_for_one(registry: ToolRegistry, line: str) -> None:
+    text = failure(registry, CodeError("SyntaxError", "invalid syntax", (Frame(1, "<module>", line),)))
+
+    assert text.endswith(
+        "That is a command that a person types in a terminal; here is Python. ot.tools() lists what it can call."
+    )
+
+
+def test_another_mistake_is_not_taken_for_a_command_of_a_shell(registry: ToolRegistry) -> None:
+    text = failure(registry, CodeError("SyntaxError", "invalid syntax", (Frame(1, "<module>", "onetool = 1 2"),)))
+
+    assert "terminal" not in text
+
+
 def test_an_exception_without_message_or_source_is_only_named(registry: ToolRegistry) -> None:
     assert failure(registry, CodeError("KeyboardInterrupt", "", (Frame(1, "<module>", ""),))) == (
         "KeyboardInterrupt\n  line 1"

@@ -466,3 +466,46 @@ def _process_in(text: str) -> int:
     found = re.search(r"process (\d+)", text)
     assert found is not None
     return int(found[1])
+
+
+class Told:
+    """A client that is told the answer of its run, and does not wait for it."""
+
+    def __init__(self, runs: Runs, code: str) -> None:
+        self.answers: list[Answer | Exception | None] = []
+        self._told = anyio.Event()
+        begun = runs.begin(code, self._take, caller=Caller(), since=anyio.current_time())
+        assert begun is not None
+        self.run = begun
+
+    async def _take(self, answer: Answer | Exception | None) -> None:
+        self.answers.append(answer)
+        self._told.set()
+
+    async def wait(self) -> Answer | None:
+        with anyio.fail_after(WAIT):
+            await self._told.wait()
+        [answer] = self.answers
+        assert not isinstance(answer, Exception)
+        return answer
+
+
+async def test_a_client_that_does_not_wait_is_told_once(app: App, gate: Gate) -> None:
+    slow = Told(app.runs, f"print('hello')\n{gate.code}7")
+
+    early = await slow.wait()
+    assert early is not None
+    assert RUNNING.search(early.text)
+    gate.open()
+
+    assert await wait_for(app.runs, slow.run.id) == Answer("hello\n7")
+    assert len(slow.answers) == 1
+
+
+async def test_a_run_that_is_cancelled_has_no_answer_for_a_client_that_does_not_wait(app: App, gate: Gate) -> None:
+    told = Told(app.runs, gate.code)
+
+    told.run.scope.cancel()
+
+    assert await told.wait() is None
+    assert not app.runs.has(told.run.id)

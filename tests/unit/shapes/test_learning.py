@@ -96,7 +96,7 @@ async def test_text_that_is_always_json_says_what_to_do(app: App) -> None:
 async def test_long_json_text_is_read_by_a_thread(app: App) -> None:
     await answer_of(app, "gives.open_3(value={'rows': ['x' * 100] * 1000}, as_text=True); None")
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         while "json.loads() makes it {rows: [str]}" not in await signature_of(app, "gives.open_3"):
             await anyio.sleep(0.05)
 
@@ -162,6 +162,29 @@ async def test_text_that_looks_like_a_value_is_told_from_one(app: App, code: str
 
     assert answer.text.endswith(note)
     assert ("This is text" in answer.text) == bool(note)
+
+
+@pytest.mark.parametrize(
+    ("code", "note"),
+    [
+        ("[row['a'] for row in gives.open_6(value=[{'a': 1}], as_text=True)]",
+         "[gives.open_6 gave text (str), not a list: json.loads() makes it one.]"),
+        ("gives.open_6(value=\"{'a': 1}\", as_text=True).get('a')",
+         "[gives.open_6 gave text (str), not a dict: ast.literal_eval() makes it one.]"),
+        ("gives.open_6(value=[{'a': 'b' * 20_000}], as_text=True)[0]['a']",
+         "[gives.open_6 gave text (str), not a list: json.loads() makes it one.]"),
+        ("gives.open_6(value='[see below] ' * 2_000, as_text=True)['a']", ""),
+        ("gives.open_6(value=[{'a': 1}])[0].a", ""),
+        ("gives.open_6(value=[{'a': 1}], as_text=True)\n1 / 0", ""),
+    ],
+    ids=["JSON", "Python", "long JSON", "long text", "a value", "another error"],
+)  # fmt: skip
+async def test_code_that_takes_text_for_a_value_is_told_which_tool_gave_it(app: App, code: str, note: str) -> None:
+    answer = await app.runner.run(code, caller=Caller(client="a model's"))
+
+    assert answer.is_error
+    assert note in answer.text
+    assert ("gave text" in answer.text) == bool(note)
 
 
 async def test_at_a_command_line_text_is_nothing_but_text(app: App) -> None:

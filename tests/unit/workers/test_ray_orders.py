@@ -34,7 +34,7 @@ PID = "import os\ndef pid():\n    return os.getpid()\n"
     ("line", "words"),
     [
         ("cpus = 2", 'cpus without engine = "ray"'),
-        ('engine = "cluster"', "engine in its header: Input should be 'local' or 'ray'"),
+        ('engine = "cluster"', "engine in its header: must be 'local' or 'ray'"),
         ('engine = "ray"\n# cpus = 1.5', "cpus in its header: must be a whole number, or at most 1"),
         ('engine = "ray"\n# gpus = -1', "gpus in its header: "),
         ('engine = "ray"\n# memory = 5', "memory in its header: must be between 16m and 1t"),

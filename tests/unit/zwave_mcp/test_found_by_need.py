@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ot.app import find_built_in_packs, load_registry
 from ot.config.models import Config
 from ot.introspect.catalogue import Catalogue
 from ot.isolate import IsolateHost
+from ot.known_tools import find_built_in_packs, load_registry
 from ot.registry.from_schema import define_pack
 from ot.registry.tool_threads import ToolThreads
 from zwave_mcp.address import parse_address

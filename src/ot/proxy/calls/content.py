@@ -12,9 +12,9 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.errors import ToolError
 from ot.registry.wrapped_results import KEY, is_wrapped
 from ot_kernel.values import Audio, Image, Resource

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ServerSettings
 from ot.proxy.definitions.identity import digest_of_configuration, digest_of_place
 from ot.proxy.definitions.memory import Records

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal
 
 from mcp_core.json_types import JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
 from ot.store.forms import FORM, check_form
 from ot.store.shelf import Shelf

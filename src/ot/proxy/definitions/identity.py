@@ -11,7 +11,7 @@ from ot.config.models import ServerSettings
 
 def digest_of_configuration(name: str, settings: ServerSettings, *, project: Path) -> str:
     """Return a digest of everything that may change what the server offers; secrets are in it only as a digest."""
-    described = settings.model_dump(mode="json", include={"command", "args", "env", "url", "headers"})
+    described = {name: vars(settings)[name] for name in ("command", "args", "env", "url", "headers")}
     return _digest([name, described, _folder(settings, project)])
 
 

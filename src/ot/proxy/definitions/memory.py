@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ServerSettings
 from ot.logs import write_log
 from ot.proxy.definitions.cache import DefinitionCache, Offer

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
 from ot.proxy.definitions.cache import Offer
 from ot.store.forms import FORM, check_form

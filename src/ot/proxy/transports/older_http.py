@@ -36,11 +36,11 @@ async def open_older_http(
     url: str, client: httpx2.AsyncClient, *, server: str, max_event: int
 ) -> AsyncIterator[TransportStreams]:
     """Open streams over a client, which stays the caller's to close; raises HTTPError or EndpointError."""
-    incoming, read = anyio.create_memory_object_stream[Incoming]()
-    write, outgoing = anyio.create_memory_object_stream[SessionMessage]()
     async with client.stream("GET", url, headers=_HEADERS) as response:
         response.raise_for_status()
         events = httpx2.EventSource(response, max_event_size=max_event)
+        incoming, read = anyio.create_memory_object_stream[Incoming]()
+        write, outgoing = anyio.create_memory_object_stream[SessionMessage]()
         async with incoming, read, write, outgoing, anyio.create_task_group() as tasks:
             address = await tasks.start(_read, events, url, incoming, server)
             tasks.start_soon(_post, client, address, outgoing, incoming)

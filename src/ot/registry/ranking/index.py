@@ -10,13 +10,14 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
-from typing import NamedTuple
 
 from mcp_core.json_types import Json
 from ot.registry.ranking.needs import Need, split_needs
-from ot.registry.ranking.postings import NOWHERE, Postings, list_places, rarity, read_packs, read_postings
+from ot.registry.ranking.postings import NOWHERE, Occurrences, Postings, list_places, rarity, read_packs
 from ot.registry.ranking.searchable import Searchable
 from ot.registry.ranking.thesaurus import SYNONYMS
+from ot.registry.ranking.words import Stems
+from ot_confinement.named_tuples import NamedTuple
 
 _SYNONYM = 0.5
 _WHOLE = 0.25  # worth of the whole request beside its best need
@@ -54,10 +55,11 @@ class ToolIndex:
     """Built once for a set of tools; ranking changes nothing but what it remembers about words."""
 
     def __init__(self, things: Sequence[Searchable]) -> None:
+        stems = Stems()
         self._things = things
-        self._postings = read_postings(things)
+        self._postings = Occurrences(things, stems)
         self._packs = read_packs(things)
-        self._changing = [position for position, thing in enumerate(things) if thing.changes]
+        self._changing = [position for position, thing in enumerate(things) if thing.changes(stems)]
         self._meanings: dict[str, Postings] = {}
         self._vocabulary: list[str] = []
         self._rarest = rarity(0, len(things))
@@ -163,7 +165,7 @@ class ToolIndex:
         """
         worth: dict[int, float] = {}
         for word, factor in factors.items():
-            postings = self._postings.get(word, NOWHERE)
+            postings = self._postings.find(word)
             capped = factor * min(1.0, rarest / self._rarity(word))
             these = dict(zip(postings.positions, [value * capped for value in postings.worth], strict=True))
             these.update({position: max(worth[position], these[position]) for position in worth.keys() & these.keys()})
@@ -175,7 +177,7 @@ class ToolIndex:
         return list_places(worth)
 
     def _rarity(self, word: str) -> float:
-        return rarity(len(self._postings.get(word, NOWHERE).positions), len(self._things))
+        return rarity(len(self._postings.find(word).positions), len(self._things))
 
 
 def _join(needs: list[_Ranked]) -> dict[int, float]:

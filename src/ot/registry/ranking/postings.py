@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
 
 from ot.registry.ranking.searchable import Searchable
-from ot.registry.ranking.words import read_words
+from ot.registry.ranking.words import Stems, read_words
+from ot_confinement.named_tuples import NamedTuple
 
 # These, and those of the index, lie on a wide plateau of several labelled sets: half or twice of any moves little.
 _NAME, _DESCRIPTION, _PARAMETERS = 4.0, 1.0, 0.5  # weight of each field
@@ -29,30 +29,59 @@ class Postings(NamedTuple):
 NOWHERE = Postings(array("L"), array("f"), 0.0)
 
 
-def read_postings(things: Sequence[Searchable]) -> dict[str, Postings]:
-    """Every word of every thing: names count more than descriptions, and rare words more than common ones."""
-    names = [list(read_words(thing.name)) for thing in things]
-    descriptions = [list(read_words(thing.description[:_LONGEST])) for thing in things]
-    parameter_texts = (" ".join(part for pair in thing.parameters.items() for part in pair) for thing in things)
-    parameters = [list(read_words(text[:_LONGEST])) for text in parameter_texts]
-    frequencies: dict[str, dict[int, float]] = defaultdict(dict)
-    for texts, weight, by_length in (
-        (names, _NAME, _NAME_LENGTH),
-        (descriptions, _DESCRIPTION, _TEXT_LENGTH),
-        (parameters, _PARAMETERS, _TEXT_LENGTH),
-    ):
+class Occurrences:
+    """Every word of every thing. What one is worth is computed when it is asked for: most never are.
+
+    Names count more than descriptions, and rare words more than common ones.
+    """
+
+    def __init__(self, things: Sequence[Searchable], stems: Stems) -> None:
+        self._among = len(things)
+        self._places: dict[str, list[int]] = {}  # by word, once for each occurrence: the number of a field
+        self._each: list[float] = []  # by the number of a field: what one occurrence counts in it
+        self._known: dict[str, Postings] = {}
+        self._read([stems.read(thing.name) for thing in things], _NAME, _NAME_LENGTH)
+        self._read([stems.read(thing.description[:_LONGEST]) for thing in things], _DESCRIPTION, _TEXT_LENGTH)
+        self._read([stems.read(_text_of(thing.parameters)) for thing in things], _PARAMETERS, _TEXT_LENGTH)
+
+    def _read(self, texts: list[list[str]], weight: float, by_length: float) -> None:
+        """Read one field of all things; its numbers follow those of the fields before, in the order of the things."""
+        places = defaultdict(list, self._places)
         usual = sum(map(len, texts)) / max(len(texts), 1) or 1.0
-        for position, words in enumerate(texts):
-            each = weight / (1 - by_length + by_length * len(words) / usual)
-            for word, count in Counter(words).items():
-                places = frequencies[word]
-                places[position] = places.get(position, 0.0) + each * count
-    return {word: _weigh(places, len(things)) for word, places in frequencies.items()}
+        for number, words in enumerate(texts, len(self._each)):
+            for word in words:
+                places[word].append(number)
+        self._each += [weight / (1 - by_length + by_length * len(words) / usual) for words in texts]
+        self._places = dict(places)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def find(self, word: str) -> Postings:
+        """Return where a word occurs."""
+        known = self._known.get(word)
+        if known is None:
+            if word not in self._places:
+                return NOWHERE  # and nothing is kept: whoever asks decides how many such words there are
+            known = self._known[word] = self._weigh(Counter(self._places[word]))
+        return known
+
+    def _weigh(self, occurrences: Mapping[int, int]) -> Postings:
+        frequencies: dict[int, float] = {}
+        for number, count in occurrences.items():
+            position = number % self._among
+            frequencies[position] = frequencies.get(position, 0.0) + self._each[number] * count
+        factor = rarity(len(frequencies), self._among) * (_SATURATION + 1)
+        return list_places(
+            {position: factor * often / (_SATURATION + often) for position, often in frequencies.items()}
+        )
 
 
-def _weigh(frequencies: Mapping[int, float], among: int) -> Postings:
-    factor = rarity(len(frequencies), among) * (_SATURATION + 1)
-    return list_places({position: factor * often / (_SATURATION + often) for position, often in frequencies.items()})
+def _text_of(parameters: Mapping[str, str]) -> str:
+    return " ".join(part for pair in parameters.items() for part in pair)[:_LONGEST]
 
 
 def read_packs(things: Sequence[Searchable]) -> dict[str, Postings]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 
 from mcp_core.json_types import Json, Schema
 from ot.registry.ranking.thesaurus import CHANGING, READING
-from ot.registry.ranking.words import read_words
+from ot.registry.ranking.words import Stems
 
+_ACTIONS = READING | CHANGING
 _FIRST_WORDS = 200  # characters of a description in which its first word stands
 
 
@@ -31,14 +31,12 @@ class Searchable:
         """A tool whose parameters are described by a JSON Schema."""
         return cls(key, pack, name, description, read_parameters(schema), reads)
 
-    @property
-    def changes(self) -> bool:
+    def changes(self, stems: Stems) -> bool:
         """True if its name, or else its description, begins with a verb of change, unless it is known to read."""
         if self.reads:
             return False
-        actions = READING | CHANGING
-        words = [*read_words(self.name), *islice(read_words(self.description[:_FIRST_WORDS]), 1)]
-        return next((word for word in words if word in actions), "") in CHANGING
+        words = [*stems.read(self.name), *stems.read(self.description[:_FIRST_WORDS])[:1]]
+        return next((word for word in words if word in _ACTIONS), "") in CHANGING
 
     @classmethod
     def of_tool(cls, tool: Mapping[str, Json]) -> Searchable:

@@ -102,6 +102,7 @@ _THINGS = """
     food meal dish recipe
     product item goods
     news article headline story
+    paper article study research publication science scientific academic literature
     latest recent new newest current
     popular top trending best
     job position vacancy career

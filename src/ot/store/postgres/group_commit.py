@@ -77,7 +77,22 @@ class GroupCommit:
             batch.size += size
             first = len(batch.rows) == 1
         if first:
+            self._begin_soon()
+
+    def _begin_soon(self) -> None:
+        """Write in a moment. Whoever adds rows on an event loop waits there: to wake a thread for it takes longer."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
             self._soon(self._begin, SOON)
+        else:
+            loop.call_later(SOON, self._begin_if_any)
+
+    def _begin_if_any(self) -> None:
+        """Write now, unless somebody who could not wait has had it written."""
+        if self._next.rows:
+            with suppress(StoreUnavailableError):  # closed meanwhile, which has written what there was
+                self._soon(self._begin, 0)
 
     async def settle(self) -> None:
         """Wait until everything that was added is committed; raises OSError where it is not."""
@@ -91,6 +106,9 @@ class GroupCommit:
             pending = bool(self._next.rows)
         if pending:
             self._soon(self._begin, 0)
+        if len(waiters) == 1:
+            await waiters[0]
+            return
         for outcome in await asyncio.gather(*waiters, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome

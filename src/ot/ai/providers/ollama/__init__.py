@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from annotated_types import Interval
-
 from ot.config.providers import Provider, ProviderSettings
+from ot.config.reading import Bounds
 from ot.config.section import Count, Name
 from ot.config.settings import setting
 
@@ -16,7 +15,7 @@ class OllamaSettings(ProviderSettings):
 
     model: Name = setting("llama3.2", "the model that Ollama serves")
     host: Name | None = setting(None, "where Ollama runs; if not set, `OLLAMA_HOST`, else this machine")
-    context: Annotated[Count, Interval(ge=256, le=10_000_000)] | None = setting(
+    context: Annotated[Count, Bounds(ge=256, le=10_000_000)] | None = setting(
         None, "tokens in its context; if not set, Ollama decides"
     )
 

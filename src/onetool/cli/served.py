@@ -1,0 +1,114 @@
+"""What every way of serving has in common: how it begins, its configuration, and its engine."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import time
+from argparse import Namespace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from onetool.cli.start import load
+from onetool.porch.entry import place_of
+from ot.client_claims import KnownClients
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.errors import ConfigError
+from ot.kernel.zygote_process import ZygoteProcess
+from ot.logs import write_log
+
+if TYPE_CHECKING:
+    from ot.app import App
+    from ot.shared_parts import Backing
+    from ot.telemetry.telemetry import Telemetry
+
+
+class Reached(NamedTuple):
+    """How a server is reached: by its clients, and at its dashboard, if it has one, by a link."""
+
+    over: str
+    make_link: Callable[[], Awaitable[str]] | None = None
+
+
+class Begun(NamedTuple):
+    """How a server was started: where its answers are remembered, the folder that it was told to go to, and when.
+
+    The folder is named as on the command line, and by where that really lay.
+    """
+
+    place: Path
+    folder: tuple[str, str] | None
+    moment: float
+
+
+def begin(options: Namespace) -> Begun:
+    """Take note of how this server is started, and go to its folder; raises ConfigError."""
+    place, moment = place_of(state_folder(Path.home()), options.arguments), time.time()
+    if options.folder is None:
+        return Begun(place, None, moment)
+    real = os.path.realpath(options.folder)
+    try:
+        os.chdir(options.folder)
+    except OSError as error:
+        raise ConfigError(f"cannot be entered: {error.strerror}", file=Path(options.folder), key="--in") from error
+    return Begun(place, (options.folder, real), moment)
+
+
+def load_served(options: Namespace) -> LoadedConfig:
+    """Load the configuration of a server, which goes on without what is wrong in it; raises ConfigError."""
+    loaded = load(options, quiet=False, tolerant=True)
+    for mistake in loaded.mistakes:
+        write_log(logging.WARNING, "config.mistake", entry=".".join(mistake.entry), error=mistake.error.reason)
+    return loaded
+
+
+def settle() -> None:
+    """Look for garbage from now on, but not in what is loaded, which stays for good."""
+    gc.freeze()
+    gc.enable()
+
+
+@asynccontextmanager
+async def open_engine(
+    loaded: LoadedConfig,
+    launched: ZygoteProcess,
+    clients: KnownClients,
+    telemetry: Telemetry,
+    reached: Reached,
+    backing: Backing | None,
+    *,
+    still_loading: bool = False,
+) -> AsyncIterator[App]:
+    """Load the engine, which is not needed before the client is greeted, and let the person's commands reach it.
+
+    What is loaded by now stays for good and is not looked through for garbage, unless more is `still_loading`.
+    """
+    from onetool.control.answering import control_one, open_control
+    from onetool.telling import sending_telemetry
+    from ot.app import open_app
+
+    if not still_loading:
+        settle()
+    with sending_telemetry(telemetry, loaded, os.environ):
+        async with (
+            open_app(
+                loaded,
+                launched=launched,
+                backing=backing,
+                own_definition=_own_definition,
+                clients=clients,
+                telemetry=telemetry,
+            ) as app,
+            open_control(control_one(app), loaded, over=reached.over, make_link=reached.make_link),
+        ):
+            yield app
+
+
+def _own_definition() -> str:
+    from onetool.server import own_definition  # the engine is open before the protocol is loaded
+
+    return own_definition()

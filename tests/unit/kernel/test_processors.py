@@ -1,0 +1,41 @@
+"""A kernel is sent to another processor than the server's, and bound to none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from ot.kernel.processors import part_from
+
+
+@pytest.fixture
+def waiting() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+def test_a_process_is_bound_to_no_processor_afterwards(waiting: subprocess.Popen[bytes]) -> None:
+    allowed = os.sched_getaffinity(waiting.pid)
+
+    part_from(waiting.pid)
+
+    assert os.sched_getaffinity(waiting.pid) == allowed
+
+
+def test_a_process_that_may_use_one_processor_stays_there(waiting: subprocess.Popen[bytes]) -> None:
+    for processor in os.sched_getaffinity(0):
+        os.sched_setaffinity(waiting.pid, {processor})
+        part_from(waiting.pid)
+        assert os.sched_getaffinity(waiting.pid) == {processor}
+
+
+def test_a_process_that_has_ended_is_left_alone(waiting: subprocess.Popen[bytes]) -> None:
+    waiting.kill()
+    waiting.wait()
+
+    part_from(waiting.pid)
