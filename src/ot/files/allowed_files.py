@@ -230,12 +230,21 @@ class AllowedFiles:
             if error.errno in (errno.ELOOP, errno.ENOENT, errno.ENXIO):
                 return None
             raise
-        if identity_of(os.fstat(descriptor)) != identity_of(reached.status):
+        if not self._may_stand_for(os.fstat(descriptor), reached.status):
             os.close(descriptor)
             return None
         if flags & os.O_TRUNC:
             os.ftruncate(descriptor, 0)
         return descriptor
+
+    def _may_stand_for(self, opened: os.stat_result, reached: os.stat_result) -> bool:
+        """True if what was opened was reached, or is a file that has taken the place of a file since.
+
+        Looking again for each new file would never end beside a program that replaces it all the time.
+        """
+        if identity_of(opened) == identity_of(reached):
+            return True
+        return stat.S_ISREG(opened.st_mode) and stat.S_ISREG(reached.st_mode) and not self.is_closed(opened)
 
 
 def allowed_files() -> AllowedFiles:

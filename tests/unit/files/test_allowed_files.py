@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -249,6 +252,67 @@ def test_no_race_leads_out(files: AllowedFiles, home: Path, path: str) -> None:
 
     assert SECRET not in seen
     assert seen <= {"a", "PathRefusedError", "MissingPathError", "PathError"}
+
+
+REPLACING = """
+    import itertools, os, sys
+    names = sys.argv[1:]
+    print("ready", flush=True)
+    for name in itertools.cycle(names):
+        os.link(name, "next")
+        os.rename("next", "replaced")
+"""
+
+
+@pytest.fixture
+def replacing(home: Path) -> Iterator[Callable[..., None]]:
+    """Start a program that gives the name `replaced` to one of these files after the other, all the time."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*names: str) -> None:
+        words = [sys.executable, "-c", dedent(REPLACING), *names]
+        process = subprocess.Popen(words, cwd=home / "project", stdout=subprocess.PIPE)
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+
+    yield start
+    for process in started:
+        assert process.poll() is None, "the program has ended by itself"
+        process.kill()
+        process.communicate()
+
+
+def test_a_file_that_is_always_being_replaced_is_read(
+    files: AllowedFiles, home: Path, replacing: Callable[..., None]
+) -> None:
+    names = [f"{number}.txt" for number in range(50)]
+    for name in ("replaced", *names):
+        (home / "project" / name).write_text("a")
+    replacing(*names)
+
+    assert {read(files, "replaced") for _ in range(3000)} == {"a"}
+
+
+def test_a_closed_file_that_takes_the_place_of_another_is_not_read(
+    files: AllowedFiles, home: Path, replacing: Callable[..., None]
+) -> None:
+    project = home / "project"
+    (project / "replaced").write_text("a")
+    (project / "a.txt").write_text("a")
+    (home / ".onetool").mkdir(exist_ok=True)
+    (home / ".onetool" / "secrets.yaml").write_text(SECRET)
+    replacing("a.txt", str(home / ".onetool" / "secrets.yaml"))
+
+    seen = set()
+    for _ in range(3000):
+        try:
+            seen.add(read(files, "replaced"))
+        except PathError as error:
+            seen.add(type(error).__name__)
+
+    assert "a" in seen
+    assert seen <= {"a", "PathRefusedError", "PathError"}
 
 
 # Writing
