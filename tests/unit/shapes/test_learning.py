@@ -42,6 +42,7 @@ async def app(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App]:
     folder = tmp_path_factory.mktemp("shapes")
     config = json.dumps({"servers": {"gives": program("gives", folder / "version")}})
     async with open_engine(folder, config=config, extensions={"rows": EXTENSION}) as app:
+        await signature_of(app, "gives.declared")  # waits for the server: until then answers mention that it connects
         yield app
 
 
