@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from mcp_core.file_lock import try_lock
@@ -190,8 +191,8 @@ class _LineHandler(logging.StreamHandler[TextIO]):
         self._own_stream = file is not None
         self._together = together
         self._waiting: deque[logging.LogRecord | _Line] = deque()  # which threads may add to without a lock
-        self._find_loop: Callable[[], AbstractEventLoop] | None = None
         self._due_on: AbstractEventLoop | None = None  # the loop that will write what waits
+        self._due_thread = 0  # in which it runs
 
     def emit(self, record: logging.LogRecord) -> None:
         if self._together and record.levelno < logging.WARNING and self.put_off(record):
@@ -206,20 +207,25 @@ class _LineHandler(logging.StreamHandler[TextIO]):
 
     def put_off(self, line: logging.LogRecord | _Line) -> bool:
         """Let a line wait for others; False where it cannot."""
-        if self._find_loop is None:
-            from asyncio import get_running_loop  # noqa: PLC0415 - start-up path: only a server has a loop then
-
-            self._find_loop = get_running_loop
-        try:
-            loop = self._find_loop()
-        except RuntimeError:
-            return False
         if len(self._waiting) >= MOST_TOGETHER:
             return False
+        due = self._due_on
+        # To ask for the loop each time takes longer than all the rest.
+        if (due is None or due.is_closed() or self._due_thread != get_ident()) and not self._make_due():
+            return False
         self._waiting.append(line)
-        if self._due_on is not loop:
-            self._due_on = loop
-            loop.call_later(TOGETHER, self._write_due)
+        return True
+
+    def _make_due(self) -> bool:
+        """Have the loop of this thread write what waits in a moment; False where there is none."""
+        from asyncio import get_running_loop  # noqa: PLC0415 - start-up path: only a server has a loop then
+
+        try:
+            loop = get_running_loop()
+        except RuntimeError:
+            return False
+        self._due_on, self._due_thread = loop, get_ident()
+        loop.call_later(TOGETHER, self._write_due)
         return True
 
     def _write_due(self) -> None:

@@ -21,7 +21,7 @@ MAX_FRAME = 1024 * 1024
 HEADER = struct.Struct("!I")
 SPILL_PREFIX = ".message-"
 _READ_AHEAD = 65536
-_AWAKE = 0.00015  # seconds; most answers come sooner, and to wake two idle processors takes nearly as long as a call
+_AWAKE = 0.0003  # seconds; most answers come sooner, also the first ones, and to wake a processor takes half of a call
 _MOST_ASLEEP = 63  # answers
 
 Message = dict[str, Any]
@@ -45,12 +45,18 @@ def _build_writer() -> Callable[[Message, int], Iterable[str]]:
 
 
 _to_json = _build_writer()
+_quoted = json.encoder.encode_basestring_ascii
 _scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
 
 
 def pack(message: Message) -> bytes:
     """Write one message as JSON, without its length."""
     return "".join(_to_json(message, 0)).encode("ascii")
+
+
+def pack_text(number: int, text: str) -> bytes:
+    """Write the answer of a question whose value is text, which most are, in a quarter of the time."""
+    return f'{{"id":{number},"value":{_quoted(text)}}}'.encode("ascii")
 
 
 def frame(payload: bytes) -> bytes:

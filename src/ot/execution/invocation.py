@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Generator
 from types import coroutine
 
@@ -37,7 +38,7 @@ async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, record
             call.name,
             door,
             caller=record.caller,
-            deadline=asyncio.get_running_loop().time() + limit,
+            deadline=time.monotonic() + limit,  # the event loop's clock, without looking for the loop
             depth=call.depth,
             effect=call.tool.effect,
             entry=record.entry,

@@ -47,7 +47,8 @@ class Kernel:
         self._pidfd, self._output, self._dump = fds
         self._loop = asyncio.get_running_loop()
         self.received = b""  # the message that is being handled, as it came
-        self._incoming = bytearray()
+        self._incoming: bytes | bytearray = b""
+        self._heard = 0  # bytes of it
         self._outgoing = bytearray()
         self._held = False  # by whoever handles the messages
         self._reading = True
@@ -172,9 +173,20 @@ class Kernel:
             if not data:
                 self._lose("the kernel closed its connection")
                 return
-            self._incoming += data
+            self._take_in(data)
             self._answered = False
             self._hear(end)
+
+    def _take_in(self, data: bytes) -> None:
+        """Put what has come behind what was left; mostly nothing was, and a message comes whole."""
+        left, heard, self._heard = self._incoming, self._heard, 0
+        if heard == len(left):
+            self._incoming = data
+            return
+        if type(left) is not bytearray:
+            self._incoming = left = bytearray(left)
+        del left[:heard]
+        left += data
 
     def _take_turn(self) -> None:
         self._next_turn = None
@@ -183,7 +195,7 @@ class Kernel:
     def _hear(self, end: float) -> None:
         """Handle the messages that are here, for a while; if more are left then, others have their turn first."""
         try:
-            while self._incoming and self._may_hear() and (payload := self._next_payload()) is not None:
+            while self._may_hear() and (payload := self._next_payload()) is not None:
                 if len(payload) > LARGE_MESSAGE:
                     self.on_large(payload)
                 else:
@@ -200,17 +212,17 @@ class Kernel:
             self._loop.add_reader(self._socket.fileno(), self._readable)
 
     def _next_payload(self) -> bytes | None:
-        if len(self._incoming) < HEADER.size:
+        start = self._heard + HEADER.size
+        if len(self._incoming) < start:
             return None
-        size = HEADER.unpack_from(self._incoming)[0]
+        size = HEADER.unpack_from(self._incoming, self._heard)[0]
         if size > MAX_FRAME:
             raise WireError(f"a frame of {size} bytes")
-        end = HEADER.size + size
+        end = start + size
         if len(self._incoming) < end:
             return None
-        payload = bytes(self._incoming[HEADER.size : end])
-        del self._incoming[:end]
-        return payload
+        self._heard = end
+        return bytes(self._incoming[start:end])
 
     def read_spilled(self, message: Message) -> tuple[Message, bytes]:
         """Read a message that came as a file: unpacked, and as it came. Blocks. Raises RunRefusedError."""

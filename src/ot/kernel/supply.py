@@ -152,7 +152,7 @@ class KernelSupply:
             if not self._ready[0].has_ended():
                 return self._ready.popleft()
             self._discard(self._ready[0])
-        future: Awaited[Kernel] = Awaited(loop=self._loop)
+        future: Awaited[Kernel] = Awaited(self._loop)
         self._waiting.append(future)
         self._refill()
         timer = self._loop.call_later(START_LIMIT, _give_up, future)
@@ -170,7 +170,7 @@ class KernelSupply:
         """Stop waiting for a kernel; one that arrived at that very moment is kept warm."""
         if future in self._waiting:
             self._waiting.remove(future)
-        elif future.done() and not future.cancelled() and future.exception() is None:
+        elif future.was_given():
             self._ready.append(future.result())
 
     # -- keeping it filled
@@ -302,7 +302,7 @@ class KernelSupply:
         while self._waiting and self._refusal is not None:
             future = self._waiting.popleft()
             if not future.done():
-                future.set_exception(self._refusal)
+                future.fail(self._refusal)
 
     def _probe_again(self, kernel: Kernel | None = None) -> None:
         """Replace a probe that ended without an answer, if runs wait for one."""
@@ -460,7 +460,7 @@ class KernelSupply:
 
 def _give_up(future: Awaited[Kernel]) -> None:
     if not future.done():
-        future.set_exception(TimeoutError())
+        future.fail(TimeoutError())
 
 
 class _Lease:

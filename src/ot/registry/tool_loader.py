@@ -103,9 +103,16 @@ class ToolLoader:
 
     def _plain(self, definition: ToolDefinition, module: PackModule) -> ToolFunction:
         run, tool, variadic = self._threads.run, definition.tool, definition.variadic
+        known: Callable[..., ToolValue] | None = None
+
+        def work(arguments: dict[str, ToolValue]) -> ToolValue:
+            nonlocal known
+            if known is None:
+                known = module.function(tool)
+            return _drained(_invoke(known, arguments, variadic))
 
         async def call(arguments: dict[str, ToolValue]) -> ToolValue:
-            return await run(lambda: _drained(_invoke(module.function(tool), arguments, variadic)))
+            return await run(partial(work, arguments))
 
         return call
 

@@ -29,11 +29,13 @@ class _Thread:
     thread still has the interpreter, and it would have to sleep again: 13 µs there and back instead of 5.
     """
 
-    __slots__ = ("_bell", "_job", "_tell")
+    __slots__ = ("_bell", "_job", "_tell", "ended")
 
     def __init__(self, tell: Callable[[_Job], None]) -> None:
         self._tell = tell  # the event loop of the end of a job that it waits for
         self._bell = os.eventfd(0)
+        self.ended = threading.Lock()  # released as a job ends
+        self.ended.acquire()
         self._job: _Job | None = None
         try:
             threading.Thread(target=self._work, name="ot tool", daemon=True).start()
@@ -49,10 +51,13 @@ class _Thread:
     def forget(self) -> None:
         """Keep nothing of the last job, which has ended."""
         self._job = None
+        self.ended.acquire(blocking=False)  # unless whoever waited on the spot has
 
     def _work(self) -> None:
         while os.eventfd_read(self._bell) and (job := self._job) is not None:
-            if job.carry_out():
+            job.carry_out()
+            self.ended.release()
+            if job.awaited:  # where the event loop knows of the end already, it hears it twice
                 with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     job.loop.call_soon_threadsafe(self._tell, job)
             del job
@@ -63,12 +68,10 @@ class _Job:
     """One function on its way through a thread, with the context of its caller."""
 
     __slots__ = (
-        "_bell",
         "_context",
         "_function",
         "awaited",
         "done",
-        "ended",
         "error",
         "finished",
         "late",
@@ -79,36 +82,32 @@ class _Job:
 
     value: ToolValue
     thread: _Thread
+    loop: asyncio.AbstractEventLoop  # that waits
 
     def __init__(self, function: Callable[[], ToolValue]) -> None:
         self._function = function
         self._context = copy_context()
-        self._bell = threading.Lock()
-        self._bell.acquire()
-        self.loop = asyncio.get_running_loop()
         self.done: anyio.Event | None = None  # for the event loop, once that waits
         self.error: BaseException | None = None
         self.late = False
-        self.ended = False
         self.finished = False
         self.awaited = False  # by the event loop, which must then be told of the end
 
     def ends_briefly(self) -> bool:
-        """Return True if it ends right away; if not, the event loop is told later, or as it says so."""
-        if self._bell.acquire(timeout=BRIEFLY):
+        """Return True if it ends right away; if not, the event loop is told later."""
+        ended = self.thread.ended
+        if ended.acquire(timeout=BRIEFLY):
             return True
+        self.loop = asyncio.get_running_loop()
         self.awaited = True
-        return self.ended
+        return ended.acquire(blocking=False)  # it may have ended before it could know
 
-    def carry_out(self) -> bool:
-        """Do it, on a thread; true if the event loop must be told. Where that knows already, it hears it twice."""
+    def carry_out(self) -> None:
+        """Do it, on a thread."""
         try:
             self.value = self._context.run(self._function)
         except BaseException as error:  # noqa: BLE001 - it belongs to the caller, who waits on the event loop
             self.error = error
-        self.ended = True
-        self._bell.release()
-        return self.awaited
 
 
 class ToolThreads:

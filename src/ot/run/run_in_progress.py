@@ -54,7 +54,7 @@ from ot_confinement.named_tuples import NamedTuple
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.stored_form import TEXT, VALUE
 from ot_kernel.values import UnsupportedValueError, decode, encode
-from ot_kernel.wire import Message, WireError, pack
+from ot_kernel.wire import Message, WireError, pack, pack_text
 
 MAX_CALLS = 16
 GRACE = 0.5  # seconds for interrupted code to unwind before it is killed
@@ -89,13 +89,13 @@ class _Call:
         self.keywords: dict[str, object] = message["kwargs"]
         self.payload = payload
         self.weight = weight
-        if type(self.positional) is not list or type(self.keywords) is not dict:
-            raise TypeError("a call's arguments are a list and an object")
+        if type(self.number) is not int or type(self.positional) is not list or type(self.keywords) is not dict:
+            raise TypeError("a call has a number, a list and an object of arguments")
 
     def pack(self, value: object) -> bytes:
         """Make the answer of a value."""
         if type(value) is str:
-            return pack({"id": self.number, "value": value})
+            return pack_text(self.number, value)
         if type(value) is StoredValue:  # it goes as the file it is; nothing of it is decoded here
             name = self._kernel.reserve_file()
             kind = value.copy_to(partial(self._kernel.scratch.create, name))
@@ -214,7 +214,7 @@ class RunInProgress:
     async def _until_end(self) -> None:
         """Wait for the end, or until the time is up."""
         if self._ending is None:
-            self._end_awaited = Awaited()
+            self._end_awaited = Awaited(asyncio.get_running_loop())
             await self._end_awaited
 
     def _go_on(self) -> None:
