@@ -10,7 +10,7 @@ from bench.report import Line
 from bench.servers import Servers, open_servers, run
 from bench.stdio_client import StdioClient
 
-REPEATS = 60
+REPEATS = 150  # each is a small difference of two long times
 
 
 def measure(_: Servers) -> Iterator[Line]:

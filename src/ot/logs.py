@@ -105,7 +105,7 @@ class LogSpan:
 def write_span(level: int, name: str, status: str, seconds: float, fields: Mapping[str, object]) -> None:
     """Log one line about something that has ended."""
     if _LOGGER.isEnabledFor(level):
-        _emit(level, LogEntry(name, fields, span=(status, seconds)))
+        _emit(level, LogEntry(name, fields, "", (status, seconds)))
 
 
 def write_log(level: int, name: str, /, *, detail: str = "", **fields: object) -> None:

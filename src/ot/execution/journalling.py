@@ -81,7 +81,7 @@ class CallJournal(OpenCall):
     def __init__(
         self, journal: Journal, run: RunJournal | None, replay: Replay | None, call: Call, redactor: Redactor
     ) -> None:
-        super().__init__(call.name, call.tool.effect)
+        self.tool, self.effect, self.given, self.marked = call.name, call.tool.effect, b"", False
         self.begun = False
         self.resumes = run is None or run.reuse is not None  # an earlier run may answer it
         self.reused = False  # it was answered from an earlier run

@@ -17,7 +17,7 @@ Each step is a part of its own; `pack_door` is what a tool may use while it is c
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -116,7 +116,7 @@ class ToolExecutor:
         )
         self.lend = self._door.lend
 
-    async def call(
+    def call(
         self,
         name: str,
         arguments: Arguments,
@@ -126,14 +126,14 @@ class ToolExecutor:
         delivery: Delivery | None = None,
         sent: bytes = b"",
         scope: StandingScope | None = None,
-    ) -> ToolValue:
+    ) -> Coroutine[object, object, ToolValue]:
         """Call a tool and return its native value; raises CallError and nothing else, apart from cancellation.
 
         `delivery` gets the value before the call is logged, so that whoever needs it does not wait for the log; what it
         raises comes out of here. `sent`, the arguments as they came, is for the statistics. `scope` is one of the task
         that is not in use.
         """
-        return await self._call(name, arguments, positional, caller, 0, sent, delivery, scope)
+        return self._call(name, arguments, positional, caller, 0, sent, delivery, scope)
 
     async def execute(self, name: str, arguments: Arguments) -> str:
         """Call a tool for an AI client: the text of its value, or a sentence about what went wrong."""
@@ -187,8 +187,10 @@ class ToolExecutor:
 
     # -- the way of a call
 
-    async def _call_inside(self, name: str, arguments: Arguments, caller: Caller, depth: int) -> ToolValue:
-        return await self._call(name, arguments, (), caller, depth, b"", None)
+    def _call_inside(
+        self, name: str, arguments: Arguments, caller: Caller, depth: int
+    ) -> Coroutine[object, object, ToolValue]:
+        return self._call(name, arguments, (), caller, depth, b"", None)
 
     async def _call(
         self,

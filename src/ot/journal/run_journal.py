@@ -36,7 +36,7 @@ Later: TypeAlias = Callable[[Callable[[], None]], object]
 
 
 class OpenCall:
-    """One call, from its beginning until it is written how it ended."""
+    """One call, from its beginning until it is written how it ended; whoever makes one sets what is known first."""
 
     __slots__ = (
         "began",
@@ -52,20 +52,17 @@ class OpenCall:
         "world",
     )
 
+    tool: str
+    effect: Effect
     number: int  # no other call has it
     given: bytes  # its tool and arguments as fields of a line, once they are worded
+    marked: bool  # its beginning is written
     time: float  # seconds since the epoch
     began: float  # by the clock that measures
     seconds: float  # that it took
     world: int | None  # in which it began, if that did not change meanwhile
     packed: bytes  # the message with its value, as the kernel gets it; an empty one where that is not written
     outcome: bytes  # how it ended, as fields of a line, each with a comma
-
-    def __init__(self, tool: str, effect: Effect) -> None:
-        self.tool = tool
-        self.effect = effect
-        self.given = b""
-        self.marked = False  # its beginning is written
 
 
 class RunJournal:

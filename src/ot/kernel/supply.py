@@ -265,7 +265,8 @@ class KernelSupply:
         number, pid = message["kernel"], message["pid"]
         scratch = Scratch(f"{self._zygote.scratch_root}/{message['folder']}", fds[4], sized=message["sized"])
         self.scratch_sized = scratch.sized
-        kernel = Kernel(number, pid, socket.socket(fileno=fds[0]), (fds[1], fds[2], fds[3]), scratch)
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fds[0])  # else it asks the system what it is
+        kernel = Kernel(number, pid, sock, (fds[1], fds[2], fds[3]), scratch)
         self._alive[number] = kernel
         if self._groups is not None:
             self._entering[kernel] = self._loop.run_in_executor(None, self._groups.enter, pid)

@@ -19,6 +19,7 @@ HEADING = "Calls that succeeded:"
 MOST_ARGUMENTS = 8  # of one call
 LONGEST_LINE = 200  # characters
 _SMALL = 1024  # bytes of arguments that are compared with those of the call before
+_MOST_UNSORTED = 32
 _FIRST, _LAST = 3, 5
 _FIRST_READ, _LAST_READ = 1, 3
 
@@ -60,9 +61,11 @@ class _Some:
 
 
 class MadeCalls:
-    """Takes calls as they succeed. That stands on the way of every call; words are found when somebody wants them."""
+    """Takes calls as they succeed. That stands on the way of every call; all else is done when there are many, or when
+    somebody wants words."""
 
     def __init__(self) -> None:
+        self._unsorted: list[tuple[str, Effect, Sequence[object], dict[str, object], int]] = []
         self._changing = _Some(_FIRST, _LAST)
         self._reading = _Some(_FIRST_READ, _LAST_READ)
         self._counts: dict[str, int] = {}
@@ -72,18 +75,28 @@ class MadeCalls:
         self, tool: str, effect: Effect, positional: Sequence[object], keywords: dict[str, object], size: int
     ) -> None:
         """Note a call whose arguments took `size` bytes."""
-        self._counts[tool] = self._counts.get(tool, 0) + 1
-        group = self._reading if effect is Effect.READS else self._changing
-        newest, small = group.newest, size <= _SMALL
         if size > LARGE_MESSAGE:
-            group.add(_Made(next(self._places), tool, None, {}, small))
-        elif newest is not None and small and newest.is_like(tool, positional, keywords):
-            newest.times += 1
-        else:
-            group.add(_Made(next(self._places), tool, positional, keywords, small))
+            positional, keywords = (), {}  # they are not shown, and should not be kept
+        self._unsorted.append((tool, effect, positional, keywords, size))
+        if len(self._unsorted) >= _MOST_UNSORTED:
+            self._sort()
+
+    def _sort(self) -> None:
+        for tool, effect, positional, keywords, size in self._unsorted:
+            self._counts[tool] = self._counts.get(tool, 0) + 1
+            group = self._reading if effect is Effect.READS else self._changing
+            newest, small = group.newest, size <= _SMALL
+            if size > LARGE_MESSAGE:
+                group.add(_Made(next(self._places), tool, None, {}, small))
+            elif newest is not None and small and newest.is_like(tool, positional, keywords):
+                newest.times += 1
+            else:
+                group.add(_Made(next(self._places), tool, positional, keywords, small))
+        self._unsorted.clear()
 
     def word(self, redactor: Redactor) -> str:
         """List them, one in each line, without secrets; nothing where there are none."""
+        self._sort()
         if not self._counts:
             return ""
         last = [*self._changing.last, *self._reading.last]
