@@ -47,7 +47,7 @@ class Abused:
 
     async def is_well(self) -> bool:
         """It answers a request and the next run gives the right answer."""
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             await self.client.list_tools()
         return await self.run("6 * 7") == Told("42", is_error=False)
 

@@ -90,7 +90,7 @@ async def test_one_at_a_time_is_alone_with_a_login_and_finds_what_the_last_one_l
 async def test_others_are_not_kept_waiting(open_parts: OpenParts) -> None:
     store = open_parts("gus")
     async with store.credentials.alone("github"):
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             async with store.credentials.alone("gitlab"), open_parts("hal", 2).credentials.alone("github"):
                 await store.credentials.write("sentry", LOGIN)
 
@@ -115,7 +115,7 @@ async def test_whoever_leaves_the_queue_takes_nothing_with_them(open_parts: Open
             async with other.credentials.alone("github"):
                 pytest.fail("two at once")
         await held.write({"count": 1})
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         async with other.credentials.alone("github") as held:
             found = await held.read()
 

@@ -83,7 +83,7 @@ async def test_messages_arrive_once_and_in_order_whatever_their_size(
 
     assert await first.send(second.replica, sent[0])
     async with aclosing(second.receive()) as received:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             found = [await anext(received)]
             for message in sent[1:]:
                 assert await first.send(second.replica, message)
@@ -97,7 +97,7 @@ async def test_mail_that_came_while_the_connection_was_lost_is_fetched(
 ) -> None:
     first, second = pair
     async with aclosing(second.receive()) as received:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await first.send(second.replica, b"one")
             assert await anext(received) == b"one"
             run_sql(

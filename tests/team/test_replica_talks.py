@@ -89,7 +89,7 @@ async def pair(database: str) -> AsyncIterator[Pair]:
         tests = {"echo": serving.echo, "hang": serving.hang, "fail": serving.fail}
         served = {SUBJECT: AnswersHere(runs, render, _save_nothing).serve, **tests}
         async with open_talks(first, {}, looking=0.1) as talks, open_talks(second, served, looking=0.1):
-            with anyio.fail_after(30):
+            with anyio.fail_after(60):
                 yield Pair(talks, second, runs, serving)
 
 

@@ -216,7 +216,7 @@ async def test_a_doubtful_command_in_a_recording_is_confirmed_by_what_follows() 
     source.close()
 
     async with listen(source, Saying(), replies, seen, speaker=Voice()) as listening:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await listening.finished()
 
     assert replies.asked == ["turn on the light"]
@@ -232,7 +232,7 @@ async def test_who_says_no_is_asked_about_the_next_command(answers: list[bool], 
     source.close()
 
     async with listen(source, Saying(*answers), replies, seen, speaker=Voice()) as listening:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await listening.finished()
 
     assert [event.question for event in seen.only(Asking)][1:] == ["Or was it: turn off the light?"]

@@ -146,7 +146,7 @@ def test_ended_in_the_middle_it_leaves_no_process(tmp_path: Path, how: signal.Si
         assert listening.stdout.readline() == b"> lock the Front Door\n"
 
         listening.send_signal(how)
-        listening.wait(30)
+        listening.wait(60)
 
     deadline = time.monotonic() + 20
     while left := processes_with(f"MARK={tmp_path}"):

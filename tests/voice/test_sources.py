@@ -80,7 +80,7 @@ async def test_a_pipe_that_is_ahead_of_the_clock_is_not_live() -> None:
 async def test_waiting_for_a_silent_pipe_can_be_cancelled() -> None:
     reading, writing = os.pipe()
 
-    with anyio.move_on_after(0.05) as scope, anyio.fail_after(5):
+    with anyio.move_on_after(0.05) as scope, anyio.fail_after(60):
         await read_all(PcmSource(reading))
 
     assert scope.cancelled_caught

@@ -32,7 +32,7 @@ class Collected:
 
 
 async def wait_for(condition: Callable[[], bool]) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         while not condition():
             await anyio.sleep(0.01)
 

@@ -19,7 +19,7 @@ async def main(sound):
     sys.stdout.write(f"heard {any(heard)}\n")
     player = find_player()
     assert isinstance(player, DevicePlayer)
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         await player.play(write_wav(sound.read_bytes()))
     sys.stdout.write("played\n")
 

@@ -60,7 +60,7 @@ async def test_what_is_known_is_listed_at_once(tmp_path: Path) -> None:
     ]
 
     async with listings(tmp_path) as proxied:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             value = await proxied.executor.call("ot.tools", {"pattern": "good.", "info": "list"})
             texts = [await tell(proxied, tool, **arguments) for tool, arguments in asked]
         assert proxied.status("quiet").state == "connecting"
@@ -87,7 +87,7 @@ async def test_what_could_be_listed_is_waited_for(tmp_path: Path) -> None:
         async def ask(tool: str, arguments: dict[str, Any]) -> None:
             texts.append(await tell(proxied, tool, **arguments))
 
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 for each in asked:
                     tasks.start_soon(ask, *each)

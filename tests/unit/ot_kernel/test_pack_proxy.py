@@ -53,7 +53,7 @@ def names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str,
         packs = build_packs(Channel(ours.fileno(), str(tmp_path)), ["demo", "ot", "json"])
         yield name_tools(packs, {"shout": "demo.upper"})
     sys.modules.pop("demo", None)
-    server.join(10)
+    server.join(60)
 
 
 def serve(end: socket.socket) -> None:

@@ -16,7 +16,7 @@ def test_values_come_in_the_order_of_the_calls() -> None:
     first_may_end = threading.Event()
 
     def first() -> str:
-        assert first_may_end.wait(10)
+        assert first_may_end.wait(60)
         return "first"
 
     def second() -> str:
@@ -30,7 +30,7 @@ def test_sixteen_run_at_once_and_the_rest_after_them() -> None:
     meeting = threading.Barrier(MAX_PARALLEL)
 
     def step(number: int) -> int:
-        meeting.wait(10)
+        meeting.wait(60)
         return number
 
     assert parallel([partial(step, number) for number in range(3 * MAX_PARALLEL)]) == list(range(48))

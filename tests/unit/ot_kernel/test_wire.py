@@ -124,7 +124,7 @@ def test_many_threads_asking_at_once_each_get_their_own_answer(ends: tuple[Chann
     def ask(number: int) -> list[int]:
         answers = []
         for round_number in range(20):
-            meeting.wait(10)
+            meeting.wait(60)
             answers.append(channel.ask({"value": number * 1000 + round_number})["value"])
         return answers
 
@@ -182,7 +182,7 @@ def test_the_largest_frame_needs_no_file(ends: tuple[Channel, Server], tmp_path:
 
     channel.send({"t": text})
 
-    reader.join(10)
+    reader.join(60)
     assert received == [{"t": text}]
     assert list(tmp_path.iterdir()) == []
 

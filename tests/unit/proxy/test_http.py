@@ -98,7 +98,7 @@ async def test_a_lost_connection_is_told_and_comes_back(kind: str, tmp_path: Pat
         await proxied.servers.probe()
         state_while_gone = proxied.status("web").state
         with serve_http(kind, port=port):
-            with anyio.fail_after(30):
+            with anyio.fail_after(60):
                 await proxied.servers.probe()
                 second = await proxied.call("web.pid")
             assert proxied.status("web").state == "connected"

@@ -38,7 +38,7 @@ async def test_reading_goes_on_after_lines_that_are_no_messages(tmp_path: Path) 
 
 async def test_an_answer_of_20_mb_arrives_whole(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, {"large": program("large")}) as proxied:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             answer = await proxied.call("large.answer")
 
     assert len(answer) == 20 * 1024 * 1024
@@ -46,13 +46,13 @@ async def test_an_answer_of_20_mb_arrives_whole(tmp_path: Path) -> None:
 
 async def test_a_line_of_20_mb_that_is_no_message_is_skipped(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, {"large": program("large")}) as proxied:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             assert await proxied.call("large.garbage") == "0"
 
 
 async def test_an_argument_of_20_mb_arrives_whole(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, {"large": program("large")}) as proxied:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             assert await proxied.call("large.measure", text="z" * 20 * 1024 * 1024) == str(20 * 1024 * 1024)
 
 
@@ -60,7 +60,7 @@ async def test_a_server_that_never_answers_is_given_up_and_others_are_not_held_u
     servers = {"silent": program("silent", start_timeout=1), "plain": program("plain_server")}
 
     async with open_proxied(tmp_path, servers) as proxied:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             assert await proxied.call("plain.echo", text="here") == "here"
             with pytest.raises(ServerUnavailableError) as caught:
                 await proxied.call("silent.anything")
@@ -69,7 +69,9 @@ async def test_a_server_that_never_answers_is_given_up_and_others_are_not_held_u
 
 
 async def test_a_server_that_exits_after_each_call_works(tmp_path: Path) -> None:
-    async with open_proxied(tmp_path, {"once": program("exits_after_call")}) as proxied:
+    registry = ToolRegistry()
+    async with open_proxied(tmp_path, {"once": program("exits_after_call")}, registry=registry) as proxied:
+        registry.trust_reads({"once": ("*",)})  # one that it might have read before it exited is made again only so
         pids = [await proxied.call("once.echo") for _ in range(4)]
 
     assert len(set(pids)) == 4
@@ -83,7 +85,7 @@ async def test_500_tools_in_pages_are_all_there(tmp_path: Path) -> None:
 
 async def test_pages_that_lead_in_a_circle_end(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, {"many": program("many_tools", "circle")}) as proxied:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             assert await proxied.call("many.tool_3", n=1) == "tool_3 1"
 
 
@@ -133,7 +135,7 @@ async def test_64_calls_at_once_across_8_servers(tmp_path: Path) -> None:
         async def call(number: int) -> None:
             answers.append(await proxied.call(f"slow{number % 8}.wait", seconds=0.5))
 
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 for number in range(64):
                     tasks.start_soon(call, number)
@@ -145,7 +147,7 @@ async def test_a_server_that_does_not_read_holds_up_only_its_own_calls(tmp_path:
     servers = {"deaf": program("deaf", timeout=1), "plain": program("plain_server")}
 
     async with open_proxied(tmp_path, servers) as proxied:
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             for _ in range(2):
                 with pytest.raises(ToolTimeoutError):
                     await proxied.call("deaf.echo", text="x" * 3_000_000)

@@ -160,7 +160,7 @@ async def test_a_pipe_that_is_said_to_be_a_file_is_not_waited_for(tmp_path: Path
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
 
-    with anyio.fail_after(10), pytest.raises(ResultNotKeptError):
+    with anyio.fail_after(60), pytest.raises(ResultNotKeptError):
         await store.keep_file(lambda: reading, TEXT, what="str")
     os.close(writing)
 

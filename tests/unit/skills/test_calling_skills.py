@@ -206,7 +206,7 @@ async def test_skills_are_found_beside_tools(app: App) -> None:
 
 async def test_calls_of_a_skill_count_as_the_runs(app: App) -> None:
     await answer_of(app, "skills.shout(text='counted', times=3)")
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         while True:
             counted = yaml.safe_load(await answer_of(app, "{t['tool']: t['calls'] for t in ot.stats()['tools']}"))
             if "skills.shout" in counted and counted.get("demo.upper", 0) >= 3:

@@ -48,14 +48,14 @@ async def shapes(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engi
 async def test_arguments_arrive_as_the_dataclasses_of_the_file(
     shapes: Engine, tool: str, arguments: dict[str, Any], value: object
 ) -> None:
-    with fail_after(20):
+    with fail_after(60):
         arrived = await shapes.executor.call(f"shapes.{tool}", arguments)
 
     assert (arrived, type(arrived)) == (value, type(value))
 
 
 async def test_positional_arguments_arrive_as_dataclasses_too(shapes: Engine) -> None:
-    with fail_after(20):
+    with fail_after(60):
         assert await shapes.executor.call("shapes.several", {}, positional=[{"x": 1}, {"x": 2}]) == 3
 
 
@@ -72,7 +72,7 @@ async def test_positional_arguments_arrive_as_dataclasses_too(shapes: Engine) ->
 async def test_a_mistake_in_a_dataclass_is_told_where_it_is(
     shapes: Engine, tool: str, arguments: dict[str, Any], words: str
 ) -> None:
-    with fail_after(20), pytest.raises((ToolArgumentError, ToolFailedError)) as caught:
+    with fail_after(60), pytest.raises((ToolArgumentError, ToolFailedError)) as caught:
         await shapes.executor.call(f"shapes.{tool}", arguments)
 
     assert words in word_error(caught.value)

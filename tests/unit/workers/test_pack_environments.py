@@ -218,7 +218,7 @@ async def test_one_that_is_killed_in_the_middle_leaves_nothing_in_the_way(shop: 
         environment = find_environment(shop.folder / "state", shop.libraries)
         assert not environment.ready
 
-        with fail_after(30):
+        with fail_after(60):
             await make_environment(environment, host_of(shop.folder, shop.offline()), shop.told.append, patient=False)
 
     assert environment.ready

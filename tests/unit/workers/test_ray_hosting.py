@@ -43,7 +43,7 @@ class Node:
 
     async def next(self, kind: Kind) -> bytes:
         """Wait for a frame of a kind; what is told before it is passed over."""
-        with fail_after(30):
+        with fail_after(60):
             while True:
                 while not self._waiting:
                     self._waiting = self._frames.feed(await self.hosting.read())
