@@ -43,13 +43,12 @@ class _DirectRun(BegunRun):
     ) -> None:
         self.lines: list[bytes] = []
         early = EarlyRun(request, command, introduction, frame, self.lines.append, on_answered=lambda _: None)
-        super().__init__(early, self.give_back)
+        super().__init__(early)
         self.given_back = False
         self.client = client
         self._line = line
 
     def give_back(self) -> None:
-        """Let the SDK have its request."""
         if not self.given_back:
             self.given_back = True
             self.client.take_back(self._line)

@@ -53,7 +53,8 @@ class Claims:
 class BegunRun(Claims):
     """One run in a task of its own; also its client's front, through the handler that joins it."""
 
-    def __init__(self, early: EarlyRun, want_server: Callable[[], None]) -> None:
+    def __init__(self, early: EarlyRun, want_server: Callable[[], None] | None = None) -> None:
+        """`want_server` brings its request to the handler, unless `give_back` does so by itself."""
         super().__init__(early.introduction.capabilities)
         self.scope = scope_kind()()  # made when a line comes, outside of any task
         self.outcome: Answer | Exception | None = None
@@ -119,8 +120,13 @@ class BegunRun(Claims):
         if self._front is not None:  # before, no client has asked for a level
             await self._front.log(level, logger, data)
 
+    def give_back(self) -> None:
+        """Let the SDK have its request."""
+        if self._want_server is not None:
+            self._want_server()
+
     async def _join(self) -> Front:
-        self._want_server()
+        self.give_back()
         await self._joined.wait()
         assert self._front is not None
         return self._front

@@ -90,7 +90,7 @@ class Awaited(Generic[Given]):
     callback is taken away from it, takes twice as long on the path of every call.
     """
 
-    __slots__ = ("_asyncio_future_blocking", "_context", "_done", "_error", "_given", "_go_on", "_loop")
+    __slots__ = ("_asyncio_future_blocking", "_context", "_done", "_error", "_failed", "_given", "_go_on", "_loop")
 
     _asyncio_future_blocking: bool  # by which a task knows that this is to be waited for
     _context: Context
@@ -99,7 +99,8 @@ class Awaited(Generic[Given]):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._done = False
-        self._error: BaseException | None = None
+        self._failed = False
+        self._error: BaseException | None = None  # until it is raised
         self._go_on: Callable[[Awaited[Given]], object] | None = None
 
     def __await__(self) -> Generator[Awaited[Given], None, Given]:
@@ -122,7 +123,7 @@ class Awaited(Generic[Given]):
     def fail(self, error: BaseException) -> None:
         """Have an error raised in the task, in the loop's next turn."""
         self._error = error
-        self._done = True
+        self._failed = self._done = True
         if self._go_on is not None:
             self._loop.call_soon(self._go_on, self, context=self._context)
 
@@ -132,13 +133,17 @@ class Awaited(Generic[Given]):
 
     def was_given(self) -> bool:
         """True if it was given, whether or not the task has noticed."""
-        return self._done and self._error is None
+        return self._done and not self._failed
 
     def result(self) -> Given:
         """Return what was given; raises what it failed with."""
-        if self._error is not None:
-            raise self._error
-        return self._given
+        if not self._failed:
+            return self._given
+        error, self._error = self._error or asyncio.CancelledError(), None
+        try:
+            raise error
+        finally:
+            del error  # whose traceback leads here: what is in no circle goes without a search for garbage
 
     # -- what a task asks of a future
 

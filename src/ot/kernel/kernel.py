@@ -338,6 +338,7 @@ class Kernel:
         self.scratch.close()
         for fd in (self._pidfd, self._output, self._dump):
             os.close(fd)
+        self.on_message = self.on_large = self.on_lost = ignore  # they hold on to whoever holds on to this
 
     def _lose(self, reason: str) -> None:
         """Stop reading and writing: the other side is gone or cannot be trusted."""

@@ -28,7 +28,7 @@ Deliver = Callable[[Answer | Exception | None], Awaitable[None]]
 
 
 class LiveRun:
-    """One run. Its own caller, `caller`, reaches the client that began it, and then whichever client waits for it.
+    """One run, for a client that begins it, and then for whichever client waits for it.
 
     `answer` gives that client the answer, once; without it somebody follows the run.
     """
@@ -56,14 +56,6 @@ class LiveRun:
         self.followed = False
         self.detached = False
         self.known_elsewhere = False  # to other replicas
-        self.caller = replace(
-            client,
-            run_id=self.id,
-            notes=self.notes,
-            progress=self._report,
-            ask=self._ask if client.ask is not None else None,
-            front=_RelayedFront(self, client.front) if client.front is not None else None,
-        )
         self._client = client
         self._hold = hold
         self._deliver = answer
@@ -73,6 +65,21 @@ class LiveRun:
         self._turned = asyncio.Event()
         self._errands: list[Errand[object]] = []
         self._progress: tuple[float, float | None, str] | None = None  # the last that nobody has heard
+
+    def make_caller(self) -> Caller:
+        """Return a caller who reaches the client that began it, and then whichever client waits for it.
+
+        It leads back here, so it is not kept: every run would be a circle that only a search for garbage finds.
+        """
+        client = self._client
+        return replace(
+            client,
+            run_id=self.id,
+            notes=self.notes,
+            progress=self._report,
+            ask=self._ask if client.ask is not None else None,
+            front=_RelayedFront(self, client.front) if client.front is not None else None,
+        )
 
     @property
     def elapsed(self) -> float:

@@ -181,6 +181,7 @@ class RunInProgress:
         finally:
             self._clock.stop()
             await self._tasks.end()
+            self._ending = None  # it holds on to this; what is in no circle goes without a search for garbage
 
     # -- what it is doing
 

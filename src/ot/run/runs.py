@@ -176,7 +176,7 @@ class Runs:
     async def _carry_out(self, run: LiveRun, command: str) -> None:
         try:
             deliver = partial(self._deliver, run)
-            run.outcome = await self._runner.run(command, caller=run.caller, sight=run.sight, deliver=deliver)
+            run.outcome = await self._runner.run(command, caller=run.make_caller(), sight=run.sight, deliver=deliver)
             run.stopped = ""  # too late
         except anyio.get_cancelled_exc_class():
             if not run.stopped:
