@@ -23,6 +23,7 @@ _PROGRAMS = Path(__file__).with_name("programs")
 _TOOLS = _PROGRAMS / "tools.py"
 _LARGE = 10_000_000
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_ADDRESS = re.compile(r"https?://[^\s'\"]+")
 _LONGEST_TRIAL = 90  # seconds in which a program that fetches parts of itself has to have started
 
 _HEADER = """\
@@ -225,9 +226,11 @@ def _run_once(command: list[str], environment: Mapping[str, str], folder: Path) 
 
 
 def _reason(output: str) -> str:
+    """Find in what a program said why it failed, without addresses: they are of this machine's network."""
     lines = [line.strip() for line in _COLOUR.sub("", output).splitlines() if line.strip()]
     named = (line for line in lines if re.search(r"\berror:|\bfailed\b", line, re.IGNORECASE))
-    return next(named, lines[-1] if lines else "it gave no reason")[:200]
+    reason = next(named, lines[-1] if lines else "it gave no reason")
+    return _ADDRESS.sub("…", reason)[:200]
 
 
 _PREPARATIONS: dict[str, Callable[[str, Path], Contestant]] = {
