@@ -10,9 +10,9 @@ from typing import Any
 from bench.report import Line
 from bench.servers import Servers
 from bench.token_samples import samples
-from onetool.server import own_definition
+from onetool.front.server import own_definition
 from ot.isolate import IsolateHost
-from ot.known_tools import find_built_in_packs, load_registry
+from ot.parts.known_tools import find_built_in_packs, load_registry
 from ot.registry.tool_threads import ToolThreads
 from ot.stats.tokens import Kind, classify_text, classify_wire, estimate_text, estimate_wire, take_sample
 from tests.tokens import count_tokens

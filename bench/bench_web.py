@@ -15,7 +15,7 @@ import httpx2
 
 from bench.report import Line
 from bench.servers import RUN, Call, Servers, open_servers, run, warm_up
-from ot.trusted_roots import trusted_roots
+from ot.services.trusted_roots import trusted_roots
 from ot_packs.web.page import read_page
 
 PAGES = 20

@@ -11,7 +11,7 @@ from typing import Any
 
 from anyio import fail_after
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.execution.tool_executor import ToolExecutor
 from ot.files.allowed_files import AllowedFiles
 from ot.isolate import IsolateHost

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ot.audit.log import AuditLog
-from ot.caller import NOBODY, Caller
+from ot.clients.caller import NOBODY, Caller
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.execution.tool_executor import ToolExecutor
-from ot.known_tools import load_connection_builder
+from ot.parts.known_tools import load_connection_builder
 from ot.proxy.host import ProxyHost
 from ot.proxy.servers import Servers, open_servers
 from ot.proxy.status import ServerStatus

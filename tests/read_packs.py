@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mcp_core.atomic_write import write_private
 from ot.config.paths import state_folder
-from ot.known_tools import find_built_in_packs
+from ot.parts.known_tools import find_built_in_packs
 from ot.registry.definition_cache import DEFINITIONS_FILE, DefinitionCache
 from ot.registry.tool_loader import ToolLoader
 

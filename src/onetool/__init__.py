@@ -11,6 +11,6 @@ from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from onetool.cli import main
-    from onetool.server import OneToolServer
+    from onetool.front.server import OneToolServer
 else:  # The command line is needed before the server, which loads the protocol.
     __getattr__ = lazy_names(__name__)

@@ -11,7 +11,7 @@ from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from ot.app import App, open_app, open_assistant
-    from ot.caller import Caller
+    from ot.clients.caller import Caller
     from ot.config.loader import LoadedConfig, load_config
     from ot.context import CallContext, current
     from ot.effects import Effect, idempotent, reads

@@ -16,8 +16,8 @@ import anyio.to_thread
 from mcp_core.quick_dataclass import dataclass
 from ot.ai.access import ModelAccess
 from ot.audit.log import AUDIT_FOLDER, AuditLog
-from ot.caller import NOBODY, Caller
-from ot.client_claims import KnownClients
+from ot.clients.caller import NOBODY, Caller
+from ot.clients.claims import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings, Config
 from ot.config.paths import PackFolders, state_folder
@@ -35,7 +35,8 @@ from ot.journal.equality import Equality
 from ot.journal.journal import Journal
 from ot.kernel.supply import KernelSupply
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
-from ot.known_tools import (
+from ot.limits import PersonLimits
+from ot.parts.known_tools import (
     find_built_in_packs,
     load_extensions,
     load_registry,
@@ -43,9 +44,9 @@ from ot.known_tools import (
     proxy_host,
     reads_of,
 )
-from ot.limits import PersonLimits
-from ot.live_config import LiveConfig, LiveParts, note_absent, run_settings
-from ot.own_things import OwnThings, open_own_things
+from ot.parts.live_config import LiveConfig, LiveParts, note_absent, run_settings
+from ot.parts.person_overlay import PersonOverlay, open_own_things
+from ot.parts.shared_parts import SharedBackend, SharedParts, open_shared_parts
 from ot.processes.standby import Standby
 from ot.proxy import Servers, open_servers
 from ot.registry.built_in import BuiltInPacks
@@ -64,7 +65,6 @@ from ot.run.namespace import Namespace
 from ot.run.runner import Runner
 from ot.run.runs import Runs, open_runs
 from ot.shapes.shapes import SHAPES_FOLDER, open_shapes
-from ot.shared_parts import Backing, SharedParts, open_shared_parts
 from ot.skills.skill_loader import SkillLoader
 from ot.stats.recorder import STATS_FILE, Recorder
 from ot.stats.statistics import Statistics
@@ -116,7 +116,7 @@ async def open_app(  # noqa: PLR0913, PLR0915 - the one place where parts are bu
     loaded: LoadedConfig,
     *,
     launched: ZygoteProcess | None = None,
-    backing: Backing | None = None,
+    backing: SharedBackend | None = None,
     shared: SharedParts | None = None,
     packs: Sequence[Path] = (),
     environ: Mapping[str, str] = os.environ,
@@ -445,7 +445,7 @@ def worker_host(loaded: LoadedConfig, environ: Mapping[str, str]) -> WorkerHost:
 
 
 async def catch_up(
-    own: OwnThings, extensions: ExtensionLoader, skills: SkillLoader, servers: Servers, code: str
+    own: PersonOverlay, extensions: ExtensionLoader, skills: SkillLoader, servers: Servers, code: str
 ) -> None:
     """Let the registry see what has changed since the last run, and what this one needs."""
     await own.catch_up()

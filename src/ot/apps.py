@@ -17,13 +17,13 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from ot.app import App, open_app
-from ot.client_claims import KnownClients
+from ot.clients.claims import KnownClients
+from ot.clients.person import Person
 from ot.config.loader import LoadedConfig
 from ot.config.personal import for_person, groups_that_count, is_administrator
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.logs import LogSpan, write_log
-from ot.person import Person
-from ot.shared_parts import Backing, SharedParts, open_shared_parts
+from ot.parts.shared_parts import SharedBackend, SharedParts, open_shared_parts
 from ot.telemetry.telemetry import Telemetry
 
 IDLE = 900.0  # seconds until an app is closed that nobody uses
@@ -189,7 +189,7 @@ async def open_apps(  # noqa: PLR0913 - what its front door does without in test
     team: LoadedConfig,
     *,
     launched: ZygoteProcess | None = None,
-    backing: Backing | None = None,
+    backing: SharedBackend | None = None,
     own_definition: Callable[[], str] = str,
     clients_of: Callable[[Person], KnownClients | None] = lambda person: None,
     opened: Opened = lambda person, app: None,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import anyio
 
-from ot.caller import NOBODY, Caller, Milestone
+from ot.clients.caller import NOBODY, Caller, Milestone
 from ot.effects import Effect
-from ot.owned_tasks import StandingScope
+from ot.tasks.owned_tasks import ReusableScope
 from ot.values import Arguments, ToolValue
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 
 
-class Door(Protocol):
+class CallServices(Protocol):
     """The engine behind a context: that of the executor, or its stand-in inside a helper process."""
 
     @property
@@ -69,7 +69,7 @@ class CallContext:
     def __init__(
         self,
         tool: str,
-        door: Door,
+        door: CallServices,
         *,
         caller: Caller = NOBODY,
         deadline: float = math.inf,
@@ -87,7 +87,7 @@ class CallContext:
         self.reports = 0  # of its progress
         self._latest: tuple[float, float | None, str] = (0.0, None, "")  # of its reports
         self._deadline = deadline  # by the clock of the event loop
-        self._scope: StandingScope | None = None  # ends the call at its deadline, once it waits for something
+        self._scope: ReusableScope | None = None  # ends the call at its deadline, once it waits for something
         self._holds = 0
         self._left = math.inf  # seconds, while held
 
@@ -154,7 +154,7 @@ class CallContext:
         """Take what this call is about to get through the policy, under all of its names; raises CallError."""
         await self._door.admit_within(self, names, arguments)
 
-    def end_by(self, scope: StandingScope) -> None:
+    def end_by(self, scope: ReusableScope) -> None:
         """Have the call cancelled at its deadline: from now on it waits for something."""
         self._scope = scope
         scope.set_deadline(self._deadline)

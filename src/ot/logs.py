@@ -11,8 +11,8 @@ from typing import Any, Self
 
 from mcp_core.json_types import Json
 from mcp_core.line_log import LEVELS, TRACE, LineMessage, Redact, put_off_line, send_log
-from ot.log_text import brief, brief_fact
-from ot.person import served
+from ot.clients.person import served
+from ot.text.log_text import brief, brief_fact
 
 __all__ = ["LEVELS", "TRACE", "LogEntry", "LogSpan", "configure_logging", "write_log"]
 

@@ -13,7 +13,7 @@ from anyio import to_thread
 from ot.context import current
 from ot.effects import idempotent, reads
 from ot.errors import ToolError
-from ot.own_things import OwnThings
+from ot.parts.person_overlay import PersonOverlay
 from ot.results.reader import ResultReader
 from ot.store.owner import Owner
 from ot.store.postgres.ownership import project_of
@@ -228,14 +228,14 @@ async def delete(*, title: str = "", id: int = 0) -> Deleted:
 def _project() -> str:
     """Return the project whose notes these are: of what replicas share, one of many people has a single one."""
     context = current()
-    own = context.part(OwnThings)
+    own = context.part(PersonOverlay)
     return str(context.project) if own.link is None else project_of(Owner(own.principal, context.project))
 
 
 async def _with_store(use: Callable[[Notes], Made]) -> Made:
     """Use the notes on a thread, to the end: what was begun is not left half done."""
     context = current()
-    own = context.part(OwnThings)
+    own = context.part(PersonOverlay)
 
     def open_and_use() -> Made:
         if own.link is None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 
-from ot.caller import Choice
+from ot.clients.caller import Choice
 from ot_voice.audio import Utterance
 from ot_voice.spoken_text import clean
 
@@ -26,7 +26,7 @@ class SpokenConsent:
         self._one_at_a_time = anyio.Lock()
 
     async def ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
-        """Put a question as `ot.caller.Ask` does; a voice can agree to this once and to nothing further."""
+        """Put a question as `ot.clients.caller.Ask` does; a voice can agree to this once and to nothing further."""
         if self.put is None or Choice.ONCE not in choices:
             return None
         async with self._one_at_a_time:

@@ -16,12 +16,12 @@ from typing import Any
 import anyio
 import httpx2
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.errors import CallError
 from ot.execution.tool_executor import ToolExecutor
-from ot.known_tools import load_connection_builder
+from ot.parts.known_tools import load_connection_builder
 from ot.proxy.host import ProxyHost
 from ot.proxy.prompts import fill_prompt, list_prompts
 from ot.proxy.resources import list_resources, read_resource

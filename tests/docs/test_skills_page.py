@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ot.caller import Caller, Choice
+from ot.clients.caller import Caller, Choice
 from tests.engine import open_engine
 from tests.trusting import trust_project
 

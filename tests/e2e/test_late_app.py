@@ -30,7 +30,7 @@ def test_nothing_of_the_engine_is_loaded_for_a_client_that_says_nothing(tmp_path
 
     modules = set(re.findall(r"\| +([\w.]+)$", loaded, re.MULTILINE))
     assert (server.returncode, said) == (0, "")
-    assert "onetool.server" in modules
+    assert "onetool.front.server" in modules
     assert not {"ot.app", "ot.execution.tool_executor", "ot.run.runner", "ot.workers.pool"} & modules
 
 

@@ -12,7 +12,7 @@ import anyio
 from ot.ai.conversation.messages import ToolMessage
 from ot.ai.events import ToolEnded, ToolStarted
 from ot.app import App
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from tests.engine import open_engine
 from tests.models.clients import assert_sound, open_client
 from tests.models.raw_provider import RawProvider, llama_end, llama_part

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from ot.app import App
-from ot.caller import Caller, Choice
+from ot.clients.caller import Caller, Choice
 
 
 async def agree(question: str, choices: Sequence[Choice]) -> Choice:

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.errors import ToolTimeoutError
 from tests.packs.drawing import Studio, size_of, studio
 

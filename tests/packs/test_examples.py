@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from ot.app import App
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.registry.definitions import ToolDefinition
 from ot.registry.from_source import read_pack
 from tests.engine import answer_of, open_engine

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ot.caller import NOBODY, Caller, Choice
+from ot.clients.caller import NOBODY, Caller, Choice
 from tests.demo_pack import give_demo
 from tests.engine import open_engine
 from tests.trusting import trust_project

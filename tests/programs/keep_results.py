@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 
 from ot.config.models import ResultSettings
-from ot.redaction import Redactor
+from ot.text.redaction import Redactor
 from ot.results.store import ResultStore
 
 

@@ -51,7 +51,13 @@ COMMANDS = (
 )
 LOADED = (
     *(f"onetool.cli.{name}" for name in COMMANDS),
-    *("onetool.http_server", "onetool.late_app", "onetool.server", "ot.app", "ot.proxy.connections.connection"),
+    *(
+        "onetool.http.server",
+        "onetool.front.late_app",
+        "onetool.front.server",
+        "ot.app",
+        "ot.proxy.connections.connection",
+    ),
     *("mcp_guide.server", "zwave_mcp.server"),
     # What each of them would load for itself as soon as it is asked for something.
     *("anyio._backends._asyncio", "fastjsonschema", "httpcore2", "onetool.control.answering", "rich.console"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from ot.known_tools import load_connection_builder
+from ot.parts.known_tools import load_connection_builder
 from ot.config.models import Config
 from ot.proxy.host import ProxyHost
 from ot.proxy.servers import open_servers

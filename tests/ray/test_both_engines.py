@@ -11,7 +11,7 @@ import anyio
 import pytest
 from anyio import fail_after, to_thread
 
-from ot.caller import NOBODY, Caller
+from ot.clients.caller import NOBODY, Caller
 from ot.errors import ToolError, ToolFailedError, WorkerCrashedError
 from ot.execution.wording import word_error
 from tests.e2e.processes import wait_until_gone

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from anyio import fail_after, to_thread
 
-from ot.caller import NOBODY, Caller
+from ot.clients.caller import NOBODY, Caller
 from ot.errors import CallError, WorkerLostError, WorkerStartError
 from ot.execution.wording import builtin_kind, word_error
 from tests.e2e.processes import find_descendants, wait_until_gone

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.errors import CallError, ToolError

@@ -360,7 +360,7 @@ def test_the_runner_leaves_the_namespace_to_its_module() -> None:
 def test_the_runner_only_arranges_steps() -> None:
     source = Path(ot.run.runner.__file__).read_text(encoding="utf-8")
 
-    assert {"ot.run.fence_processor", "ot.run.namespace", "ot.run.run_in_progress"} <= _imports(ot.run.runner.__file__)
+    assert {"ot.run.fence_processor", "ot.run.namespace", "ot.run.kernel_session"} <= _imports(ot.run.runner.__file__)
     assert not {"ast", "re", "jinja2", "subprocess"} & {
         line.split()[1] for line in source.splitlines() if line.startswith("import ")
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ot.person import LOCAL
+from ot.clients.person import LOCAL
 from ot.store.opening import Retention, Store, build_store
 
 KEPT = Retention(keep_for=3600, max_size=100 * 1024**2)

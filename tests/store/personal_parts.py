@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ot.person import LOCAL
+from ot.clients.person import LOCAL
 from ot.store.personal import PersonalStore, build_personal_store
 from ot.store.sealing import Sealer, new_key
 from tests.store.conftest import BOTH, EMBEDDED

@@ -11,12 +11,12 @@ import pytest
 from ot.audit.calls import read_calls
 from ot.audit.log import AuditLog
 from ot.audit.reading import find_chains
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.config.models import AuditSettings
 from ot.effects import Effect
-from ot.redaction import Redactor
 from ot.store.opening import Store
 from ot.store.postgres.audit import copy_of_everybody
+from ot.text.redaction import Redactor
 from tests.packs.db.servers import RunningServer
 from tests.store.cable import lay_cable
 from tests.store.conftest import open_postgres

@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from ot.app import App
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.effects import Effect
 from tests.engine import open_engine
 from tests.opened_executor import define

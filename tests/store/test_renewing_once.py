@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from ot.config.models import Config
-from ot.known_tools import load_connection_builder
+from ot.parts.known_tools import load_connection_builder
 from ot.proxy.host import ProxyHost
 from ot.proxy.servers import open_servers
 from ot.registry.places import PackPlaces

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from ot.config.models import ResultSettings
 from ot.errors import ExpiredResultError, ResultNotKeptError, ToolError, UnknownResultError
-from ot.redaction import Redactor
 from ot.results.store import ResultStore
 from ot.results.stored_value import StoredValue
 from ot.store.opening import Store
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.results import PostgresResults
+from ot.text.redaction import Redactor
 from tests.packs.db.servers import RunningServer
 from tests.store.cable import lay_cable
 from tests.unit.results.stores import Clock

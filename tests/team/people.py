@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ot.apps import Apps, open_apps
-from ot.caller import Caller
+from ot.clients.caller import Caller
+from ot.clients.person import Person
 from ot.config.loader import load_config
 from ot.config.personal import for_team
-from ot.person import Person
 from tests.read_packs import give_definitions
 
 ALICE, BOB = Person("https://id.example", "alice"), Person("https://id.example", "bob")

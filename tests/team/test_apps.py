@@ -9,9 +9,9 @@ import pytest
 
 from ot.app import App
 from ot.apps import Apps
-from ot.caller import Caller
-from ot.kernel.shares import Shares
-from ot.person import Person
+from ot.clients.caller import Caller
+from ot.clients.person import Person
+from ot.kernel.kernel_quota import KernelQuota
 from tests.team.people import ALICE, BOB, answer, opened
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +50,7 @@ async def test_whoever_holds_their_share_of_the_kernels_keeps_none_from_others(t
         answers.append(await answer(apps, ALICE, "1 + 1"))
 
     async with opened(tmp_path) as apps, apps.use(ALICE) as app, anyio.create_task_group() as tasks:
-        app.supply.shares = Shares(1)
+        app.supply.shares = KernelQuota(1)
         async with app.supply.take(ALICE.principal):
             assert "Error" not in await answer(apps, ALICE, "ot.runs()")
             tasks.start_soon(run_another, apps)
@@ -62,7 +62,7 @@ async def test_whoever_holds_their_share_of_the_kernels_keeps_none_from_others(t
 
 async def test_whoever_may_run_more_at_once_holds_more_kernels(tmp_path: Path) -> None:
     async with opened(tmp_path, "limits: {concurrent_runs: 3}") as apps, apps.use(ALICE) as app:
-        app.supply.shares = Shares(1)
+        app.supply.shares = KernelQuota(1)
         async with app.supply.take(ALICE.principal, share=3):
             assert await answer(apps, ALICE, "1 + 1") == "2"
 

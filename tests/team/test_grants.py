@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ot.apps import Apps
-from ot.person import Person
+from ot.clients.person import Person
 from tests.engine import write_extension
 from tests.team.people import ALICE, answer, opened
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ot.apps import Apps
+from ot.clients.person import Person
 from ot.config.personal import home_of
-from ot.person import Person
 from tests.team.people import ALICE, BOB, answer, opened
 
 pytestmark = pytest.mark.anyio

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ot.app import App
-from ot.caller import Caller, Choice
-from ot.own_things import OwnThings
-from ot.person import Person
+from ot.clients.caller import Caller, Choice
+from ot.clients.person import Person
+from ot.parts.person_overlay import PersonOverlay
 from ot.store.sealing import new_key
 from tests.http_programs import serve_http
 from tests.store.conftest import BOTH, EMBEDDED
@@ -122,7 +122,7 @@ grants: {ops: {allow: ["shell.*"]}}
 """
     alice = Person(ALICE.issuer, ALICE.subject, groups=frozenset({"ops"}))
     async with opened(first, config) as apps, apps.use(alice) as app:
-        own = app.executor.context_for("test", Caller(principal=alice.principal)).part(OwnThings).settings
+        own = app.executor.context_for("test", Caller(principal=alice.principal)).part(PersonOverlay).settings
         assert own is not None
         assert own.write(SETTINGS) == [
             "line 5: packs.demo.enabled: you can switch a pack off, not on; write false, or nothing."

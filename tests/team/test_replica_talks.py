@@ -12,10 +12,17 @@ from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, TextCon
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_official import build_request
+from onetool.front.suspended_runs import (
+    RunClient,
+    RunState,
+    SuspendedRuns,
+    UnknownRunError,
+    Waiting,
+    open_suspended_runs,
+)
+from onetool.front.tool_run import render
 from onetool.replicas.answers import SUBJECT, AnswersElsewhere, AnswersHere
-from onetool.replicas.talks import ReplicaGoneError, Talk, Talks, open_talks
-from onetool.suspended_runs import RunClient, RunState, SuspendedRuns, UnknownRunError, Waiting, open_suspended_runs
-from onetool.tools.tool_run import render
+from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError, open_talks
 from ot.run.answer import Answer
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.replicas import PostgresReplicas
@@ -33,19 +40,19 @@ class Serving:
     hanging: anyio.Event = field(default_factory=anyio.Event)
     cancelled: anyio.Event = field(default_factory=anyio.Event)
 
-    async def echo(self, talk: Talk, asked: JsonObject) -> Json:
+    async def echo(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
         while (said := await talk.receive()) != "enough":
             await talk.send({"heard": said})
         return asked
 
-    async def hang(self, talk: Talk, asked: JsonObject) -> Json:
+    async def hang(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
         self.hanging.set()
         try:
             await anyio.sleep_forever()
         finally:
             self.cancelled.set()
 
-    async def fail(self, talk: Talk, asked: JsonObject) -> Json:
+    async def fail(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
         raise RuntimeError("a mistake of ours")
 
 
@@ -53,7 +60,7 @@ class Serving:
 class Pair:
     """Two replicas in one process: the first asks, and runs wait in the second."""
 
-    talks: Talks
+    talks: ReplicaChannels
     second: PostgresReplicas
     runs: SuspendedRuns
     serving: Serving

@@ -17,9 +17,9 @@ from mcp.client.session import ClientRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, InputRequiredResult
 
+from ot.clients.person import KEYS_ISSUER, Person
 from ot.journal.equality import Equality
 from ot.journal.recorded import read_run
-from ot.person import KEYS_ISSUER, Person
 from ot.store.owner import Owner
 from ot.store.postgres.journal import PostgresJournal
 from tests.e2e.raw_server import WAIT

@@ -11,11 +11,11 @@ from pathlib import Path
 import anyio
 import pytest
 
+from onetool.replicas.channels import open_talks
 from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere
-from onetool.replicas.talks import open_talks
 from ot.app import App
-from ot.caller import Caller, Choice
-from ot.client_memory import ClientMemory
+from ot.clients.caller import Caller, Choice
+from ot.clients.memory import ClientMemory
 from ot.errors import NoDetachedRunError, ToolError
 from ot.run.runs import Runs, open_runs
 from ot.store.postgres.link import PostgresLink

@@ -11,7 +11,7 @@ import pytest
 
 from onetool.log_entries import read_entries
 from ot.logs import configure_logging, write_log
-from ot.redaction import Redactor
+from ot.text.redaction import Redactor
 
 SECRET = 'say "friend"\nand enter'
 

@@ -21,10 +21,10 @@ from ot.ai.models.retry import Backoff
 from ot.config.secrets import Secrets
 from ot.context import current
 from ot.errors import CallError, ModelRefusedError
-from ot.redaction import Redactor
 from ot.telemetry import prometheus
 from ot.telemetry.meters import MOST_SERIES, Meters
 from ot.telemetry.telemetry import Telemetry
+from ot.text.redaction import Redactor
 from tests.opened_executor import Opened, add_tool, open_executor
 
 

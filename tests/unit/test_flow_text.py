@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ot.flow_text import flow_lines
-from ot.output import render_lines
+from ot.text.flow_text import flow_lines
+from ot.text.output import render_lines
 
 TEXTS = st.text(alphabet=st.sampled_from("abcXYZ019 -_.:,#'\"[]{}?!&*|>%@`=~/\\\t\né😀"), max_size=12) | st.text()
 WORDS = st.sampled_from(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ot.large_values import MOST, is_large
+from ot.tasks.large_values import MOST, is_large
 from tests.opened_executor import add_tool, open_executor
 
 pytestmark = pytest.mark.anyio

@@ -18,9 +18,9 @@ import pytest
 from mcp_core import line_log
 from mcp_core.line_log import MOST_TOGETHER, older_log
 from onetool.log_entries import read_entries
-from ot.log_text import brief
+from ot.clients.person import Person, serving
 from ot.logs import TRACE, LogSpan, configure_logging, write_log
-from ot.person import Person, serving
+from ot.text.log_text import brief
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from ot.output import ONE_LINE, Rendered, escape_surrogates, render
+from ot.text.output import ONE_LINE, Rendered, escape_surrogates, render
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.values import Audio, Image, Record, Resource
 from tests.properties import unhurried

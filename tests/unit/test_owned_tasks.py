@@ -9,7 +9,7 @@ from contextlib import nullcontext
 import anyio
 import pytest
 
-from ot.owned_tasks import OwnedTasks, StandingScope
+from ot.tasks.owned_tasks import OwnedTasks, ReusableScope
 
 pytestmark = pytest.mark.anyio
 
@@ -113,7 +113,7 @@ async def test_what_goes_wrong_in_a_standing_scope_does_not_concern_what_follows
     tasks = OwnedTasks()
     done: list[str] = []
 
-    async def work(what: str, standing: StandingScope) -> None:
+    async def work(what: str, standing: ReusableScope) -> None:
         with pytest.raises(ValueError, match="no") if what == "fail" else nullcontext(), standing as scope:
             assert not scope.cancel_called
             assert anyio.current_effective_deadline() == math.inf
@@ -143,7 +143,7 @@ async def test_what_goes_wrong_in_a_standing_scope_does_not_concern_what_follows
 async def test_the_end_stops_what_waits_in_a_standing_scope() -> None:
     tasks, ended = OwnedTasks(), []
 
-    async def work(forever: bool, standing: StandingScope) -> None:  # noqa: FBT001 - what `start_scoped` hands over
+    async def work(forever: bool, standing: ReusableScope) -> None:  # noqa: FBT001 - what `start_scoped` hands over
         with standing:
             try:
                 await (anyio.sleep_forever() if forever else asyncio.sleep(0))

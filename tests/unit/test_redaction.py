@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from ot.output import render
-from ot.redaction import Redactor
+from ot.text.output import render
+from ot.text.redaction import Redactor
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.values import Image, Record, Resource, dumps
 

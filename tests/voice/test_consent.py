@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from ot.ai.events import Event, Finished
-from ot.caller import Caller, Choice
+from ot.clients.caller import Caller, Choice
 from ot.config.models import VoiceSettings
 from ot.execution.tool_executor import ToolExecutor
 from ot_voice.consent import SpokenConsent, read_aloud

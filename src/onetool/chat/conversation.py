@@ -13,7 +13,7 @@ from onetool.chat.desk import Desk, Question
 from onetool.chat.kept_conversations import KeptConversation
 from ot.ai import Event, ToolLoop
 from ot.app import open_app, open_assistant
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings
 from ot.kernel.zygote_process import ZygoteProcess

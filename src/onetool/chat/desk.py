@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from anyio.from_thread import BlockingPortal
 
-from ot.caller import Choice
+from ot.clients.caller import Choice
 
 MOMENT = 0.1  # seconds
 

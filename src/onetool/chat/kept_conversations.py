@@ -11,15 +11,15 @@ from mcp_core.json_types import JsonObject
 from ot.ai.conversation.memory import Exchange
 from ot.ai.conversation.messages import AssistantMessage, ToolMessage
 from ot.ai.conversation.stored import Lines, Restored, restore
-from ot.client_memory import ClientMemory
+from ot.clients.memory import ClientMemory
+from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
 from ot.config.models import AiSettings
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
-from ot.person import LOCAL
-from ot.redaction import Redactor
 from ot.store.conversations import CONVERSATIONS_FOLDER, Conversations, OpenConversation
 from ot.store.owner import Owner
+from ot.text.redaction import Redactor
 
 _DAY = 24 * 3600.0  # seconds
 

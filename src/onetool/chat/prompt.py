@@ -24,7 +24,7 @@ from prompt_toolkit.shortcuts import CompleteStyle
 
 from onetool.chat.clean_text import clean
 from onetool.chat.commands import Leaving
-from ot.caller import CHOICE_WORDS, Choice
+from ot.clients.caller import CHOICE_WORDS, Choice
 
 HISTORY = "chat_history"
 MOST_KEPT = 1000  # lines

@@ -12,7 +12,7 @@ from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.named_server import add_server_argument, find_server
 from onetool.cli.printing import complain, confirm, say
 from onetool.cli.start import load
-from ot.known_tools import proxy_host
+from ot.parts.known_tools import proxy_host
 from ot.proxy import Acceptance
 from ot.proxy.definitions.acceptance import Difference
 from ot.proxy.definitions.pins import Part

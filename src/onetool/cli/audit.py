@@ -16,10 +16,10 @@ from onetool.cli.start import load
 from ot.audit.calls import AuditedCall, read_calls, whole_entries
 from ot.audit.log import AUDIT_FOLDER
 from ot.audit.reading import Chain, Finding, find_chains
+from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
-from ot.person import LOCAL
 from ot.stats.wording import duration, precise
 from ot.store.opening import POSTGRES
 

@@ -12,12 +12,12 @@ from onetool.cli import FAILED, OK
 from onetool.cli.printing import complain, print_answer, progress_for_person
 from onetool.cli.start import load
 from ot.app import open_app
-from ot.caller import Caller, Notes
+from ot.clients.caller import Caller, Notes
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
-from ot.output import render
 from ot.run.answer import Answer
+from ot.text.output import render
 
 
 def add_arguments(parser: ArgumentParser) -> None:

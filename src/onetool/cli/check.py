@@ -20,7 +20,7 @@ from onetool.cli.lock import installer_of
 from onetool.cli.printing import add_json_argument, say, say_json, visible
 from onetool.cli.start import load
 from onetool.cli.trials import show_starts
-from onetool.trial_starts import Trial
+from onetool.trust.trial_starts import Trial
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, state_folder
 from ot.config.project_trust import project_trust
@@ -28,7 +28,7 @@ from ot.errors import ConfigError
 from ot.execution.idle_rules import find_idle_rules
 from ot.execution.wording import word_error
 from ot.introspect import find_alias_problems
-from ot.known_tools import proxy_host
+from ot.parts.known_tools import proxy_host
 from ot.proxy import Acceptance, find_mistake
 from ot.registry.names import NameCollision
 from ot.registry.registry import ToolRegistry

@@ -11,8 +11,8 @@ from onetool.cli import OK
 from onetool.cli.printing import complain, say
 from onetool.cli.serve import serve_with_token
 from onetool.cli.start import load
-from onetool.control.asking import Told, ask_running
-from onetool.listening_address import bind_address
+from onetool.control.asking import ControlReply, ask_running
+from onetool.http.listening_address import bind_address
 from ot.config.loader import LoadedConfig
 
 EPILOG = (
@@ -40,7 +40,7 @@ def main(options: Namespace) -> int:
     return serve_with_token(loaded, bind_address("127.0.0.1:0"), use_link=open_soon)
 
 
-def choose_link(told: Sequence[Told], loaded: LoadedConfig) -> str | None:
+def choose_link(told: Sequence[ControlReply], loaded: LoadedConfig) -> str | None:
     """Return the link of a server of this project."""
     links = [each.answer for each in told if each.project == str(loaded.project) and isinstance(each.answer, str)]
     return links[-1] if links else None

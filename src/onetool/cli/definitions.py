@@ -10,7 +10,7 @@ from typing import Any
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.isolate import IsolateHost
-from ot.known_tools import (
+from ot.parts.known_tools import (
     find_built_in_packs,
     load_extensions,
     load_registry,

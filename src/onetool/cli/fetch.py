@@ -16,7 +16,7 @@ from onetool.cli.printing import complain, say, say_json
 from onetool.cli.start import load
 from ot.app import worker_host
 from ot.isolate import IsolateHost
-from ot.known_tools import find_built_in_packs, load_registry
+from ot.parts.known_tools import find_built_in_packs, load_registry
 from ot.registry.definitions import Libraries
 from ot.registry.tool_threads import ToolThreads
 from ot.workers.host import WorkerHost

@@ -17,7 +17,7 @@ from onetool.cli.chat import choose
 from onetool.cli.printing import complain, say
 from onetool.cli.start import load
 from ot.app import launch, open_app, open_assistant
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.config.loader import LoadedConfig
 from ot.config.models import VoiceSettings
 from ot.config.providers import find_providers

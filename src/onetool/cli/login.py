@@ -17,7 +17,7 @@ from ot.config.loader import LoadedConfig
 from ot.config.models import ServerSettings
 from ot.errors import ServerUnavailableError
 from ot.execution.wording import word_error
-from ot.known_tools import proxy_host
+from ot.parts.known_tools import proxy_host
 from ot.proxy import digest_of_place, open_servers
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry

@@ -14,7 +14,7 @@ from onetool.chat.clean_text import clean, escape, one_line, write_encodable
 from ot.errors import ConfigError
 
 if TYPE_CHECKING:  # a command that calls nothing loads nothing of a call
-    from ot.caller import Progress
+    from ot.clients.caller import Progress
     from ot.run.answer import Answer
 
 Style = Literal["bold", "dim", "red", "green", "yellow"]

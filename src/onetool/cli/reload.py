@@ -9,7 +9,7 @@ from pathlib import Path
 from mcp_core.json_types import JsonObject
 from onetool.cli import FAILED, OK
 from onetool.cli.printing import add_json_argument, paint, say, say_json, visible
-from onetool.control.asking import Told, ask_running
+from onetool.control.asking import ControlReply, ask_running
 
 EPILOG = (
     "Every server of yours that is running is told, whichever client started it. Runs and calls in progress go on. "
@@ -35,11 +35,11 @@ def main(options: Namespace) -> int:
     return OK if all(map(_reloaded, told)) else FAILED
 
 
-def _describe(told: Told) -> JsonObject:
+def _describe(told: ControlReply) -> JsonObject:
     facts = asdict(told)
     answer = facts.pop("answer") or {"reloaded": False, "text": facts["error"]}
     return {**facts, **answer}
 
 
-def _reloaded(told: Told) -> bool:
+def _reloaded(told: ControlReply) -> bool:
     return not told.error and bool(told.answer["reloaded"])

@@ -14,12 +14,12 @@ from onetool.cli import FAILED, OK
 from onetool.cli.printing import complain, say, visible
 from onetool.cli.start import load
 from ot.app import launch, open_app
+from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
 from ot.journal.journal import word_call
 from ot.kernel.zygote_process import ZygoteProcess
-from ot.person import LOCAL
 from ot.run.replaying import Replayed, play
 
 EPILOG = "No call is made. Exit status: 0 if everything is as it was, else 1."

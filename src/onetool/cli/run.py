@@ -50,7 +50,7 @@ def _without_spares(loaded: LoadedConfig) -> LoadedConfig:
 
 async def _run(command: str, loaded: LoadedConfig, launched: ZygoteProcess) -> Answer:
     from ot.app import open_app
-    from ot.caller import Caller
+    from ot.clients.caller import Caller
 
     async with open_app(loaded, launched=launched, connect_ahead=False) as app:
         answer = await app.runner.run(command, caller=Caller(progress=progress_for_person()))

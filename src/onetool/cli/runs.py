@@ -12,12 +12,12 @@ from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, say, say_json, visible, word_table
 from onetool.cli.start import load
 from ot.app import open_journal
+from ot.clients.person import LOCAL
 from ot.errors import CallError
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal, word_arguments
 from ot.journal.listing import describe_run
 from ot.journal.recorded import Outcome, RecordedCall, RecordedRun
-from ot.person import LOCAL
 from ot.stats.wording import duration
 
 EPILOG = "The newest run comes last. A run of a server that still goes on has no outcome yet."

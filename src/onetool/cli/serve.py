@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain
 from onetool.cli.serve_stdio import serve_stdio
-from onetool.cli.served import Reached, begin, load_served, open_engine
-from onetool.http_token import TOKEN_FILE, read_token
-from onetool.listening_address import bind_address
-from onetool.unix_socket import listen_privately
-from ot.client_claims import KnownClients
+from onetool.cli.served import Endpoint, begin, load_served, open_engine
+from onetool.http.listening_address import bind_address
+from onetool.http.token import TOKEN_FILE, read_token
+from onetool.http.unix_socket import listen_privately
+from ot.clients.claims import KnownClients
 from ot.config.environment import TOKEN_VARIABLE
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -28,11 +28,11 @@ from ot.config.team import AuthSettings
 from ot.kernel.zygote_process import ZygoteProcess, launch_zygote
 
 if TYPE_CHECKING:
-    from onetool.late_app import LateApps, ServedApps
+    from onetool.front.late_app import LateApps, ServedApps
     from onetool.replicas.draining import Draining
     from onetool.replicas.replicas import Replicas
     from ot.apps import Apps
-    from ot.shared_parts import Backing
+    from ot.parts.shared_parts import SharedBackend
     from ot.store.postgres.link import PostgresLink
     from ot.telemetry.telemetry import Telemetry
 
@@ -72,15 +72,15 @@ async def _open_apps(
     team: LoadedConfig,
     launched: ZygoteProcess,
     telemetry: Telemetry,
-    reached: Reached,
-    backing: Backing,
+    reached: Endpoint,
+    backing: SharedBackend,
     late: LateApps,
 ) -> AsyncIterator[Apps]:
     """Load what opens an engine for each person, and let the administrator's commands reach all of them."""
     from onetool.control.answering import control_all, open_control
-    from onetool.http_connections import count_open_files_allowed
-    from onetool.server import own_definition
-    from onetool.telling import sending_telemetry
+    from onetool.front.server import own_definition
+    from onetool.http.connections import count_open_files_allowed
+    from onetool.telemetry_setup import sending_telemetry
     from ot.apps import FILES_OF_APP, MOST, open_apps
 
     gc.freeze()
@@ -159,11 +159,11 @@ def _serve_http(
     import anyio  # start-up path, as above: a web server is more than a client on stdin should wait for
 
     from onetool.dashboard.late import LateDashboard
-    from onetool.http_server import Site, find_address, serve_http
+    from onetool.http.server import Site, find_address, serve_http
     from onetool.people.opening import open_people
     from onetool.replicas.draining import Draining
-    from onetool.telling import build_telemetry
-    from ot.shared_parts import Backing
+    from onetool.telemetry_setup import build_telemetry
+    from ot.parts.shared_parts import SharedBackend
     from ot.store.opening import open_link
 
     async def serve() -> None:
@@ -173,9 +173,9 @@ def _serve_http(
         async with AsyncExitStack() as stack:
             link = await stack.enter_async_context(open_link(loaded.config.store))
             dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, link)
-            reached = Reached(over, None if dashboard is None else dashboard.make_link)
+            reached = Endpoint(over, None if dashboard is None else dashboard.make_link)
             replicas = await stack.enter_async_context(_open_replicas(loaded, link, address, draining))
-            backing = Backing(link, None if replicas is None else replicas.detached)
+            backing = SharedBackend(link, None if replicas is None else replicas.detached)
             people = await stack.enter_async_context(open_people(loaded, link))
             apps = await stack.enter_async_context(open_served(loaded, launched, telemetry, reached, backing))
             if dashboard is not None and use_link is not None:
@@ -211,9 +211,9 @@ async def _open_replicas(
 
 @asynccontextmanager
 async def _open_for_one(
-    loaded: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Reached, backing: Backing
+    loaded: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Endpoint, backing: SharedBackend
 ) -> AsyncIterator[ServedApps]:
-    from onetool.late_app import open_late_app
+    from onetool.front.late_app import open_late_app
 
     clients = KnownClients()
     open_app = partial(open_engine, loaded, launched, clients, telemetry, reached, backing)
@@ -224,9 +224,9 @@ async def _open_for_one(
 
 @asynccontextmanager
 async def _open_for_all(
-    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Reached, backing: Backing
+    team: LoadedConfig, launched: ZygoteProcess, telemetry: Telemetry, reached: Endpoint, backing: SharedBackend
 ) -> AsyncIterator[ServedApps]:
-    from onetool.late_app import open_late_apps
+    from onetool.front.late_app import open_late_apps
 
     async with open_late_apps(partial(_open_apps, team, launched, telemetry, reached, backing), team.mistakes) as apps:
         apps.want()

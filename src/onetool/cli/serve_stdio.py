@@ -16,13 +16,13 @@ from mcp_core.loading import LOADING_PROTOCOL
 from mcp_core.standard_streams import claim_standard_streams
 from onetool.cli import OK, USAGE, parse_command
 from onetool.cli.printing import complain
-from onetool.cli.served import Begun, Reached, begin, load_served, open_engine, settle
-from ot.client_claims import KnownClients
+from onetool.cli.served import Endpoint, StartInfo, begin, load_served, open_engine, settle
+from ot.clients.claims import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.kernel.zygote_process import ZygoteProcess, end_zygote, launch_zygote
 
 if TYPE_CHECKING:
-    from onetool.late_app import LateApp
+    from onetool.front.late_app import LateApp
     from onetool.porch.porch import Porch
     from onetool.porch.recorder import Recorder
     from onetool.porch.requests import Request
@@ -32,7 +32,7 @@ _RUNS_FIRST = 5.0  # seconds for which runs that need nothing else go before the
 _TURN = 0.001  # seconds until runs have their turn while it is
 
 
-def serve_stdio(loaded: LoadedConfig, begun: Begun) -> int:
+def serve_stdio(loaded: LoadedConfig, begun: StartInfo) -> int:
     """Serve the client on stdin until it leaves."""
     try:
         source, sink = claim_standard_streams()
@@ -63,7 +63,7 @@ def load_behind_porch(arguments: list[str]) -> ServeBehind:
     begun = begin(options)
     loaded = load_served(options)
     gc.disable()  # again: loading a command has an end of its own
-    import onetool.early_runs  # noqa: F401 - it is needed in a moment
+    import onetool.front.early_runs  # noqa: F401 - it is needed in a moment
     import ot.app  # noqa: F401
 
     return partial(_serve_behind, loaded, begun)
@@ -72,18 +72,18 @@ def load_behind_porch(arguments: list[str]) -> ServeBehind:
 def load_protocol() -> None:
     """Load what serves clients; a server that code calls may be connecting meanwhile."""
     with LOADING_PROTOCOL:
-        import onetool.server  # noqa: F401 - it is needed in a moment
+        import onetool.front.server  # noqa: F401 - it is needed in a moment
 
 
-async def _serve(loaded: LoadedConfig, begun: Begun, launched: ZygoteProcess, source: int, sink: int) -> None:
-    from onetool.direct_runs import open_direct_runs
-    from onetool.late_app import open_late_app
+async def _serve(loaded: LoadedConfig, begun: StartInfo, launched: ZygoteProcess, source: int, sink: int) -> None:
+    from onetool.front.direct_runs import open_direct_runs
+    from onetool.front.late_app import open_late_app
+    from onetool.front.server import OneToolServer
     from onetool.porch.recorder import Recorder
-    from onetool.server import OneToolServer
-    from onetool.telling import build_telemetry
+    from onetool.telemetry_setup import build_telemetry
 
     clients, telemetry = KnownClients(), build_telemetry(loaded, os.environ, counted=False)
-    open_app = partial(open_engine, loaded, launched, clients, telemetry, Reached("stdio"), None)
+    open_app = partial(open_engine, loaded, launched, clients, telemetry, Endpoint("stdio"), None)
     async with open_late_app(open_app, loaded.mistakes, clients) as app:
         with _remembering(loaded, begun, Recorder()) as recorder:
             async with open_direct_runs(app, recorder, telemetry) as direct:
@@ -91,19 +91,19 @@ async def _serve(loaded: LoadedConfig, begun: Begun, launched: ZygoteProcess, so
                 await server.serve_stdio(source=source, sink=sink, on_first_sent=app.want, tap=recorder, lane=direct)
 
 
-async def _serve_behind(loaded: LoadedConfig, begun: Begun, porch: Porch, launched: ZygoteProcess) -> None:
+async def _serve_behind(loaded: LoadedConfig, begun: StartInfo, porch: Porch, launched: ZygoteProcess) -> None:
     """Serve a porch's client: its runs with the engine alone, and everything once the protocol had to be loaded."""
-    from onetool.early_runs import Claims, open_early_runs
-    from onetool.late_app import open_late_app
+    from onetool.front.early_runs import Claims, open_early_runs
+    from onetool.front.late_app import open_late_app
     from onetool.porch.recorder import Recorder
     from onetool.porch.remembering import kernel_facts
-    from onetool.telling import build_telemetry
+    from onetool.telemetry_setup import build_telemetry
 
     if kernel_facts(loaded.config.execution) != porch.entry.kernels:
         end_zygote(launched)
         launched = launch_zygote(loaded.config.execution)
     clients, telemetry = KnownClients(), build_telemetry(loaded, os.environ, counted=False)
-    open_app = partial(open_engine, loaded, launched, clients, telemetry, Reached("stdio"), None, still_loading=True)
+    open_app = partial(open_engine, loaded, launched, clients, telemetry, Endpoint("stdio"), None, still_loading=True)
 
     def greet(introduction: Request) -> None:
         clients.note(Claims(introduction.capabilities))
@@ -116,8 +116,8 @@ async def _serve_behind(loaded: LoadedConfig, begun: Begun, porch: Porch, launch
             await (_go_without_protocol if porch.entry.confirmed_lately else _let_runs_go_first)(porch, app)
         await _load_protocol_beside()
         given = await porch.hand_over()
-        from onetool.direct_runs import open_direct_runs
-        from onetool.server import OneToolServer
+        from onetool.front.direct_runs import open_direct_runs
+        from onetool.front.server import OneToolServer
 
         known = Recorder(porch.entry.answers, porch.entry.frames, porch.answered)
         with _remembering(loaded, begun, known) as recorder:
@@ -144,7 +144,7 @@ async def _go_without_protocol(porch: Porch, app: LateApp) -> None:
 
     Word that there are other packs than the client is told of is such a thing.
     """
-    from onetool.offer_text import word_offer
+    from onetool.front.offer_text import word_offer
 
     engine = await app.get()
     settle()
@@ -171,7 +171,7 @@ async def _load_protocol_beside() -> None:
 
 
 @contextmanager
-def _remembering(loaded: LoadedConfig, begun: Begun, recorder: Recorder) -> Iterator[Recorder]:
+def _remembering(loaded: LoadedConfig, begun: StartInfo, recorder: Recorder) -> Iterator[Recorder]:
     """Remember for the next start what the server answers while this is open."""
     from onetool.porch.remembering import Memory
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onetool.cli.start import load
 from onetool.porch.entry import place_of
-from ot.client_claims import KnownClients
+from ot.clients.claims import KnownClients
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.errors import ConfigError
@@ -23,18 +23,18 @@ from ot.logs import write_log
 
 if TYPE_CHECKING:
     from ot.app import App
-    from ot.shared_parts import Backing
+    from ot.parts.shared_parts import SharedBackend
     from ot.telemetry.telemetry import Telemetry
 
 
-class Reached(NamedTuple):
+class Endpoint(NamedTuple):
     """How a server is reached: by its clients, and at its dashboard, if it has one, by a link."""
 
     over: str
     make_link: Callable[[], Awaitable[str]] | None = None
 
 
-class Begun(NamedTuple):
+class StartInfo(NamedTuple):
     """How a server was started: where its answers are remembered, the folder that it was told to go to, and when.
 
     The folder is named as on the command line, and by where that really lay.
@@ -45,17 +45,17 @@ class Begun(NamedTuple):
     moment: float
 
 
-def begin(options: Namespace) -> Begun:
+def begin(options: Namespace) -> StartInfo:
     """Take note of how this server is started, and go to its folder; raises ConfigError."""
     place, moment = place_of(state_folder(Path.home()), options.arguments), time.time()
     if options.folder is None:
-        return Begun(place, None, moment)
+        return StartInfo(place, None, moment)
     real = os.path.realpath(options.folder)
     try:
         os.chdir(options.folder)
     except OSError as error:
         raise ConfigError(f"cannot be entered: {error.strerror}", file=Path(options.folder), key="--in") from error
-    return Begun(place, (options.folder, real), moment)
+    return StartInfo(place, (options.folder, real), moment)
 
 
 def load_served(options: Namespace) -> LoadedConfig:
@@ -78,8 +78,8 @@ async def open_engine(
     launched: ZygoteProcess,
     clients: KnownClients,
     telemetry: Telemetry,
-    reached: Reached,
-    backing: Backing | None,
+    reached: Endpoint,
+    backing: SharedBackend | None,
     *,
     still_loading: bool = False,
 ) -> AsyncIterator[App]:
@@ -88,7 +88,7 @@ async def open_engine(
     What is loaded by now stays for good and is not looked through for garbage, unless more is `still_loading`.
     """
     from onetool.control.answering import control_one, open_control
-    from onetool.telling import sending_telemetry
+    from onetool.telemetry_setup import sending_telemetry
     from ot.app import open_app
 
     if not still_loading:
@@ -109,6 +109,6 @@ async def open_engine(
 
 
 def _own_definition() -> str:
-    from onetool.server import own_definition  # the engine is open before the protocol is loaded
+    from onetool.front.server import own_definition  # the engine is open before the protocol is loaded
 
     return own_definition()

@@ -12,7 +12,7 @@ from onetool.cli.printing import Style, add_json_argument
 from onetool.cli.running import show_running
 from onetool.cli.start import load
 from ot.config.loader import LoadedConfig
-from ot.known_tools import show_servers
+from ot.parts.known_tools import show_servers
 from ot.registry.places import PackPlaces
 from ot.registry.registry import ToolRegistry
 

@@ -17,7 +17,8 @@ from onetool.cli.definitions import read_registry, read_skills
 from onetool.cli.printing import complain, say, visible
 from onetool.cli.replay import without_statistics, word_differences
 from ot.app import App, launch, open_app, open_journal
-from ot.caller import NOBODY
+from ot.clients.caller import NOBODY
+from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, SKILLS
 from ot.config.project_trust import project_trust
@@ -27,7 +28,6 @@ from ot.journal.equality import Sources
 from ot.journal.journal import RESUME, Journal
 from ot.journal.recorded import RecordedCall, RecordedRun
 from ot.kernel.zygote_process import ZygoteProcess
-from ot.person import LOCAL
 from ot.registry.registry import ToolRegistry
 from ot.run.fence_processor import read_command
 from ot.run.replaying import play

@@ -58,7 +58,7 @@ def open_statistics(loaded: LoadedConfig, store: Store) -> Statistics:
 
 
 def _own_definition() -> str:
-    from onetool.server import own_definition  # loads the protocol, which takes longer than all of the rest
+    from onetool.front.server import own_definition  # loads the protocol, which takes longer than all of the rest
 
     return own_definition()
 

@@ -12,7 +12,7 @@ import anyio
 from mcp_core.line_log import hush_log
 from onetool.chat.clean_text import one_line, show_seconds, write_encodable
 from onetool.cli.printing import paint, say, visible
-from onetool.trial_starts import Start, Trial, Watcher, try_starts
+from onetool.trust.trial_starts import Start, Trial, Watcher, try_starts
 from ot.config.loader import LoadedConfig
 
 _AGAIN = 0.2  # seconds between two looks at what is under way

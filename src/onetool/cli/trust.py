@@ -9,7 +9,7 @@ from pathlib import Path
 
 from onetool.cli import FAILED, OK, USAGE
 from onetool.cli.printing import complain, confirm, say, say_json, visible
-from onetool.trust_report import describe
+from onetool.trust.report import describe
 from ot.config.paths import FOLDER, find_places, state_folder
 from ot.config.project_trust import project_trust
 from ot.errors import ConfigError

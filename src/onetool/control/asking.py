@@ -16,7 +16,7 @@ from pathlib import Path
 from mcp_core.atomic_write import open_folder
 from mcp_core.json_types import Json
 from onetool.control.places import DESCRIPTORS, ENDING, running_folder
-from onetool.unix_socket import find_served
+from onetool.http.unix_socket import find_served
 from ot.errors import ConfigError
 
 _PATIENCE = 30.0  # seconds for an answer: a busy server's turn, and a configuration that is read again
@@ -26,7 +26,7 @@ _NAME = re.compile(r"(?P<pid>\d+)-[0-9a-f]+\.sock")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ControlReply:
     """The answer of one running server; `error` is why there is none."""
 
     pid: int
@@ -41,7 +41,7 @@ class Told:
         return f"server {self.pid} of {self.project} ({self.over}, since {began})"
 
 
-def ask_running(home: Path, word: str) -> list[Told]:
+def ask_running(home: Path, word: str) -> list[ControlReply]:
     """Ask all running servers of a person at once; one that has ended meanwhile is left out.
 
     Raises ConfigError where the folder in which they are found is not the person's alone.
@@ -61,7 +61,7 @@ def ask_running(home: Path, word: str) -> list[Told]:
     return sorted((each for each in told if each is not None), key=lambda each: (each.project, each.since))
 
 
-def _ask(path: Path, *, word: str) -> Told | None:
+def _ask(path: Path, *, word: str) -> ControlReply | None:
     name = _NAME.fullmatch(path.name)
     if name is None:  # somebody else's
         return None
@@ -73,11 +73,11 @@ def _ask(path: Path, *, word: str) -> Told | None:
             connection.sendall(word.encode())
             line = b"".join(_pieces(connection))
     except TimeoutError:
-        return Told(int(name["pid"]), "?", "?", since, error=f"does not answer within {_PATIENCE:g} s")
+        return ControlReply(int(name["pid"]), "?", "?", since, error=f"does not answer within {_PATIENCE:g} s")
     except OSError:
         return None
     with suppress(ValueError, TypeError):
-        return Told(**json.loads(line))
+        return ControlReply(**json.loads(line))
     return None
 
 

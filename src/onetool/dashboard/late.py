@@ -11,14 +11,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.dashboard.address import address_of
 from onetool.dashboard.tickets import LONGEST, MemoryTickets, SealedTickets, Tickets
-from onetool.late_app import ServedApps
+from onetool.front.late_app import ServedApps
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.seal_keys import load_sealer
 from ot.store.opening import build_ended_sessions
 
 if TYPE_CHECKING:
-    from onetool.dashboard.door import Door
+    from onetool.dashboard.dashboard_app import DashboardApp
     from ot.store.postgres.link import PostgresLink
 
 
@@ -32,7 +32,7 @@ class LateDashboard:
         self._auth = auth = loaded.config.auth
         self._address = address_of(auth.public_url or address, hosts)
         self._tickets: Tickets = MemoryTickets()
-        self._door: Door | None = None
+        self._door: DashboardApp | None = None
         self._turn = anyio.Lock()
 
     async def make_link(self) -> str:
@@ -50,21 +50,21 @@ class LateDashboard:
 
         return answer
 
-    async def _load(self, apps: ServedApps) -> Door:
+    async def _load(self, apps: ServedApps) -> DashboardApp:
         async with self._turn:
             if self._door is None:
                 self._door = await anyio.to_thread.run_sync(self._build, apps)
             return self._door
 
-    def _build(self, apps: ServedApps) -> Door:
-        from onetool.dashboard.door import Door  # noqa: PLC0415 - as above
+    def _build(self, apps: ServedApps) -> DashboardApp:
+        from onetool.dashboard.dashboard_app import DashboardApp  # noqa: PLC0415 - as above
         from onetool.dashboard.logins import Logins  # noqa: PLC0415
 
         if self._auth.issuer is None:
-            return Door(self._address, Logins(self._tickets, self._address), apps, self._auth)
+            return DashboardApp(self._address, Logins(self._tickets, self._address), apps, self._auth)
         from onetool.dashboard.openid import OpenIdLogin  # noqa: PLC0415 - only with an issuer
 
         state = state_folder(self._loaded.machine_home)
         tickets = SealedTickets(load_sealer(self._loaded.config, state), build_ended_sessions(state, self._link))
         logins, openid = Logins(tickets, self._address, seconds=LONGEST), OpenIdLogin(self._auth, self._address)
-        return Door(self._address, logins, apps, self._auth, openid)
+        return DashboardApp(self._address, logins, apps, self._auth, openid)

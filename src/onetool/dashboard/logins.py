@@ -12,7 +12,7 @@ from onetool.dashboard.address import Address
 from onetool.dashboard.pages import HEADERS
 from onetool.dashboard.tickets import Kind, Tickets
 from onetool.dashboard.visitor import describe_person, read_person
-from ot.person import LOCAL_PERSON, Person
+from ot.clients.person import LOCAL_PERSON, Person
 
 LINK_SECONDS = 300.0
 SESSION_SECONDS = 12 * 3600.0

@@ -22,9 +22,9 @@ from onetool.dashboard.openid_names import CALLBACK, LoginError
 from onetool.people.issuer_keys import ALGORITHMS, IssuerKeys, discover
 from onetool.people.refusal import RefusedError
 from onetool.people.tokens import read_person
+from ot.clients.person import Person
 from ot.config.team import AuthSettings, is_safe
-from ot.person import Person
-from ot.trusted_roots import trusted_roots
+from ot.services.trusted_roots import trusted_roots
 
 _SCOPE = "openid profile email"
 _TIMEOUT = 15.0  # seconds

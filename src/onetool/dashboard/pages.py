@@ -15,9 +15,9 @@ from starlette.responses import Response
 
 from mcp_core.distribution import DISTRIBUTION
 from onetool.chat.clean_text import clean, one_line
-from ot.output import escape_surrogates
 from ot.stats.report import TEMPLATES as CHARTS
 from ot.stats.wording import compact, duration, percent, precise, size
+from ot.text.output import escape_surrogates
 
 _HERE = Path(__file__).parent
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}

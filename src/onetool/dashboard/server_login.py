@@ -9,7 +9,7 @@ import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from onetool.dashboard.visitor import CLIENT, Visitor
-from ot.front import FrontError
+from ot.clients.front import FrontError
 from ot.proxy import ProxiedServer
 
 _PATIENCE = 40.0  # seconds until a server has said where to log in

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from mcp_core.json_types import JsonObject
 from ot.app import App
-from ot.caller import Caller
-from ot.person import LOCAL, Person
+from ot.clients.caller import Caller
+from ot.clients.person import LOCAL, Person
 
 CLIENT = "dashboard"
 """The name under which calls from here are recorded."""

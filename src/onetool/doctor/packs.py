@@ -11,12 +11,12 @@ import anyio
 
 from onetool.chat.clean_text import show_seconds
 from onetool.doctor.finding import Finding, Light, edit, green, red, yellow
-from onetool.trial_starts import Start, Trial, try_starts
+from onetool.trust.trial_starts import Start, Trial, try_starts
 from ot.config.loader import LoadedConfig
 from ot.config.models import ServerSettings
 from ot.config.paths import state_folder
 from ot.execution.wording import word_error
-from ot.known_tools import proxy_host
+from ot.parts.known_tools import proxy_host
 from ot.proxy import Acceptance, find_mistake
 from ot.registry.registry import ToolRegistry
 from ot.workers.pack_environment import LibraryState, state_of

@@ -12,9 +12,9 @@ import httpx2
 
 from mcp_core.distribution import DISTRIBUTION, with_extra
 from onetool.doctor.finding import Finding, green, red, yellow
-from onetool.http_connections import bounds_within, count_open_files_allowed
-from onetool.listening_address import bind_address
-from onetool.telling import EXTRA, wants_sending
+from onetool.http.connections import bounds_within, count_open_files_allowed
+from onetool.http.listening_address import bind_address
+from onetool.telemetry_setup import EXTRA, wants_sending
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
 from ot.config.seal_keys import keys_file, load_sealer

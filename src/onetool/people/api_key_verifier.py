@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from onetool.people.refusal import KeysUnavailableError, RefusedError
-from ot.person import KEYS_ISSUER, Person
+from ot.clients.person import KEYS_ISSUER, Person
 from ot.store.api_keys import ApiKey, ApiKeys, digest_of, split_key
 
 _WRONG = (

@@ -15,9 +15,9 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.people.people import People
+from onetool.people.person_of import SCOPE_KEY
 from onetool.people.refusal import RefusedError, UnavailableError
-from onetool.person_of import SCOPE_KEY
-from ot.person import Person, serving
+from ot.clients.person import Person, serving
 
 LOGGER = logging.getLogger("onetool.http")
 

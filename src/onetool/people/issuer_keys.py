@@ -14,7 +14,7 @@ import jwt
 from mcp_core.json_types import JsonObject
 from onetool.people.refusal import IssuerUnavailableError, RefusedError
 from ot.config.team import is_safe
-from ot.trusted_roots import trusted_roots
+from ot.services.trusted_roots import trusted_roots
 
 ALGORITHMS = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}

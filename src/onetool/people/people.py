@@ -6,9 +6,9 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from onetool.people.refusal import NoCredentialsError, RefusedError
+from ot.clients.person import Person
 from ot.config.team import AuthSettings
 from ot.errors import MissingExtraError
-from ot.person import Person
 from ot.store.api_keys import PREFIX
 
 PATH = "/mcp"

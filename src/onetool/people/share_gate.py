@@ -7,8 +7,8 @@ from collections import Counter
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from onetool.person_of import SCOPE_KEY
-from ot.person import Person
+from onetool.people.person_of import SCOPE_KEY
+from ot.clients.person import Person
 
 
 class ShareGate:

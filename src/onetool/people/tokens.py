@@ -7,7 +7,7 @@ import jwt
 from mcp_core.json_types import JsonObject
 from onetool.people.issuer_keys import ALGORITHMS, IssuerKeys
 from onetool.people.refusal import RefusedError
-from ot.person import Person
+from ot.clients.person import Person
 
 _LEEWAY = 30  # seconds by which clocks may differ
 _KINDS = frozenset({"jwt", "at+jwt", "application/at+jwt"})

@@ -142,7 +142,7 @@ def _own_sources() -> Iterator[Path]:
     """Give our files that say what there is: they change without a new version where OneTool is developed."""
     yield from map(Path, ot_tools.__path__)
     server = Path(__file__).parent.parent
-    yield from (server / "server.py", server / "offer.py", server / "tools")
+    yield server / "front"
 
 
 def _find_metadata(library: str) -> Path:

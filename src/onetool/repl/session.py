@@ -13,15 +13,15 @@ from onetool.chat.desk import Desk, Question
 from onetool.repl.completion import Completion, Names
 from onetool.repl.whole_code import LAST, uses_last, with_last
 from ot.app import App, open_app
-from ot.caller import Caller
-from ot.client_memory import ClientMemory
+from ot.clients.caller import Caller
+from ot.clients.memory import ClientMemory
 from ot.config.loader import LoadedConfig
 from ot.errors import CallError
 from ot.execution.wording import word_error
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.run.answer import Answer
 from ot.run.outcome import Value
-from ot.run.sight import Sight
+from ot.run.run_view import RunView
 
 CLIENT = "onetool repl"
 
@@ -60,7 +60,7 @@ class Session:
             if message:
                 tell(message)
 
-        caller, sight = replace(self._caller, progress=progress), Sight()
+        caller, sight = replace(self._caller, progress=progress), RunView()
         try:
             if self._last is not None and uses_last(code):
                 code = with_last(code, await self._find_last(self._last, caller))

@@ -13,10 +13,10 @@ from mcp_types import CallToolResult, InputRequiredResult, InputResponses
 from pydantic import TypeAdapter
 
 from mcp_core.json_types import Json, JsonObject
+from onetool.front.suspended_runs import LostRunError, RunState, SuspendedRuns, UnknownRunError, Waiting
+from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError
 from onetool.replicas.progress import pass_on, progress_to
-from onetool.replicas.talks import ReplicaGoneError, Talk, Talks
-from onetool.suspended_runs import LostRunError, RunState, SuspendedRuns, UnknownRunError, Waiting
-from ot.caller import Progress
+from ot.clients.caller import Progress
 from ot.run.answer import Answer
 
 SUBJECT = "answer"
@@ -36,7 +36,7 @@ def _words() -> TypeAdapter[InputResponses]:
 class AnswersElsewhere:
     """Resumes runs that wait in other replicas."""
 
-    def __init__(self, talks: Talks) -> None:
+    def __init__(self, talks: ReplicaChannels) -> None:
         self._talks = talks
 
     async def resume(self, state: RunState, words: InputResponses, *, principal: str, progress: Progress) -> Rendered:
@@ -73,7 +73,7 @@ class AnswersHere:
         self._render = render
         self._save = save
 
-    async def serve(self, talk: Talk, asked: Mapping[str, Json]) -> Json:
+    async def serve(self, talk: ReplicaChannel, asked: Mapping[str, Json]) -> Json:
         words = _words().validate_python(asked["words"])
         try:
             state = RunState.read(asked["state"])

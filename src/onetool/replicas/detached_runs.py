@@ -12,16 +12,16 @@ from typing import Protocol
 import anyio
 
 from mcp_core.json_types import Json, JsonObject
+from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError
 from onetool.replicas.progress import pass_on, progress_to
-from onetool.replicas.talks import ReplicaGoneError, Talk, Talks
-from ot.caller import Caller, Choice
+from ot.clients.caller import Caller, Choice
+from ot.clients.front import FrontError
 from ot.errors import NoDetachedRunError, ToolError
 from ot.execution.consent import held
-from ot.front import FrontError
-from ot.owned_tasks import open_background_tasks
 from ot.run.answer import RunAnswer
 from ot.run.runs import Runs
 from ot.store.replicas import DetachedRun
+from ot.tasks.owned_tasks import open_background_tasks
 from ot_kernel.values import decode, encode
 
 WAIT, STOP = "wait", "stop"
@@ -41,7 +41,7 @@ class KnownRuns(Protocol):
 class DetachedElsewhere:
     """The runs of other replicas, for those who wait for them in this one."""
 
-    def __init__(self, known: KnownRuns, talks: Talks) -> None:
+    def __init__(self, known: KnownRuns, talks: ReplicaChannels) -> None:
         self._known = known
         self._talks = talks
 
@@ -104,7 +104,7 @@ class DetachedElsewhere:
 class _ClientErrands:
     """What a run elsewhere wants of the client that waits here."""
 
-    def __init__(self, talk: Talk, caller: Caller) -> None:
+    def __init__(self, talk: ReplicaChannel, caller: Caller) -> None:
         self._talk = talk
         self._caller = caller
         self._open: dict[int, anyio.CancelScope] = {}
@@ -146,21 +146,21 @@ class DetachedHere:
     def __init__(self, runs_of: RunsOf) -> None:
         self._runs_of = runs_of
 
-    async def wait(self, talk: Talk, asked: JsonObject) -> Json:
+    async def wait(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
         async def wait(runs: Runs, caller: Caller) -> JsonObject:
             answer = await runs.wait(asked["run"], seconds=asked["seconds"], caller=caller)
             return {"answer": encode({name: getattr(answer, name) for name in RunAnswer.__slots__})}
 
         return await self._serve(talk, asked, wait)
 
-    async def stop(self, talk: Talk, asked: JsonObject) -> Json:
+    async def stop(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
         async def stop(runs: Runs, caller: Caller) -> JsonObject:
             return {"told": await runs.stop(asked["run"], caller=caller)}
 
         return await self._serve(talk, asked, stop)
 
     async def _serve(
-        self, talk: Talk, asked: JsonObject, work: Callable[[Runs, Caller], Awaitable[JsonObject]]
+        self, talk: ReplicaChannel, asked: JsonObject, work: Callable[[Runs, Caller], Awaitable[JsonObject]]
     ) -> Json:
         runs = self._runs_of(asked["principal"], asked["run"])
         if runs is None:
@@ -186,7 +186,7 @@ class DetachedHere:
 class _ClientElsewhere:
     """A client that another replica serves, as a run here reaches it."""
 
-    def __init__(self, talk: Talk, able: Sequence[str] | None) -> None:
+    def __init__(self, talk: ReplicaChannel, able: Sequence[str] | None) -> None:
         self.session: object = talk
         self.can_elicit = "can_elicit" in (able or ())
         self.can_open_urls = "can_open_urls" in (able or ())

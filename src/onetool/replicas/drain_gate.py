@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_official import MAX_LINE
-from onetool.http_bodies import join_body, read_messages, receive_again
+from onetool.http.bodies import join_body, read_messages, receive_again
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
 
 _SESSION = b"mcp-session-id"

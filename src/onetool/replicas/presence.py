@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager, suppress
 import anyio
 
 from onetool.replicas.draining import Draining
-from ot.owned_tasks import open_background_tasks
 from ot.store.postgres.replicas import PostgresReplicas
 from ot.store.replicas import BEAT
+from ot.tasks.owned_tasks import open_background_tasks
 
 _LEAVING = 3.0  # seconds
 _TIDYING = 100  # beats

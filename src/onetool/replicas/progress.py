@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
-from onetool.replicas.talks import Talk
-from ot.caller import Milestone, Progress
+from onetool.replicas.channels import ReplicaChannel
+from ot.clients.caller import Milestone, Progress
 
 INTERVAL = 0.2  # seconds between two messages
 
 
-def progress_to(talk: Talk, *, interval: float = INTERVAL) -> Progress:
+def progress_to(talk: ReplicaChannel, *, interval: float = INTERVAL) -> Progress:
     """Send progress to the other end of a talk: the first and the last of a call, and some in between."""
     last = float("-inf")
 

@@ -10,13 +10,13 @@ from importlib.metadata import version
 from mcp.server.request_state import RequestStateSecurity
 
 from mcp_core.distribution import DISTRIBUTION
+from onetool.front.suspended_runs import SuspendedRuns
 from onetool.replicas.answers import SUBJECT, AnswersElsewhere, AnswersHere, Render, Save
+from onetool.replicas.channels import Serve, open_talks
 from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere, RunsOf
 from onetool.replicas.draining import Draining
 from onetool.replicas.presence import open_presence
 from onetool.replicas.sealed_states import seal_states
-from onetool.replicas.talks import Serve, open_talks
-from onetool.suspended_runs import SuspendedRuns
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.replicas import PostgresReplicas
 from ot.store.replicas import name_replica

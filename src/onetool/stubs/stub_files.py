@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from onetool.stubs.known_results import KnownResults
 from onetool.stubs.pack_stub import VALUES, StubbedTool, write_pack
+from ot.clients.person import LOCAL
 from ot.config.models import Config
-from ot.person import LOCAL
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.registry import ToolRegistry
 from ot.run.namespace import PROJECTS, Namespace

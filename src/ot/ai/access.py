@@ -8,8 +8,8 @@ from mcp_core.quick_dataclass import dataclass
 from ot.config.providers import Provider
 from ot.config.secrets import Secrets
 from ot.limits import PersonLimits
-from ot.redaction import Redactor
 from ot.stats.recorder import Recorder
+from ot.text.redaction import Redactor
 
 if TYPE_CHECKING:
     from ot.telemetry.telemetry import Telemetry

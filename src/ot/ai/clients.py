@@ -8,7 +8,7 @@ from ot.ai.access import ModelAccess
 from ot.ai.models.model import Model
 from ot.ai.models.opening import build_model, record_into
 from ot.ai.tool_loop import ToolLoop
-from ot.caller import NOBODY, Caller
+from ot.clients.caller import NOBODY, Caller
 from ot.config.models import AiSettings
 from ot.config.providers import find_providers
 from ot.config.secrets import Secrets

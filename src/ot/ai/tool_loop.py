@@ -20,7 +20,7 @@ from ot.ai.models.retry import Backoff
 from ot.ai.models.turn import CallNames, Turn
 from ot.ai.tools.offered_tools import OfferedTools, find_chosen, offer_tools
 from ot.ai.tools.tool_calls import CallRound, ToolCalls
-from ot.caller import NOBODY, Caller
+from ot.clients.caller import NOBODY, Caller
 from ot.config.models import AiSettings
 from ot.execution.tool_executor import ToolExecutor
 

@@ -6,7 +6,7 @@ import json
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii
 
-from ot.redaction import Redactor
+from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import UnsupportedValueError, encode
 

@@ -25,13 +25,13 @@ from mcp_core.json_types import JsonObject
 from ot.audit import chain
 from ot.audit.given import summarize
 from ot.audit.retention import DAY, claim, prune
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.config.models import AuditSettings
 from ot.effects import Effect
 from ot.logs import write_log
-from ot.redaction import Redactor
 from ot.store.audit_rows import AuditRows
 from ot.store.forms import FORM
+from ot.text.redaction import Redactor
 from ot.values import Arguments
 
 AUDIT_FOLDER = "audit"

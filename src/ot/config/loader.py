@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mcp_core.nearest_names import nearest
 from mcp_core.quick_dataclass import dataclass
+from ot.clients.person import LOCAL
 from ot.config.documents import Documents, RememberedFiles
 from ot.config.entries import Mistake, Mistakes
 from ot.config.environment import CONFIG_VARIABLE, TOKEN_VARIABLE, read_environment
@@ -31,8 +32,7 @@ from ot.config.secrets import Secrets, read_secrets
 from ot.config.tightening import Refusal, Tightening, guard_sections, guards_of, keep_guards
 from ot.config.variables import Variables
 from ot.errors import ConfigError
-from ot.person import LOCAL
-from ot.redaction import Redactor
+from ot.text.redaction import Redactor
 from ot.trust.untrusted import Untrusted
 
 

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
+from ot.clients.person import Person
 from ot.config.confine import ConfineSettings
 from ot.config.entries import Mistake
 from ot.config.loader import LoadedConfig
@@ -15,8 +16,7 @@ from ot.config.models import Config, GrantedPolicy, PackSettings, ServerSettings
 from ot.config.paths import state_folder
 from ot.config.team import GrantSettings, TeamLimits
 from ot.errors import UnsetVariableError
-from ot.person import Person
-from ot.redaction import Redactor
+from ot.text.redaction import Redactor
 
 PEOPLE_FOLDER = "people"
 MACHINE_PACKS = ("code", "file", "git", "ripgrep", "shell")

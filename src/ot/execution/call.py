@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.execution.prepared import PreparedTool
-from ot.owned_tasks import StandingScope
+from ot.tasks.owned_tasks import ReusableScope
 from ot.values import Arguments, ToolValue
 from ot_confinement.named_tuples import NamedTuple
 
@@ -29,4 +29,4 @@ class Call(NamedTuple):
     caller: Caller
     depth: int = 0  # how many calls stand around this one
     sent: bytes = b""  # the arguments as they came, for the statistics
-    scope: StandingScope | None = None  # of its task, which may end it
+    scope: ReusableScope | None = None  # of its task, which may end it

@@ -15,12 +15,12 @@ from weakref import WeakKeyDictionary
 import anyio
 
 from mcp_core.atomic_write import write_private
-from ot.caller import Caller, Choice
-from ot.client_memory import ClientMemory
+from ot.clients.caller import Caller, Choice
+from ot.clients.memory import ClientMemory
 from ot.errors import ConsentError
 from ot.execution.shown_arguments import WHOLE, show_arguments, visible
-from ot.large_values import aside
-from ot.redaction import Redactor
+from ot.tasks.large_values import aside
+from ot.text.redaction import Redactor
 from ot.values import Arguments
 from ot_confinement.named_tuples import NamedTuple
 

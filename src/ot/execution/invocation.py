@@ -7,12 +7,12 @@ import time
 from collections.abc import Generator
 from types import coroutine
 
-from ot.context import CallContext, Door, reset_current, set_current
+from ot.context import CallContext, CallServices, reset_current, set_current
 from ot.errors import ToolError, ToolStoppedError, ToolTimeoutError, UnsupportedToolError
 from ot.execution.call import Call
 from ot.execution.failing import call_error_from
 from ot.execution.records import CallRecord
-from ot.owned_tasks import StandingScope
+from ot.tasks.owned_tasks import ReusableScope
 from ot.values import ToolValue
 
 MAX_DEPTH = 32  # calls that tools make inside calls
@@ -30,10 +30,10 @@ def refuse_unsupported(call: Call) -> None:
         raise UnsupportedToolError(call.name, call.tool.definition.lacks)
 
 
-async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, record: CallRecord) -> ToolValue:
+async def invoke(call: Call, arguments: dict[str, ToolValue], door: CallServices, record: CallRecord) -> ToolValue:
     """Call the function; raises CallError and nothing else, apart from cancellation."""
     limit, key = time_limit(call)
-    with call.scope or StandingScope(stays=False) as scope:
+    with call.scope or ReusableScope(stays=False) as scope:
         context = CallContext(
             call.name,
             door,
@@ -72,7 +72,7 @@ async def invoke(call: Call, arguments: dict[str, ToolValue], door: Door, record
 
 @coroutine
 def _limited(
-    work: Generator[object, None, ToolValue], context: CallContext, scope: StandingScope
+    work: Generator[object, None, ToolValue], context: CallContext, scope: ReusableScope
 ) -> Generator[object, None, ToolValue]:
     """Do what a tool does within its time; most tools never wait for anything, and then nobody sets an alarm."""
     try:

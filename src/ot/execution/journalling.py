@@ -29,10 +29,10 @@ from ot.journal.recorded import Outcome, RecordedCall
 from ot.journal.replay import Replay
 from ot.journal.reuse import Reuse, Unknown
 from ot.journal.run_journal import INLINE, OpenCall, RunJournal
-from ot.large_values import LARGE_MESSAGE, FileValue, aside
-from ot.redaction import Redactor
 from ot.registry.definitions import Cancellation
 from ot.results.masking import mask
+from ot.tasks.large_values import LARGE_MESSAGE, FileValue, aside
+from ot.text.redaction import Redactor
 from ot.values import ToolValue
 from ot_kernel.values import UnsupportedValueError, encode
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ot.errors import OneToolError
 from ot.execution.call import Delivery
-from ot.large_values import FileValue
-from ot.redaction import Redactor
+from ot.tasks.large_values import FileValue
+from ot.text.redaction import Redactor
 from ot.values import ToolValue, expanded
 
 

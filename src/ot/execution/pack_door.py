@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ot.audit.log import AuditLog
-from ot.caller import Caller, Milestone
+from ot.clients.caller import Caller, Milestone
 from ot.config.models import Config
 from ot.config.paths import FOLDER, PackFolders
 from ot.config.secrets import Secrets
@@ -18,9 +18,9 @@ from ot.execution.consent import held
 from ot.execution.policy import Policy, refuse_denied
 from ot.execution.records import audit_answer, audit_refusal
 from ot.execution.rules import build_guard
-from ot.redaction import Redactor
 from ot.registry.definitions import Cancellation, ToolDefinition
 from ot.registry.registry import ToolRegistry
+from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
 
 CallInside = Callable[[str, Arguments, Caller, int], Awaitable[ToolValue]]

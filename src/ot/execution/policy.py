@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ot.caller import YES_OR_NO, Caller
-from ot.client_memory import EVERYTHING, ClientMemory
+from ot.clients.caller import YES_OR_NO, Caller
+from ot.clients.memory import EVERYTHING, ClientMemory
 from ot.errors import CallError, ConsentError, FlowDeniedError, NotGrantedError, ToolDeniedError
 from ot.execution.consent import NOBODY_THERE, Consent, Subject
 from ot.execution.rules import Guard, first_rule
-from ot.redaction import Redactor
+from ot.text.redaction import Redactor
 from ot.values import Arguments
 
 OWN_QUESTION = "the tool asks by itself; policy.allow can answer for it"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from ot.audit.chain import OK
 from ot.audit.log import AuditLog
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.context import CallContext
 from ot.errors import (
     CallError,
@@ -26,9 +26,9 @@ from ot.errors import (
 )
 from ot.execution.call import Call
 from ot.execution.wording import word_error
-from ot.large_values import LARGE_MESSAGE, MOST, aside, is_large
 from ot.logs import write_log, write_span
 from ot.stats.recorder import UNKNOWN_TOOL, Recorder
+from ot.tasks.large_values import LARGE_MESSAGE, MOST, aside, is_large
 from ot.values import Arguments, ToolValue
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass
 from ot.audit.log import AuditLog
-from ot.caller import NOBODY, Caller, Notes
-from ot.client_memory import ClientMemory
+from ot.clients.caller import NOBODY, Caller, Notes
+from ot.clients.memory import ClientMemory
 from ot.config.models import Config
 from ot.config.secrets import Secrets
 from ot.context import CallContext
@@ -41,16 +41,16 @@ from ot.execution.records import CallRecord, all_arguments, audit_early_refusal,
 from ot.execution.wording import word_error
 from ot.journal.journal import Journal
 from ot.journal.run_journal import INLINE
-from ot.large_values import LARGE_MESSAGE, MOST, aside_if_large, is_large
 from ot.limits import PersonLimits
-from ot.output import Attached, render
-from ot.owned_tasks import StandingScope
-from ot.redaction import Redactor
 from ot.registry.registry import ToolRegistry
 from ot.results.preview import word_stored
 from ot.results.store import ResultStore
 from ot.shapes.shapes import Shapes
 from ot.stats.recorder import Recorder
+from ot.tasks.large_values import LARGE_MESSAGE, MOST, aside_if_large, is_large
+from ot.tasks.owned_tasks import ReusableScope
+from ot.text.output import Attached, render
+from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import UnsupportedValueError
 
@@ -125,7 +125,7 @@ class ToolExecutor:
         caller: Caller = NOBODY,
         delivery: Delivery | None = None,
         sent: bytes = b"",
-        scope: StandingScope | None = None,
+        scope: ReusableScope | None = None,
     ) -> Coroutine[object, object, ToolValue]:
         """Call a tool and return its native value; raises CallError and nothing else, apart from cancellation.
 
@@ -201,7 +201,7 @@ class ToolExecutor:
         depth: int,
         sent: bytes,
         delivery: Delivery | None,
-        scope: StandingScope | None = None,
+        scope: ReusableScope | None = None,
     ) -> ToolValue:
         if caller.memory is NOBODY.memory:
             caller = self.known(caller)

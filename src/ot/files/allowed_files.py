@@ -52,7 +52,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ResolvedPath:
     """An allowed place: the open folder that holds it, its name there, its real path and its status, if it exists."""
 
     folder: int
@@ -119,7 +119,7 @@ class AllowedFiles:
             os.close(folder)
 
     @contextmanager
-    def reach(self, path: AnyPath, *, write: bool = False, follow: bool = True) -> Iterator[Reached]:
+    def reach(self, path: AnyPath, *, write: bool = False, follow: bool = True) -> Iterator[ResolvedPath]:
         """Hold on to an allowed place; a link at the end of the path is followed unless `follow` is false."""
         way = begin(self._absolute(path))
         with walking(way):
@@ -130,7 +130,7 @@ class AllowedFiles:
                 raise word_path_error(path, error) from error
             self._check(path, way, write=write)
             _require_plain(path, way)
-            yield Reached(way.folder, way.name, way.place, way.status)
+            yield ResolvedPath(way.folder, way.name, way.place, way.status)
 
     def short(self, place: Path) -> str:
         """Return a real path as tools take it: relative to the project where it lies there."""
@@ -215,7 +215,7 @@ class AllowedFiles:
         named = ", ".join(map(str, self.roots[:5])) + (" …" if len(self.roots) > 5 else "")
         return f"the folders that tools may use: {named}. A person can add one to `roots` in their onetool.yaml"
 
-    def _open_reached(self, path: AnyPath, reached: Reached, flags: int) -> int | None:
+    def _open_reached(self, path: AnyPath, reached: ResolvedPath, flags: int) -> int | None:
         """Open what was reached; None where something else has its name by now."""
         if reached.status is None:
             if not flags & os.O_CREAT:
@@ -316,7 +316,7 @@ def _require_plain(path: AnyPath, way: Way) -> None:
         raise PathRefusedError(str(path), "it is neither a file nor a folder, but a device, a pipe or a socket")
 
 
-def require_writable(path: AnyPath, reached: Reached) -> None:
+def require_writable(path: AnyPath, reached: ResolvedPath) -> None:
     """Raise where there is no file to be replaced; one that its owner has made read-only is not replaced either."""
     if reached.status is None:
         return

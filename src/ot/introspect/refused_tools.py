@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.config.models import GrantedPolicy, PolicySettings
 from ot.errors import CallError, ConsentError, NotGrantedError, ToolDeniedError
 from ot.execution.policy import foresee_refusal

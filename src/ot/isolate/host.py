@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from mcp_core.json_types import Json
-from ot.owned_tasks import open_background_tasks
+from ot.tasks.owned_tasks import open_background_tasks
 
 if TYPE_CHECKING:  # every engine has a host, and most runs call nothing in a helper
     from ot.isolate.helpers import FindPython, Helpers

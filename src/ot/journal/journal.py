@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from mcp_core.json_types import JsonObject
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.config.models import JournalSettings
 from ot.effects import Effect
 from ot.errors import LateResumeError, RunNotResumableError, StoreGoneError, UnknownRunError
@@ -31,10 +31,10 @@ from ot.journal.recorded import (
 from ot.journal.replay import Replay
 from ot.journal.reuse import Reuse, Unknown
 from ot.journal.run_journal import LONGEST_ANSWER, Later, RunJournal
-from ot.redaction import Redactor
 from ot.store.forms import FORM
 from ot.store.journal_store import JournalStore, begin_line
 from ot.store.owner import Owner
+from ot.text.redaction import Redactor
 from ot_kernel.values import Encoded
 
 RESUME = "ot.resume"

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from ot.errors import RunRefusedError
 from ot.kernel.messages import read_large
 from ot.kernel.scratch import Scratch
-from ot.large_values import LARGE_MESSAGE
+from ot.tasks.large_values import LARGE_MESSAGE
 from ot_kernel.wire import HEADER, MAX_FRAME, SPILL_PREFIX, Message, WireError, frame, pack, unpack
 
 INTERRUPT, DUMP, WHERE = signal.SIGUSR1, signal.SIGUSR2, signal.SIGURG

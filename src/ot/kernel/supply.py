@@ -14,13 +14,14 @@ from pathlib import Path
 
 import anyio
 
+from ot.clients.person import LOCAL
 from ot.errors import KernelStartError, RunError, SandboxError
 from ot.kernel.groups import KernelGroups, open_groups
 from ot.kernel.kernel import Kernel, ignore
+from ot.kernel.kernel_quota import KernelQuota
 from ot.kernel.pauses import Pauses
 from ot.kernel.probe import Probe
 from ot.kernel.scratch import Scratch
-from ot.kernel.shares import Shares
 from ot.kernel.watch import KernelWatch
 from ot.kernel.zygote_process import (
     ZygoteProcess,
@@ -31,8 +32,7 @@ from ot.kernel.zygote_process import (
     request_probe,
 )
 from ot.logs import LogSpan
-from ot.owned_tasks import Awaited
-from ot.person import LOCAL
+from ot.tasks.owned_tasks import Awaited
 from ot_guardian import clear_folder
 from ot_kernel.wire import Message, unpack
 
@@ -63,7 +63,7 @@ class KernelSupply:
         self._in_use: set[Kernel] = set()
         self._used: list[Kernel] = []  # to be killed in a moment
         self._slots = anyio.Semaphore(MAX_KERNELS, fast_acquire=True)
-        self.shares = Shares(MAX_KERNELS // 4)
+        self.shares = KernelQuota(MAX_KERNELS // 4)
         self._refill_timer: asyncio.TimerHandle | None = None
         self._unclear: list[str] = []  # scratch folders of kernels that have ended
         self._clear_timer: asyncio.TimerHandle | None = None

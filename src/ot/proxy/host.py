@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass
-from ot.client_claims import KnownClients
+from ot.clients.claims import KnownClients
 from ot.store.credentials import Credentials
 from ot.store.shelf import Shelf
 

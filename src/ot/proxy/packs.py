@@ -10,7 +10,6 @@ from functools import partial
 from mcp_core.json_types import Json, JsonObject
 from ot.config.models import ToolFilter
 from ot.errors import PackLoadError
-from ot.large_values import aside, aside_if_large
 from ot.proxy.calls.arguments import plain_arguments
 from ot.proxy.calls.content import ResultForm, read_result, result_form
 from ot.proxy.definitions.pins import definitions_of
@@ -19,6 +18,7 @@ from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.from_schema import define_pack
 from ot.registry.open_results import digest_of, learn_results
 from ot.registry.registry import ToolFunction
+from ot.tasks.large_values import aside, aside_if_large
 
 _LARGE = 1024 * 1024  # characters of an answer that is read on a thread, so that others are answered meanwhile
 

@@ -14,12 +14,12 @@ from anyio.abc import TaskGroup
 
 from ot.config.models import ServerSettings
 from ot.errors import PackLoadError, ToolError
-from ot.owned_tasks import open_background_tasks
 from ot.registry.definitions import PROXY, PackDefinition
 from ot.registry.identifiers import identifier
 from ot.registry.names import absent_name, rename_pack
 from ot.registry.places import OfferedPack, PackPlaces
 from ot.registry.registry import AbsentPack, LoadedPack, ToolRegistry
+from ot.tasks.owned_tasks import open_background_tasks
 from ot_confinement.named_tuples import NamedTuple
 
 if TYPE_CHECKING:  # Many have no server: what one needs is loaded by the first that is configured.

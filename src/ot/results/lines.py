@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ot.errors import ToolError
-from ot.output import render_lines
 from ot.results.stored_file import BLOCK, StoredFile
+from ot.text.output import render_lines
 from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT, read_form
 from ot_kernel.values import loads

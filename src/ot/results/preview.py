@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from ot.output import escape_surrogates, render, render_lines
 from ot.results.store import Stored
+from ot.text.output import escape_surrogates, render, render_lines
 from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT
 

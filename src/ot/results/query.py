@@ -10,11 +10,11 @@ from pathlib import Path
 
 from mcp_core.json_types import JsonObject
 from ot.errors import ToolError
-from ot.output import render_lines
 from ot.results.lines import TooHeavyError, all_lines, item_lines, read_value, text_line
 from ot.results.page import Page, Query
 from ot.results.selection import select
 from ot.results.stored_file import StoredFile
+from ot.text.output import render_lines
 from ot.values import ToolValue
 from ot_kernel.stored_form import TEXT
 

@@ -24,10 +24,10 @@ from mcp_core.quick_dataclass import dataclass
 from ot.config.models import ResultSettings
 from ot.errors import ExpiredResultError, ResultNotKeptError, ToolError, UnknownResultError
 from ot.logs import LogSpan
-from ot.redaction import Redactor
 from ot.results.masking import mask
 from ot.results.stored_file import ContentWriter, Facts, StoredFile, read_header
 from ot.store.result_rows import LAST_READERS, MOST_GONE, ResultRows
+from ot.text.redaction import Redactor
 from ot.values import ToolValue
 from ot_kernel.stored_form import kind_of, write_form
 from ot_kernel.values import encode

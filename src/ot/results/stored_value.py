@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ot.errors import ToolError
-from ot.large_values import FileValue
 from ot.results.lines import read_value
 from ot.results.stored_file import StoredFile
+from ot.tasks.large_values import FileValue
 from ot.values import ToolValue
 
 

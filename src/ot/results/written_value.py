@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ot.large_values import FileValue
+from ot.tasks.large_values import FileValue
 
 
 class WrittenValue(FileValue):

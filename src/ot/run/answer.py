@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcp_core.quick_dataclass import dataclass
-from ot.output import Attached
+from ot.text.output import Attached
 
 
 @dataclass(frozen=True, slots=True)

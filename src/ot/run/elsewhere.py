@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.run.answer import RunAnswer
 
 

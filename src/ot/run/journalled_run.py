@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from ot.caller import Caller, Notes
+from ot.clients.caller import Caller, Notes
 from ot.journal.journal import Journal
 from ot.journal.run_journal import RunJournal
 from ot.run.outcome import Failure, Nothing, Outcome, error_kind

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore

@@ -10,15 +10,15 @@ import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import replace
-from ot.caller import Ask, Caller, Choice, Notes
+from ot.clients.caller import Ask, Caller, Choice, Notes
+from ot.clients.front import Front, FrontError
 from ot.execution.consent import held
-from ot.front import Front, FrontError
-from ot.owned_tasks import scope_kind
 from ot.run.answer import Answer
-from ot.run.errands import HOLD, Errand, NobodyCameError
+from ot.run.client_requests import HOLD, ClientRequest, NobodyCameError
 from ot.run.patience import Patience
 from ot.run.run_id import new_run_id
-from ot.run.sight import Sight
+from ot.run.run_view import RunView
+from ot.tasks.owned_tasks import scope_kind
 
 BEAT = 10.0  # seconds after which whoever waits hears that the run goes on
 
@@ -47,7 +47,7 @@ class LiveRun:
         self.limit = limit  # seconds
         self.memory = client.memory
         self.principal = client.principal
-        self.sight = Sight()
+        self.sight = RunView()
         self.scope = scope_kind()()  # anyio would look for its kind, and for a task
         self.outcome: Answer | Exception | None = None  # None for good if it was cancelled
         self.stopped = ""  # what to answer once it has been cancelled
@@ -63,7 +63,7 @@ class LiveRun:
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self._turned = asyncio.Event()
-        self._errands: list[Errand[object]] = []
+        self._errands: list[ClientRequest[object]] = []
         self._progress: tuple[float, float | None, str] | None = None  # the last that nobody has heard
 
     def make_caller(self) -> Caller:
@@ -176,7 +176,7 @@ class LiveRun:
                     return await work(self._client)
             finally:
                 self.nudge()  # patience may be over by now
-        errand = Errand(what, able, work, hold=self._hold)
+        errand = ClientRequest(what, able, work, hold=self._hold)
         self._errands.append(errand)
         self.nudge()
         try:

@@ -12,8 +12,8 @@ from reprlib import Repr
 
 from mcp_core.quick_dataclass import dataclass
 from ot.effects import Effect
-from ot.large_values import LARGE_MESSAGE
-from ot.redaction import Redactor
+from ot.tasks.large_values import LARGE_MESSAGE
+from ot.text.redaction import Redactor
 
 HEADING = "Calls that succeeded:"
 MOST_ARGUMENTS = 8  # of one call

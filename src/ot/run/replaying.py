@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ot.caller import NOBODY
+from ot.clients.caller import NOBODY
 from ot.journal.journal import Journal
 from ot.journal.recorded import RecordedRun
 from ot.journal.replay import Differences

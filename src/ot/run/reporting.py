@@ -11,13 +11,13 @@ import re
 from mcp_core.quick_dataclass import replace
 from ot.errors import OneToolError
 from ot.execution.wording import word_error
-from ot.output import Rendered, escape_surrogates, render
 from ot.registry.registry import ToolRegistry
 from ot.results.preview import word_stored
 from ot.run.answer import Answer, RunAnswer
 from ot.run.outcome import MAX_NAME, CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
-from ot.run.sight import Seen
+from ot.run.run_view import Seen
 from ot.run.suggestions import suggest, suggest_narrower
+from ot.text.output import Rendered, escape_surrogates, render
 from ot_kernel.values import Audio, Image, Record, Resource
 
 NO_VALUE = "Done: no value returned."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mcp_core.json_types import JsonObject
-from ot.caller import Ask, Caller, Choice
+from ot.clients.caller import Ask, Caller, Choice
 from ot.config.values import RUN_TOOL
 from ot.context import CallContext, current
 from ot.errors import ToolError

@@ -9,26 +9,26 @@ import anyio
 import anyio.to_thread
 
 from mcp_core.quick_dataclass import dataclass, replace
-from ot.caller import NOBODY, Caller, Notes
-from ot.client_memory import ClientMemory
+from ot.clients.caller import NOBODY, Caller, Notes
+from ot.clients.memory import ClientMemory
+from ot.clients.person import LOCAL
 from ot.errors import LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
 from ot.limits import looks_after_runs
 from ot.logs import LogSpan
-from ot.person import LOCAL
 from ot.registry.registry import ToolRegistry
 from ot.run.answer import Answer
 from ot.run.fence_processor import read_command
 from ot.run.journalled_run import JournalledRun
 from ot.run.keeping import Keeping
+from ot.run.kernel_session import KernelSession
 from ot.run.made_calls import MadeCalls
 from ot.run.namespace import Namespace
 from ot.run.outcome import Failure, Outcome, Value, error_kind
 from ot.run.reporting import render_answer
 from ot.run.run_id import new_run_id
-from ot.run.run_in_progress import RunInProgress
-from ot.run.sight import Sight
+from ot.run.run_view import RunView
 from ot.run.snippets import Expanded, Snippets
 from ot.stats.recorder import RunRecord
 from ot_confinement.named_tuples import NamedTuple
@@ -55,7 +55,7 @@ class _Asked(NamedTuple):
     command: str
     caller: Caller
     settings: RunSettings
-    sight: Sight
+    sight: RunView
     record: RunRecord
     deliver: Callable[[Answer], Awaitable[None]] | None
 
@@ -98,7 +98,7 @@ class Runner:
         command: str,
         *,
         caller: Caller = NOBODY,
-        sight: Sight | None = None,
+        sight: RunView | None = None,
         deliver: Callable[[Answer], Awaitable[None]] | None = None,
     ) -> Answer:
         """Run one command and word its outcome; only cancellation is raised. `sight` lets others look meanwhile.
@@ -116,7 +116,7 @@ class Runner:
             notes=caller.notes or Notes(),
             run_memory=ClientMemory(),
         )
-        asked = _Asked(command, caller, settings, sight or Sight(), record, deliver)
+        asked = _Asked(command, caller, settings, sight or RunView(), record, deliver)
         telemetry = self._executor.telemetry
         if telemetry is None:
             return (await self._admit(asked))[0]
@@ -182,7 +182,7 @@ class Runner:
         expanded = self._expand(await _read(command), caller, settings)
         await self._catch_up(expanded.code)
         async with self._supply.take(_holder(command, caller), share=settings.share) as kernel:
-            run = RunInProgress(
+            run = KernelSession(
                 kernel,
                 self._executor,
                 self._namespace,

@@ -10,18 +10,18 @@ from functools import partial
 
 import anyio
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.errors import NoDetachedRunError, ToolError
 from ot.logs import LogSpan, write_log
-from ot.owned_tasks import OwnedTasks
 from ot.run.answer import Answer, RunAnswer
+from ot.run.client_requests import HOLD
 from ot.run.elsewhere import RunsElsewhere
-from ot.run.errands import HOLD
 from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import Deliver, LiveRun
 from ot.run.patience import LONGEST_WAIT, Patience
 from ot.run.reporting import word_running, word_stopped
 from ot.run.runner import Runner, RunSettings
+from ot.tasks.owned_tasks import OwnedTasks
 
 MOST_DETACHED = 16  # runs that go on at once, each with its kernel
 _ENDED_BEFORE = 'Run {0} had ended before. Its answer: ot.wait(run="{0}")'

@@ -7,8 +7,8 @@ import logging
 
 import anyio.to_thread
 
+from ot.clients.person import LOCAL
 from ot.logs import write_log
-from ot.person import LOCAL
 from ot.registry.definitions import PROXY, LearntFrom, ToolDefinition
 from ot.shapes.deriving import MOST_TEXT, SHORT_TEXT, shape_of, shape_of_text
 from ot.shapes.pages import Learnt, Page, Pages

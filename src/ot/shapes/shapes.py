@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ot.person import LOCAL
+from ot.clients.person import LOCAL
 from ot.registry.definitions import LearntFrom, ToolDefinition
 from ot.store.shelf import Shelf
 

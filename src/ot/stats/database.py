@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from ot.databases import Migrations, open_database, worded
 from ot.errors import ToolError
+from ot.store.databases import Migrations, open_database, worded
 from ot.store.stat_rows import StatBatch, StatRows
 
 # Each entry takes a database from one version to the next; entries are only ever added.

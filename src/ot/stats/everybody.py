@@ -8,8 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ot.databases import open_database, worded
 from ot.stats.database import MIGRATIONS
+from ot.store.databases import open_database, worded
 from ot.store.stat_rows import CallSum, RunSum, TeamSums
 
 _RUNS = "SELECT ?, count(*), count(*) FILTER (WHERE error <> '') FROM runs WHERE ended >= ?"

@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ot.databases import means_damage, open_database, set_aside, transaction, worded
 from ot.stats.database import MIGRATIONS, insert
 from ot.stats.notes import CallNote, ModelNote, Note, RunNote
 from ot.stats.tokens import Kind, classify_text, classify_wire
+from ot.store.databases import means_damage, open_database, set_aside, transaction, worded
 from ot.store.stat_rows import Row, StatBatch, StatRows
 
 MOST_ROWS = 1_000_000  # of a table

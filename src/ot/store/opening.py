@@ -13,8 +13,8 @@ import anyio.to_thread
 
 from mcp_core.distribution import with_extra
 from mcp_core.quick_dataclass import dataclass
+from ot.clients.person import LOCAL
 from ot.errors import ConfigError
-from ot.person import LOCAL
 from ot.store.api_keys import ApiKeys, EmbeddedApiKeys
 from ot.store.audit_rows import AuditRows
 from ot.store.embedded_journal import JOURNAL_FOLDER, EmbeddedJournal

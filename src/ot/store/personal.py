@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass
-from ot.person import LOCAL
+from ot.clients.person import LOCAL
 from ot.store.credentials import Credentials, FileCredentials, LoginSeal
 from ot.store.pending_logins import MemoryPendingLogins, PendingLogins
 from ot.store.sealing import Sealer

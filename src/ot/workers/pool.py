@@ -12,8 +12,8 @@ from anyio.abc import TaskGroup
 
 from mcp_core.json_types import JsonObject
 from ot.config.models import WorkerSettings
-from ot.owned_tasks import open_background_tasks
 from ot.registry.registry import ToolFunction
+from ot.tasks.owned_tasks import open_background_tasks
 from ot.values import ToolValue
 from ot.workers.host import WorkerHost
 

@@ -8,9 +8,9 @@ import logging
 from mcp_core.json_types import Json, JsonObject
 from ot.context import CallContext
 from ot.errors import CallError, ToolError
-from ot.large_values import LARGE_MESSAGE, aside
 from ot.logs import write_log
-from ot.owned_tasks import OwnedTasks
+from ot.tasks.large_values import LARGE_MESSAGE, aside
+from ot.tasks.owned_tasks import OwnedTasks
 from ot.values import ToolValue
 from ot.workers.host import WorkerHost
 from ot.workers.worker_process import WorkerProcess

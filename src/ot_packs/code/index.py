@@ -16,8 +16,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ot.databases import open_database, transaction, worded
 from ot.files.folder_watch import FolderWatch
+from ot.store.databases import open_database, transaction, worded
 from ot_packs.code.source_files import SourceFile, SourceTree
 from ot_packs.code.words import split_humps
 from ot_packs.full_text import TOKENS

@@ -9,7 +9,14 @@ import stat
 from dataclasses import dataclass
 
 from ot.errors import PathError, PathRefusedError, ToolError
-from ot.files.allowed_files import AllowedFiles, AnyPath, Reached, is_closed_name, require_writable, word_path_error
+from ot.files.allowed_files import (
+    AllowedFiles,
+    AnyPath,
+    ResolvedPath,
+    is_closed_name,
+    require_writable,
+    word_path_error,
+)
 from ot.files.stoppable import Check
 from ot.files.tree import DEEPEST, walk_tree
 from ot_packs.file.holes import next_data
@@ -110,7 +117,7 @@ def look_inside(files: AllowedFiles, path: AnyPath, check: Check) -> Contents:
     return Contents(count, size, links)
 
 
-def _require_movable(files: AllowedFiles, path: str, reached: Reached, check: Check) -> Contents:
+def _require_movable(files: AllowedFiles, path: str, reached: ResolvedPath, check: Check) -> Contents:
     if reached.status is None:
         raise word_path_error(path, FileNotFoundError())
     if files.is_root(reached.place):
@@ -151,7 +158,7 @@ def _copy_data(source: int, target: int, size: int, check: Check) -> None:
         place += len(piece)
 
 
-def _rename(source: Reached, target: Reached, *, replace: bool) -> None:
+def _rename(source: ResolvedPath, target: ResolvedPath, *, replace: bool) -> None:
     """Give a file its new name; without `replace`, only if nothing has it."""
     if not replace:
         try:
@@ -171,11 +178,11 @@ def _rename(source: Reached, target: Reached, *, replace: bool) -> None:
     os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
 
-def _is_folder(reached: Reached) -> bool:
+def _is_folder(reached: ResolvedPath) -> bool:
     return reached.status is not None and stat.S_ISDIR(reached.status.st_mode)
 
 
-def is_file(reached: Reached) -> bool:
+def is_file(reached: ResolvedPath) -> bool:
     """True for a plain file."""
     return reached.status is not None and stat.S_ISREG(reached.status.st_mode)
 

@@ -15,7 +15,7 @@ from ot.config.providers import Provider, find_providers
 from ot.context import CallContext
 from ot.errors import MissingExtraError, MissingSecretError, ToolError
 from ot.execution.wording import word_error
-from ot.paces import Paces
+from ot.services.rate_limits import RateLimits
 from ot_packs.llm.client_model import ClientModel
 from ot_packs.llm.options import Options, check_model, read_options
 from ot_packs.llm.paced_model import PacedModel
@@ -95,7 +95,7 @@ def _paced_model(name: str, settings: AiSettings, options: Options, access: Mode
         model = build_model(settings, name, api_key=key)
     except MissingExtraError as error:
         raise ToolError(word_error(error)) from error
-    pace = context.part(Paces).pace_of(f"{PACK}.{name}", key)
+    pace = context.part(RateLimits).pace_of(f"{PACK}.{name}", key)
     return PacedModel(model, pace, rate=options.rate, left=context.remaining, limits=access.limits)
 
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator
 from mcp_core.json_types import Json, JsonObject
 from ot.ai.conversation.messages import AssistantMessage, Text, UserMessage
 from ot.ai.models.model import Piece, Request, Stopped
+from ot.clients.front import Front, FrontError
 from ot.context import CallContext
 from ot.errors import ModelRefusedError
-from ot.front import Front, FrontError
 
 CLIENT = "client"
 _ROLES = {UserMessage: "user", AssistantMessage: "assistant"}

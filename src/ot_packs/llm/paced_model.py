@@ -9,7 +9,7 @@ from http import HTTPStatus
 from ot.ai.models.model import Model, Piece, Request
 from ot.errors import ModelUnavailableError
 from ot.limits import PersonLimits
-from ot.paces import Pace, QueueTooLongError, Turn
+from ot.services.rate_limits import QueueTooLongError, RateLimit, Turn
 
 
 class PacedModel:
@@ -21,7 +21,7 @@ class PacedModel:
     def __init__(
         self,
         model: Model,
-        pace: Pace,
+        pace: RateLimit,
         *,
         rate: float,
         left: Callable[[], float],

@@ -20,8 +20,8 @@ from ot.errors import (
     ServiceUnavailableError,
 )
 from ot.logs import write_log
-from ot.paces import Pace, Paces
-from ot.trusted_roots import trusted_roots
+from ot.services.rate_limits import RateLimit, RateLimits
+from ot.services.trusted_roots import trusted_roots
 from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
 from ot_packs.net.guarded import AGENT
 from ot_packs.net.refusals import is_passing, nonsense, read_json, reason_of, refusal
@@ -40,7 +40,7 @@ class ServiceClient:
     """Calls a service for one call of a tool, and is closed with it, so that no connection stays."""
 
     def __init__(
-        self, service: Service, options: ServiceOptions, http: httpx2.AsyncClient, pace: Pace, context: CallContext
+        self, service: Service, options: ServiceOptions, http: httpx2.AsyncClient, pace: RateLimit, context: CallContext
     ) -> None:
         self._service = service
         self._options = options
@@ -122,7 +122,7 @@ async def open_service(service: Service) -> AsyncIterator[ServiceClient]:
     headers = {"user-agent": AGENT, "accept": "application/json"}
     if key:
         headers[service.header] = service.scheme + key
-    pace = context.part(Paces).pace_of(service.pack, key)
+    pace = context.part(RateLimits).pace_of(service.pack, key)
     # Redirects are not followed: the key is for this service.
     timeout = httpx2.Timeout(service.patience, connect=_CONNECT)
     async with httpx2.AsyncClient(headers=headers, timeout=timeout, verify=trusted_roots()) as http:

@@ -13,7 +13,7 @@ import anyio
 import httpcore2
 import httpx2
 
-from ot.trusted_roots import trusted_roots
+from ot.services.trusted_roots import trusted_roots
 from ot_packs.net.addresses import Allowed, Target, check_address, read_target
 
 MAX_REDIRECTS = 10

@@ -10,7 +10,7 @@ import anyio
 from mcp_core.backoff import wait_after
 from ot.context import CallContext
 from ot.errors import CallError, RateLimitedError
-from ot.paces import Pace, QueueTooLongError, Turn
+from ot.services.rate_limits import QueueTooLongError, RateLimit, Turn
 
 Read = TypeVar("Read")
 
@@ -41,7 +41,7 @@ class PassingError(Exception):
 class Repetition:
     """The patience of one call with one service; `rate` is in requests a second, and `rate_key` the option for it."""
 
-    def __init__(self, service: str, pace: Pace, rate: float, context: CallContext, *, rate_key: str) -> None:
+    def __init__(self, service: str, pace: RateLimit, rate: float, context: CallContext, *, rate_key: str) -> None:
         self._service = service
         self._pace = pace
         self._rate = rate

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 
-from ot.waits import read_seconds, read_wait
+from ot.services.retry_after import read_seconds, read_wait
 from ot_packs.net.values import items_of, text_of
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from ot.databases import open_database, transaction, worded
 from ot.errors import ToolError
+from ot.store.databases import open_database, transaction, worded
 from ot_packs.full_text import TOKENS, Term, expression_of
 
 MOST_NOTES = 20_000

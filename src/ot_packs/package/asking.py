@@ -15,10 +15,10 @@ from mcp_core.json_types import Json
 from ot.context import CallContext, current
 from ot.errors import CallError, ServiceUnavailableError, ToolError
 from ot.isolate import IsolateHost
-from ot.paces import Paces
-from ot.redaction import Redactor
 from ot.registry.definitions import Touches
-from ot.trusted_roots import trusted_roots
+from ot.services.rate_limits import RateLimits
+from ot.services.trusted_roots import trusted_roots
+from ot.text.redaction import Redactor
 from ot_packs.net.addresses import Allowed
 from ot_packs.net.bounded import Answer, AnswerTooLargeError, ask
 from ot_packs.net.guarded import AGENT, GuardedClient
@@ -53,7 +53,7 @@ class RegistryClient:
             raise ToolError(f"the token in {registry.token_source} holds foreign letters, and was not sent")
         for secret in registry.secrets():
             self._context.part(Redactor).learn(secret)
-        pace = self._context.part(Paces).pace_of("package", registry.origin)
+        pace = self._context.part(RateLimits).pace_of("package", registry.origin)
         repetition = Repetition(registry.url, pace, float(rate), self._context, rate_key="packs.package.rate")
         return await repetition.repeat(lambda: self._attempt(registry, url, accept))
 

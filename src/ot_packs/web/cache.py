@@ -12,8 +12,8 @@ from pathlib import Path
 
 import httpx2
 
-from ot.databases import open_database, set_aside, transaction, worded
 from ot.errors import DatabaseDamagedError, DatabaseUnavailableError
+from ot.store.databases import open_database, set_aside, transaction, worded
 from ot_packs.net.bounded import Answer
 from ot_packs.web.freshness import fresh_until, may_be_kept, questions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ot.caller import Caller, Choice
+from ot.clients.caller import Caller, Choice
 
 
 class Person:

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ot.caller import NOBODY
+from ot.clients.caller import NOBODY
 from tests.services.firecrawl import PlayedFirecrawl
 from tests.services.played import Caller, Reply, open_caller, open_caller_of, play
 

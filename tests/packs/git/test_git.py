@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from ot.app import App
-from ot.caller import NOBODY, Caller, Choice
+from ot.clients.caller import NOBODY, Caller, Choice
 from ot_packs.git.program import open_git
 from ot_packs.git.repository import Repository
 from tests.engine import open_engine

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from ot.app import App
-from ot.caller import Caller, Choice
+from ot.clients.caller import Caller, Choice
 from tests.engine import open_engine
 from tests.packs.answers import agree
 from tests.packs.git.hostile_repository import new_repository

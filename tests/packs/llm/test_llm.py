@@ -12,7 +12,7 @@ import pytest
 from anyio.abc import SocketStream
 
 from mcp_core.json_types import Json
-from ot.caller import Caller as AnyCaller
+from ot.clients.caller import Caller as AnyCaller
 from ot.errors import ToolError
 from ot.stats.recorder import Recorder
 from ot_packs.llm.options import read_options

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from ot.app import App
-from ot.caller import NOBODY
+from ot.clients.caller import NOBODY
 from tests.engine import open_engine
 from tests.packs.answers import refusal_of, value_of
 

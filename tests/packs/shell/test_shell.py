@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.caller import NOBODY, Caller, Choice
+from ot.clients.caller import NOBODY, Caller, Choice
 from ot.errors import ConsentError, PathRefusedError, ToolError
 from ot.execution.tool_executor import ToolExecutor
 from ot.files.allowed_files import AllowedFiles

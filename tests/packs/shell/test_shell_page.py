@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from tests.engine import open_engine
 from tests.packs.answers import agree
 

@@ -11,7 +11,7 @@ from ot.ai.conversation.memory import STOPPED, Exchange, Memory, Round
 from ot.ai.conversation.messages import AssistantMessage, Opaque, Text, ToolCall, ToolMessage, ToolResult
 from ot.ai.conversation.stored import UNKNOWN, Lines, restore
 from ot.config.models import MemorySettings
-from ot.redaction import Redactor
+from ot.text.redaction import Redactor
 from ot.values import Image
 
 CALL = ToolCall("call_1", "run", {"command": "demo.upper(text='x')"})

@@ -10,10 +10,10 @@ from typing import Any
 from ot.audit.given import summarize
 from ot.audit.log import LARGEST_FILE, AuditLog
 from ot.audit.reading import Finding, find_chains, walk
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.config.models import AuditSettings
 from ot.effects import Effect
-from ot.redaction import Redactor
+from ot.text.redaction import Redactor
 
 NOTHING = summarize({}, Redactor())
 

@@ -26,10 +26,10 @@ from ot.audit.given import MOST_NAMES, summarize
 from ot.audit.log import LOOK_INTERVAL, AuditLog
 from ot.audit.reading import Entry, find_chains, walk
 from ot.audit.retention import DAY, prune
-from ot.caller import Caller
-from ot.client_memory import ClientMemory
+from ot.clients.caller import Caller
+from ot.clients.memory import ClientMemory
 from ot.config.models import AuditSettings
-from ot.redaction import Redactor
+from ot.text.redaction import Redactor
 from tests.unit.audit.logs import (
     NOTHING,
     begin,

@@ -10,8 +10,8 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.caller import Caller, Choice
-from ot.client_memory import ClientMemory
+from ot.clients.caller import Caller, Choice
+from ot.clients.memory import ClientMemory
 from ot.context import current
 from ot.effects import Effect
 from ot.errors import CallError, ToolError

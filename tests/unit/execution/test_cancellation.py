@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.context import current
 from ot.errors import CallError, ToolStoppedError, ToolTimeoutError
 from ot.execution.wording import word_error

@@ -10,7 +10,7 @@ import pytest
 from ot import errors
 from ot.errors import OneToolError
 from ot.execution.outgoing import Outgoing
-from ot.redaction import Redactor
+from ot.text.redaction import Redactor
 
 SECRET = "s3cr3t-value"
 NAMES = frozenset(

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
-from ot.caller import NOBODY, Caller, Choice, Milestone
+from ot.clients.caller import NOBODY, Caller, Choice, Milestone
 from ot.config.models import Config
 from ot.context import current, current_or_none
 from ot.effects import Effect
@@ -33,11 +33,11 @@ from ot.execution.policy import refuse_denied
 from ot.execution.prepared import DEFAULT_LIMIT, Preparation, PreparedTool
 from ot.execution.records import SLOW, CallRecord, record_unknown
 from ot.execution.rules import Guard, first_rule
-from ot.large_values import FileValue
-from ot.redaction import Redactor
 from ot.registry.registry import ToolFunction, ToolRegistry
 from ot.stats.database import open_for_reading
 from ot.stats.recorder import UNKNOWN_TOOL
+from ot.tasks.large_values import FileValue
+from ot.text.redaction import Redactor
 from tests.opened_executor import define, open_executor
 from tests.unit.stats.noted import open_recorder
 

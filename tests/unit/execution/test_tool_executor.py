@@ -13,7 +13,7 @@ import anyio
 import httpx2
 import pytest
 
-from ot.caller import YES_OR_NO, Caller, Choice
+from ot.clients.caller import YES_OR_NO, Caller, Choice
 from ot.context import current, current_or_none
 from ot.errors import (
     CallError,

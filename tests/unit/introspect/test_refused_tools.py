@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from ot.app import App
-from ot.caller import NOBODY, Caller, Choice
+from ot.clients.caller import NOBODY, Caller, Choice
 from tests.engine import open_engine
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 
 from ot.app import App
-from ot.caller import NOBODY, Caller
+from ot.clients.caller import NOBODY, Caller
 from ot.effects import Effect
 from ot.errors import ToolError
 from tests.opened_executor import define

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ot.app import App
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from tests.engine import answer_of, open_engine
 from tests.unit.journal.resumed import World, fail_in
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ot.caller import Caller, Choice
-from ot.client_memory import ClientMemory
+from ot.clients.caller import Caller, Choice
+from ot.clients.memory import ClientMemory
 from tests.engine import open_engine
 from tests.unit.journal.resumed import World, fail_in
 from tests.unit.journal.test_withstanding import open_again

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from ot.app import App, open_app
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.config.loader import load_config
 from ot.journal.recorded import RecordedRun
 from ot_kernel.wire import pack

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_core import KnownSecrets, Redactor
-from ot.redaction import Redactor as EngineRedactor
+from ot.text.redaction import Redactor as EngineRedactor
 from tests.properties import unhurried
 
 SECRET = 'pä"sswörd & more'

@@ -12,7 +12,7 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 from uvicorn.server import ServerState
 
-from onetool.http_connections import Bounds, HttpConnection, Places, bounds_within
+from onetool.http.connections import Bounds, HttpConnection, Places, bounds_within
 from ot.config.models import HttpSettings
 
 

@@ -10,8 +10,8 @@ from mcp import Client
 from mcp.client.session import ClientRequestContext
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
-from onetool.late_app import LateApp, open_late_app
-from onetool.server import OneToolServer
+from onetool.front.late_app import LateApp, open_late_app
+from onetool.front.server import OneToolServer
 from ot.app import open_app
 from ot.config.loader import load_config
 from tests.demo_pack import with_demo

@@ -13,10 +13,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from onetool.http_sessions import LimitedSessions
+from onetool.http.sessions import LimitedSessions
+from onetool.people.person_of import SCOPE_KEY
 from onetool.people.share_gate import ShareGate
-from onetool.person_of import SCOPE_KEY
-from ot.person import Person
+from ot.clients.person import Person
 
 pytestmark = pytest.mark.anyio
 

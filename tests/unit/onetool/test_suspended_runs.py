@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import anyio
 import pytest
 
-from onetool.suspended_runs import (
+from onetool.front.suspended_runs import (
     MOST,
     RunClient,
     RunState,

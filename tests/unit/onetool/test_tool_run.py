@@ -15,9 +15,9 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from onetool.progress_report import ProgressReport
-from onetool.tools.tool_run import render_result
-from ot.caller import Milestone
+from onetool.front.progress_report import ProgressReport
+from onetool.front.tool_run import render_result
+from ot.clients.caller import Milestone
 from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
 

@@ -9,8 +9,8 @@ from decimal import Decimal
 
 import pytest
 
-from ot.large_values import is_large
-from ot.redaction import Redactor
+from ot.tasks.large_values import is_large
+from ot.text.redaction import Redactor
 from ot.values import Rows, expanded, pack_column
 from ot_kernel.values import dumps, loads
 

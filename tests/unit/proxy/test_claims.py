@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ot.caller import Caller
-from ot.client_claims import KnownClients, claims_of
+from ot.clients.caller import Caller
+from ot.clients.claims import KnownClients, claims_of
 from ot.errors import PreflightError, UnsupportedToolError
 from ot.run.preflight import Reference, judge
 from tests.proxied import open_proxied, program

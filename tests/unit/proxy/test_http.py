@@ -16,7 +16,7 @@ import anyio
 import httpx2
 import pytest
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.errors import ServerUnavailableError
 from ot.proxy.resources import list_resources
 from ot.proxy.transports.older_http import open_older_http

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.config.models import Config
 from ot.errors import ServerUnavailableError, SwitchedOffError, ToolTimeoutError, UnknownPackError
 from ot.execution.wording import word_error

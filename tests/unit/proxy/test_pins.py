@@ -11,7 +11,7 @@ import pytest
 
 from ot.config.models import ServerSettings
 from ot.errors import ToolChangedError, ToolError
-from ot.known_tools import proxy_host
+from ot.parts.known_tools import proxy_host
 from ot.proxy.definitions.acceptance import Acceptance
 from ot.proxy.definitions.cache import Offer
 from ot.proxy.definitions.memory import Records, ServerMemory

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ot.config.models import ResultSettings
-from ot.redaction import Redactor
 from ot.results.store import ResultStore
+from ot.text.redaction import Redactor
 
 
 class Clock:

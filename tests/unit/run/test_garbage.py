@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from ot.app import App
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from tests.engine import open_engine
 
 pytestmark = pytest.mark.anyio
@@ -48,4 +48,4 @@ async def test_nothing_of_a_run_is_in_a_circle(app: App, garbage: list[object], 
     gc.collect()
 
     kinds = {type(each) for each in garbage}
-    assert not {kind for kind in kinds if kind.__module__.startswith(("ot.run.", "ot.kernel.", "ot.owned_tasks"))}
+    assert not {kind for kind in kinds if kind.__module__.startswith(("ot.run.", "ot.kernel.", "ot.tasks.owned_tasks"))}

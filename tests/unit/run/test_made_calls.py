@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ot.effects import Effect
-from ot.redaction import Redactor
 from ot.run.made_calls import LONGEST_LINE, MadeCalls
+from ot.text.redaction import Redactor
 
 Call = tuple[str, Effect, dict[str, object]]
 

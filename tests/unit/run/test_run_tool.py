@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ot.app import open_app
-from ot.caller import Caller, Choice
+from ot.clients.caller import Caller, Choice
 from ot.config.loader import load_config
 from ot.run.run_tool import DESCRIPTION
 from tests.demo_pack import give_demo, with_demo
@@ -63,7 +63,7 @@ async def test_a_server_does_not_offer_it(tmp_path: Path) -> None:
 
 
 def test_the_model_reads_the_same_words_as_a_client_of_the_server() -> None:
-    from onetool.tools.tool_run import run
+    from onetool.front.tool_run import run
 
     words = getattr(run, "__doc__", None)
     if words is None:

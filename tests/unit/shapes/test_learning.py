@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from ot.app import App
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from tests.engine import answer_of, open_engine
 from tests.proxied import program
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ot.databases import open_database, transaction
 from ot.errors import DatabaseUnavailableError
 from ot.stats.database import MIGRATIONS, open_for_reading
 from ot.stats.writer import prune
+from ot.store.databases import open_database, transaction
 from tests.unit.stats.noted import note_call, note_run, open_recorder, read_summary
 
 WRITERS, BATCHES = 4, 10

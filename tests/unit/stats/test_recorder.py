@@ -168,7 +168,7 @@ async def test_every_call_that_passes_the_executor_is_noted(tmp_path: Path) -> N
 
 
 def test_the_start_of_a_server_loads_no_database() -> None:
-    code = "import sys, onetool.server, ot.app; print([m for m in ('sqlite3', 'jinja2') if m in sys.modules])"
+    code = "import sys, onetool.front.server, ot.app; print([m for m in ('sqlite3', 'jinja2') if m in sys.modules])"
 
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
 

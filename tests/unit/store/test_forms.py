@@ -18,7 +18,6 @@ from ot.journal.journal import Journal
 from ot.proxy.authorisation.login import open_login
 from ot.proxy.definitions.cache import DefinitionCache, Offer
 from ot.proxy.definitions.pins import Pins
-from ot.redaction import Redactor
 from ot.results.stored_file import StoredFile
 from ot.shapes.pages import Learnt, Pages
 from ot.store.credentials import FileCredentials
@@ -27,6 +26,7 @@ from ot.store.kept_names import EmbeddedKeptNames, KeptEntry
 from ot.store.owner import Owner
 from ot.store.result_rows import HEADER
 from ot.store.shelf import FolderShelf
+from ot.text.redaction import Redactor
 from ot.trust.store import TrustStore
 from ot.workers.environment_stamp import read_stamp, write_stamp
 from ot.workers.locks import Lock

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from anyio import fail_after
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.errors import WorkerStartError
 from ot.workers.environment import Command, prepare
 from ot.workers.uv import find_uv, uv_environment

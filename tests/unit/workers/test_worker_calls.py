@@ -12,7 +12,7 @@ import pytest
 import yaml
 from anyio import fail_after
 
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.context import current
 from ot.errors import (
     ServiceUnavailableError,

@@ -7,7 +7,7 @@ import pytest
 from ot.config.models import Config
 from ot.introspect.catalogue import Catalogue
 from ot.isolate import IsolateHost
-from ot.known_tools import find_built_in_packs, load_registry
+from ot.parts.known_tools import find_built_in_packs, load_registry
 from ot.registry.from_schema import define_pack
 from ot.registry.tool_threads import ToolThreads
 from zwave_mcp.address import parse_address

@@ -15,7 +15,7 @@ from ot.config.personal_settings import SAFE_WORDS, PersonalSettings
 from ot.errors import ConfigError, ToolError, UnsetVariableError
 from ot.execution.wording import word_error
 from ot.logs import LogSpan
-from ot.own_things import OwnThings
+from ot.parts.person_overlay import PersonOverlay
 from ot.store.sealing import SealError
 
 _FOR_ONE = "this server is yours alone: its settings are files in ~/.onetool"
@@ -85,7 +85,7 @@ def _wanted(visit: Visit) -> list[tuple[str, str]]:
 
 
 def _settings(visit: Visit) -> PersonalSettings:
-    own = visit.who.part(OwnThings).settings
+    own = visit.who.part(PersonOverlay).settings
     if own is None:
         raise ToolError(_FOR_ONE)
     return own

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from mcp_core.json_types import Json, JsonObject
 from ot.ai.conversation.memory import STOPPED, Exchange, Round
 from ot.ai.conversation.messages import AssistantMessage, Opaque, Part, Text, ToolCall, ToolMessage, ToolResult
-from ot.redaction import Redactor
+from ot.text.redaction import Redactor
 
 UNKNOWN = "[The program ended here: it is not known what came of this call.]"
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
-from ot.waits import read_wait
+from ot.services.retry_after import read_wait
 
 PASSING = frozenset({408, 409, 425, 429})
 UNPAID = 402

@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from ot.ai.conversation.messages import ToolCall, ToolMessage, ToolResult
 from ot.ai.events import Event, ToolEnded, ToolStarted
 from ot.ai.tools.offered_tools import OfferedTools
-from ot.caller import Caller
+from ot.clients.caller import Caller
 from ot.execution.tool_executor import ToolExecutor
-from ot.owned_tasks import OwnedTasks
+from ot.tasks.owned_tasks import OwnedTasks
 from ot.values import Image
 
 NOT_BEGUN = "Not called: the answer was stopped first."

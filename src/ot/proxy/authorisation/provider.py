@@ -17,7 +17,7 @@ from ot.proxy.authorisation.login import Login, open_login
 from ot.proxy.authorisation.login_listener import LoginListener
 from ot.proxy.plan import ConnectionPlan
 from ot.proxy.team_logins import PATIENCE
-from ot.trusted_roots import trusted_roots
+from ot.services.trusted_roots import trusted_roots
 
 _REFUSALS = (401, 403)
 _RENEWAL = 20.0  # seconds; others who need the token wait meanwhile, and so does whoever closes the connection

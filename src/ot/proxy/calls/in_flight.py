@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ot.clients.front import Front
 from ot.context import CallContext
-from ot.front import Front
 
 
 class CallsInFlight:

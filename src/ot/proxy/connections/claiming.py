@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, JSONRPCRequest
 
 from mcp_core.json_types import JsonObject
-from ot.client_claims import claims_of
+from ot.clients.claims import claims_of
 from ot.context import current_or_none
 from ot.proxy.calls.in_flight import front_of
 from ot.proxy.transports.transport import Transport

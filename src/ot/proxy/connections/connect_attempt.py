@@ -7,7 +7,7 @@ import secrets
 
 from mcp_core.json_types import JsonObject
 from ot.attempt import Attempt
-from ot.front import Front, FrontError
+from ot.clients.front import Front, FrontError
 from ot.logs import write_log
 from ot.proxy.calls.in_flight import CallsInFlight, front_of
 from ot.proxy.failures import ConnectFailedError

@@ -16,8 +16,8 @@ from mcp.client.session import ClientRequestContext
 from pydantic import BaseModel, ValidationError
 
 from mcp_core.json_types import Json, JsonObject
+from ot.clients.front import Front, FrontError
 from ot.context import CallContext, current_or_none
-from ot.front import Front, FrontError
 from ot.logs import write_log
 from ot.proxy.calls.in_flight import CallsInFlight, front_of
 

@@ -15,7 +15,7 @@ from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 from ot.proxy.authorisation.provider import build_authorisation
 from ot.proxy.plan import ConnectionPlan
 from ot.proxy.transports.older_http import open_older_http
-from ot.trusted_roots import trusted_roots
+from ot.services.trusted_roots import trusted_roots
 
 _SESSION_UNKNOWN = (400, 404)  # the protocol wants the second, some servers use the first
 _CONNECT = 15.0  # seconds

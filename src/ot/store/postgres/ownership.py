@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ot.person import LOCAL
+from ot.clients.person import LOCAL
 from ot.store.owner import Owner
 
 

@@ -8,10 +8,10 @@ from datetime import timedelta
 
 import anyio
 
-from ot.owned_tasks import open_background_tasks
 from ot.store.postgres.connection import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.quotas import CALLS, Asked, Given
+from ot.tasks.owned_tasks import open_background_tasks
 
 LEASE = 30.0  # seconds after which the runs of a replica that died count no more
 _RENEWALS = 3  # within a lease

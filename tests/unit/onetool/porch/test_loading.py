@@ -11,7 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from onetool.cli.serve_stdio import load_protocol
-from ot.known_tools import load_connection_builder
+from ot.parts.known_tools import load_connection_builder
 
 both = Barrier(2)
 

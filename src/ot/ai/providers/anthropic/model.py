@@ -13,7 +13,7 @@ from ot.ai.providers.anthropic import AnthropicSettings
 from ot.ai.providers.anthropic.form import PROVIDER, TurnReader, render_request
 from ot.ai.providers.http_failures import UNKNOWN_MODEL, brief, failure_of
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
-from ot.trusted_roots import trusted_roots
+from ot.services.trusted_roots import trusted_roots
 
 _CONNECT = 10.0  # seconds
 _PASSING = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})

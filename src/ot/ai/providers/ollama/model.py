@@ -18,7 +18,7 @@ from ot.ai.providers.ollama import OllamaSettings
 from ot.ai.providers.ollama.form import PROVIDER, TurnReader, render_messages, render_tools
 from ot.ai.providers.ollama.lines import without_breaks
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
-from ot.trusted_roots import trusted_roots
+from ot.services.trusted_roots import trusted_roots
 
 _CONNECT = 10.0  # seconds
 _UNREADABLE = (ValidationError, json.JSONDecodeError, AttributeError, TypeError)

@@ -13,7 +13,7 @@ from ot.ai.providers.http_failures import UNKNOWN_MODEL, UNPAID, brief, failure_
 from ot.ai.providers.openai import OpenaiSettings
 from ot.ai.providers.openai.form import PROVIDER, TurnReader, render_request
 from ot.errors import ModelError, ModelRefusedError, ModelUnavailableError
-from ot.trusted_roots import trusted_roots
+from ot.services.trusted_roots import trusted_roots
 
 _ADDRESS = "https://api.openai.com/v1"
 _CONNECT = 10.0  # seconds

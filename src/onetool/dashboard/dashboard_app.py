@@ -1,0 +1,176 @@
+"""The door of the dashboard: every request passes it, and no page is made before it is known for whom."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Match, Route
+from starlette.types import Receive, Scope, Send
+
+from onetool.dashboard.address import Address
+from onetool.dashboard.logins import RENEWED_AFTER, Logins, Session
+from onetool.dashboard.openid_names import CALLBACK, LoginError
+from onetool.dashboard.pages import HEADERS, Pages
+from onetool.dashboard.views import VIEWS
+from onetool.dashboard.visit import RefusedFormError, View, Visit
+from onetool.dashboard.visitor import Visitor
+from onetool.front.late_app import ServedApps
+from onetool.http.connections import refuse_if_crowded
+from ot.config.team import AuthSettings
+from ot.errors import CallError, UnknownResultError, UnknownRunError
+from ot.execution.failing import call_error_from
+from ot.execution.wording import word_error
+from ot.logs import write_log
+from ot.proxy.team_logins import CALLBACK as FROM_SERVER
+from ot.store.unavailable import StoreUnavailableError
+
+if TYPE_CHECKING:  # it needs the libraries of the extra `team`
+    from onetool.dashboard.openid import OpenIdLogin
+
+_UNKNOWN = (UnknownResultError, UnknownRunError)
+
+
+class DashboardApp:
+    """An ASGI application."""
+
+    def __init__(
+        self,
+        address: Address,
+        logins: Logins,
+        apps: ServedApps,
+        auth: AuthSettings,
+        openid: OpenIdLogin | None = None,
+    ) -> None:
+        self._openid = openid
+        self._for_many = auth.in_force
+        self._address = address
+        self._logins = logins
+        self._apps = apps
+        self._admins = frozenset(auth.admins)
+        self._pages = Pages()
+        self._routes = [(Route(path, _nothing, methods=[method]), view) for method, path, view in VIEWS]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(request)
+        except StoreUnavailableError as error:
+            response = self._ask_who(f"Who you are cannot be looked up at present: {error.reason}.", status=503)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        path = request.url.path
+        if path.startswith("/static/"):
+            return self._pages.asset(path.removeprefix("/static/")) or self._nowhere()
+        if path in ("/login", CALLBACK):
+            return await self._log_in(request)
+        session = await self._logins.find(request)
+        if session is None:
+            return await self._log_in_first(request)
+        crowded = refuse_if_crowded(request.scope)
+        if crowded is not None:
+            return crowded
+        renewing = await self._renew(session, request)
+        if renewing is not None:
+            return renewing
+        person = session.person
+        async with self._apps.use(person) as app:
+            visitor = Visitor(person, bool(self._admins & person.groups), session.name, app)
+            return await self._show(Visit(request, visitor, self._pages, self._address.origins, self._apps.all_open))
+
+    async def _renew(self, session: Session, request: Request) -> Response | None:
+        """Have the issuer say once more who somebody is, and their groups, when they go to a page; None if not now."""
+        asks = request.method == "GET" and "live" not in request.query_params
+        if self._openid is None or session.age < RENEWED_AFTER or not asks or request.url.path.startswith("//"):
+            return None
+        query = f"?{request.url.query}" if request.url.query else ""
+        try:
+            return await self._logins.send_away(*await self._openid.begin(f"{request.url.path}{query}"))
+        except LoginError as error:  # the issuer is away; the session has some time left
+            write_log(logging.WARNING, "dashboard.login", error=str(error))
+            return None
+
+    async def _log_in_first(self, request: Request) -> Response:
+        """Ask who somebody is; a browser that returns from a login at a server goes by the issuer, and comes back."""
+        if self._openid is None or request.method != "GET" or request.url.path != FROM_SERVER:
+            return self._ask_who("", status=401)
+        try:
+            return await self._logins.send_away(*await self._openid.begin(f"{FROM_SERVER}?{request.url.query}"))
+        except LoginError as error:
+            return self._ask_who(str(error), status=401)
+
+    async def _log_in(self, request: Request) -> Response:
+        if self._openid is not None:
+            return await self._log_in_with(self._openid, request)
+        ticket = request.query_params.get("ticket", "")
+        if request.method == "GET" and ticket:
+            opened = await self._logins.redeem(ticket)
+            if opened is not None:
+                return opened
+        return self._ask_who("This link has been used, or is too old." if ticket else "", status=401)
+
+    async def _log_in_with(self, openid: OpenIdLogin, request: Request) -> Response:
+        """Send a browser to the issuer, or log in the one that comes back from there."""
+        try:
+            if request.url.path != CALLBACK:
+                return await self._logins.send_away(*await openid.begin("/"))
+            facts = await self._logins.come_back(request)
+            if facts is None:
+                return self._ask_who("This login took too long, or was begun elsewhere.", status=401)
+            person = await openid.finish(facts, dict(request.query_params))
+        except LoginError as error:
+            write_log(logging.WARNING, "dashboard.login", error=str(error))
+            return self._ask_who(str(error), status=401)
+        write_log(logging.INFO, "dashboard.login", principal=person.principal)
+        return await self._logins.open(person, facts["path"], before=await self._logins.find(request))
+
+    def _ask_who(self, said: str, *, status: int) -> Response:
+        issuer = self._openid.issuer if self._openid is not None else ""
+        context = {"said": said, "issuer": issuer, "for_many": self._for_many}
+        return self._pages.page("login.html.j2", context, status=status)
+
+    async def _log_out(self, visit: Visit) -> Response:
+        await visit.form()
+        response = self._ask_who("You are logged out.", status=200)
+        await self._logins.close(visit.request, response)
+        return response
+
+    async def _show(self, visit: Visit) -> Response:
+        scope = visit.request.scope
+        view, parameters, allowed = self._find(scope)
+        if (scope["method"], scope["path"]) == ("POST", "/logout"):
+            view = self._log_out
+        if view is None:
+            status = 405 if allowed else 404
+            reason = "This page takes no such request." if allowed else "There is no such page."
+            return visit.show_failure(status, "Nothing here", reason)
+        scope["path_params"] = parameters
+        try:
+            return await view(visit)
+        except RefusedFormError as error:
+            return visit.show_failure(403, "Refused", str(error))
+        except CallError as error:
+            status = 404 if isinstance(error, _UNKNOWN) else 409
+            return visit.show_failure(status, "That did not work", word_error(error))
+        except Exception as error:  # noqa: BLE001 - a mistake on a page must not end the server
+            failed = call_error_from(error, "dashboard")
+            return visit.show_failure(500, "A mistake of ours", word_error(failed))
+
+    def _find(self, scope: Scope) -> tuple[View | None, dict[str, str], bool]:
+        allowed = False
+        for route, view in self._routes:
+            match, found = route.matches(scope)
+            if match is Match.FULL:
+                return view, found["path_params"], True
+            allowed = allowed or match is Match.PARTIAL
+        return None, {}, allowed
+
+    def _nowhere(self) -> Response:
+        return PlainTextResponse("There is no such file.\n", status_code=404, headers=HEADERS)
+
+
+async def _nothing(_: Request) -> Response:
+    raise AssertionError("routes only tell where a path leads")

@@ -1,0 +1,1 @@
+"""The front: commands of MCP clients reach the engine here."""

@@ -1,0 +1,222 @@
+"""The MCP server over streamable HTTP, with `Host`, `Origin` and a token, the user or the person checked."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import BaseRoute, Mount, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mcp_official import MAX_LINE, wait_for_signal
+from onetool.dashboard.late import LateDashboard
+from onetool.front.late_app import ServedApps
+from onetool.front.server import OneToolServer
+from onetool.http.connections import Bounds, HttpConnection, PlaceGate, Places, bounds_within, count_open_files_allowed
+from onetool.http.log import quiet_log
+from onetool.http.sessionless import SessionlessRequests
+from onetool.http.sessions import LimitedSessions
+from onetool.http.token import accepts
+from onetool.http.watch import Readiness, watch_routes
+from onetool.people.gate import PeopleGate, metadata_routes
+from onetool.people.people import PATH, People
+from onetool.people.refusal import RefusedError
+from onetool.people.share_gate import ShareGate
+from onetool.replicas.drain_gate import DrainGate
+from onetool.replicas.draining import GRACE, Draining
+from onetool.replicas.session_names import SessionNames
+from ot.config.models import HttpSettings
+from ot.logs import write_log
+from ot.telemetry.meters import Meters
+from ot.telemetry.telemetry import Telemetry
+
+if TYPE_CHECKING:  # only those who have a database know of others
+    from onetool.replicas.replicas import Replicas
+
+ANY_HOST = frozenset({"/healthz", "/readyz"})  # for those who look after replicas, by whatever address
+_PATIENCE = 1  # seconds for open connections when the server is told to end
+_QUEUE = (
+    1024  # connections that may wait to be accepted: a client behind a crowd waits for its turn, not for a second try
+)
+
+
+class BearerGate:
+    """Lets requests through that carry the token; all others are answered 401."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not accepts(Headers(scope=scope).get("authorization"), self._token):
+            refusal = PlainTextResponse(
+                "This server needs its token: Authorization: Bearer <token>\n",
+                status_code=401,
+                headers={"WWW-Authenticate": 'Bearer realm="onetool"'},
+            )
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What is served: engines, and the people they are for; None where it is one person's own."""
+
+    apps: ServedApps
+    telemetry: Telemetry
+    people: People | None = None
+    replicas: Replicas | None = None
+    draining: Draining = field(default_factory=Draining)
+    dashboard: LateDashboard | None = None
+
+    def goes_on(self) -> bool:
+        """True while a run goes on after its answer, and waits for nobody."""
+        return any(app.runs.going_on for _, app in self.apps.all_open())
+
+
+class _WebServer(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone: uvicorn would raise them again when it is done, before the engine has been closed."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or []:
+            listener.listen(_QUEUE)  # uvicorn asks for a queue only as long as what it accepts at once
+
+
+async def serve_http(
+    site: Site,
+    listener: socket.socket,
+    *,
+    settings: HttpSettings,
+    token: str | None,
+    ready: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve any number of clients until a signal asks this process to end; `ready` hears the address.
+
+    A site with people asks everybody who they are; a token is for one that has none. On a socket in the file system
+    only this user is served, with or without a token.
+    """
+    address, hosts = find_address(listener)
+    bounds = bounds_within(settings, count_open_files_allowed())
+    if bounds.connections < settings.connections:
+        write_log(logging.WARNING, "http.bounds", connections=bounds.connections, wanted=settings.connections)
+
+    class Connection(HttpConnection):
+        places = Places(bounds)
+        only_user = os.geteuid() if listener.family == socket.AF_UNIX else None
+
+    server = _WebServer(
+        uvicorn.Config(
+            _build_web_app(site, hosts, token, bounds),
+            http=Connection,
+            backlog=bounds.accepted_at_once,
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=_PATIENCE,
+            lifespan="on",
+            ws="none",
+        )
+    )
+
+    async def stop_on_signal() -> None:
+        number = await wait_for_signal()
+        grace = GRACE if site.people is not None else 0.0
+        if settings.drain is not None:
+            grace = settings.drain
+        await site.draining.drain(grace if number == signal.SIGTERM else 0.0, site.goes_on)
+        server.should_exit = True
+
+    with quiet_log():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop_on_signal)
+            ready(address)
+            await server.serve(sockets=[listener])
+            tasks.cancel_scope.cancel()
+
+
+def find_address(listener: socket.socket) -> tuple[str, set[str]]:
+    """Return where clients reach the server, and what they may call its host."""
+    name = listener.getsockname()
+    if listener.family == socket.AF_UNIX:
+        return f"unix:{name}", {"localhost"}
+    host, port = name[:2]
+    authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"http://{authority}{PATH}", {authority, f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"}
+
+
+def build_routes(site: Site) -> list[BaseRoute]:
+    """Build what is served beside MCP; each route has its own rule of who may come."""
+    readiness = Readiness()
+    readiness.add("engine", site.apps.why_not_ready)
+    readiness.add("draining", site.draining.why_not_ready)
+    if site.replicas is not None:
+        readiness.add("store", site.replicas.why_not_ready)
+
+    async def is_administrator(request: Request) -> bool:
+        if site.people is None:
+            return False
+        try:
+            return site.people.is_admin(await site.people.recognise(request.headers.get("authorization")))
+        except RefusedError:
+            return False
+
+    routes: list[BaseRoute] = [*watch_routes(readiness, site.telemetry.meters or Meters(), is_administrator)]
+    if site.people is not None:
+        routes += metadata_routes(site.people)
+    if site.dashboard is not None:
+        routes.append(Mount("/", site.dashboard.before(site.apps)))  # last: it takes what is left
+    return routes
+
+
+class BesideMcp:
+    """Answers what its routes are for, before any gate; every other request is for MCP."""
+
+    def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute], hosts: set[str]) -> None:
+        self._app = app
+        self._router = Router(routes, default=app, redirect_slashes=False)
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] == PATH:
+            await self._app(scope, receive, send)
+        elif scope["path"] in ANY_HOST or Headers(scope=scope).get("host") in self._hosts:
+            await self._router(scope, receive, send)
+        else:
+            await PlainTextResponse("This server is not known by that name\n", 421)(scope, receive, send)
+
+
+def _build_web_app(site: Site, hosts: set[str], token: str | None, bounds: Bounds) -> ASGIApp:
+    origins = {f"http://{host}" for host in hosts}
+    if site.people is not None:
+        hosts, origins = hosts | site.people.authorities, origins | {site.people.origin}
+    server = OneToolServer(site.apps, site.telemetry, replicas=site.replicas, draining=site.draining)
+    web_app: ASGIApp = server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=MAX_LINE,
+        transport_security=TransportSecuritySettings(allowed_hosts=sorted(hosts), allowed_origins=sorted(origins)),
+    )
+    if site.replicas is not None:
+        web_app = SessionNames(web_app, site.replicas.name)
+    web_app = SessionlessRequests(LimitedSessions(web_app), server, path=PATH, hosts=hosts, origins=origins)
+    gate: ASGIApp = PlaceGate(DrainGate(web_app, site.draining))
+    if site.people is not None:
+        gate = PeopleGate(ShareGate(gate, requests=max(1, bounds.connections // 2)), site.people)
+    elif token is not None:
+        gate = BearerGate(gate, token)
+    return BesideMcp(gate, build_routes(site), hosts)

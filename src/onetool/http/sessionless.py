@@ -1,0 +1,217 @@
+"""Requests without a session over HTTP, each answered in the task in which it came.
+
+The SDK gives such a request two more tasks, a stream between them and a deadline, behind five layers of a web
+application: more than the rest of what a server does for a short run. Here is the way of a request in which nothing is
+wrong. Every other one is left to the SDK, which says what.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from functools import cached_property, lru_cache
+
+import anyio
+from mcp.server.runner import modern_error_data
+from mcp.server.streamable_http import check_accept_headers
+from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    MCP_PROTOCOL_VERSION_HEADER,
+    InboundModernRoute,
+    classify_inbound_request,
+)
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
+from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.transport_context import TransportContext
+from mcp_types import JSONRPCRequest
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+from pydantic_core import to_json
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mcp_core.json_types import JsonObject
+from mcp_official import MAX_LINE
+from onetool.front.server import OneToolServer
+from onetool.http.bodies import join_body, read_messages, receive_again
+from onetool.http.connections import connection_of
+
+PING_INTERVAL = 15.0  # seconds without a word after which a proxy could take a stream for dead
+_STREAM = "subscriptions/listen"
+_OK = 200
+_LONGEST_ACCEPT = 1000
+_EVENTS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"connection", b"keep-alive"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class SessionlessRequests:
+    """Answers requests without a session in which nothing is wrong; `app`, the SDK's, answers all others."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        server: OneToolServer,
+        *,
+        path: str,
+        hosts: Collection[str],
+        origins: Collection[str],
+    ) -> None:
+        self._app = app
+        self._server = server
+        self._path = path
+        self._hosts = frozenset(hosts)
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = self._proper_headers(scope)
+        if headers is None:
+            await self._app(scope, receive, send)
+            return
+        messages = await read_messages(receive, MAX_LINE)
+        asked = None if messages[-1].get("more_body", True) else self._read(join_body(messages), headers)
+        if asked is None:
+            await self._app(scope, receive_again(messages, receive), send)
+            return
+        request, route = asked
+        answer = _Answer(request, Request(scope, receive), send)
+        with anyio.CancelScope() as waiting, connection_of(scope).telling_loss(waiting.cancel):
+            try:
+                try:
+                    result = await self._server.answer(answer, route, request.method, request.params)
+                except Exception as error:  # noqa: BLE001 - the SDK knows which of them a client is told of
+                    await answer.refuse(error)
+                else:
+                    await answer.finish({"jsonrpc": "2.0", "id": request.id, "result": result})
+            finally:
+                answer.end()
+
+    def _proper_headers(self, scope: Scope) -> dict[str, str] | None:
+        """Return the headers of a request without a session; None if anything is odd about them."""
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] != self._path:
+            return None
+        raw: list[tuple[bytes, bytes]] = scope["headers"]
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw}
+        proper = (
+            len(headers) == len(raw)
+            and headers.get(MCP_PROTOCOL_VERSION_HEADER) in MODERN_PROTOCOL_VERSIONS
+            and headers.get("host") in self._hosts
+            and (not headers.get("origin") or headers["origin"] in self._origins)
+            and headers.get("content-type", "").lower().startswith("application/json")
+            and _is_short(headers.get("content-length", ""))
+            and _accepts_both(headers.get("accept", ""))
+        )
+        return headers if proper else None
+
+    def _read(self, body: bytes, headers: Mapping[str, str]) -> tuple[JSONRPCRequest, InboundModernRoute] | None:
+        try:
+            request = JSONRPCRequest.model_validate_json(body, by_name=False)
+        except ValidationError:
+            return None
+        name = (request.params or {}).get("name")
+        if request.method == _STREAM or (isinstance(name, str) and name in self._server.mirroring):
+            return None
+        route = classify_inbound_request({"method": request.method, "params": request.params}, headers=headers)
+        return (request, route) if isinstance(route, InboundModernRoute) else None
+
+
+def _is_short(length: str) -> bool:
+    return length.isascii() and length.isdigit() and int(length) <= MAX_LINE
+
+
+def _accepts_both(accept: str) -> bool:
+    return len(accept) <= _LONGEST_ACCEPT and _find_accepted(accept)
+
+
+@lru_cache(maxsize=32)
+def _find_accepted(accept: str) -> bool:
+    return all(check_accept_headers(Request({"type": "http", "headers": [(b"accept", accept.encode("latin-1"))]})))
+
+
+class _Answer:
+    """The answer to one request, as what the SDK has for whoever carries it out.
+
+    It is JSON, or a stream of events if anything is told before, or nothing for a long while.
+    """
+
+    can_send_request = False
+
+    def __init__(self, request: JSONRPCRequest, asked: Request, send: Send) -> None:
+        self.request_id = request.id
+        self.message_metadata = ServerMessageMetadata(request_context=asked)
+        self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=asked.headers)
+        self._token = progress_token_from_params(request.params)
+        self._send = send
+        self._streams = False
+        self._sending = anyio.Lock()
+        self._pinging: asyncio.Task[None] | None = None
+        self._silence = asyncio.get_running_loop().call_later(PING_INTERVAL, self._begin_pinging)
+
+    @cached_property
+    def cancel_requested(self) -> anyio.Event:
+        """Never set: a client without a session cancels by leaving."""
+        return anyio.Event()
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, object] | None, opts: CallOptions | None = None
+    ) -> JsonObject:
+        raise NoBackChannelError(method)
+
+    async def notify(self, method: str, params: Mapping[str, object] | None, opts: CallOptions | None = None) -> None:
+        told = {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params})
+        await self._send_events(_event(told))
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        if self._token is None:
+            return
+        params = {"progressToken": self._token, "progress": progress, "total": total, "message": message}
+        await self.notify("notifications/progress", {key: value for key, value in params.items() if value is not None})
+
+    async def finish(self, answer: JsonObject, status: int = _OK) -> None:
+        """Send the answer itself."""
+        self.end()
+        async with self._sending:
+            if self._streams:
+                await self._send({"type": "http.response.body", "body": _event(answer), "more_body": False})
+                return
+            body = to_json(answer)
+            headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
+            await self._send({"type": "http.response.start", "status": status, "headers": headers})
+            await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def refuse(self, error: Exception) -> None:
+        """Answer with what the SDK has for an error."""
+        data = modern_error_data(error)
+        status = ERROR_CODE_HTTP_STATUS.get(data.code, _OK)
+        told = data.model_dump(mode="json", by_alias=True, exclude_none=True)
+        await self.finish({"jsonrpc": "2.0", "id": self.request_id, "error": told}, status)
+
+    def end(self) -> None:
+        """Tell nothing any more."""
+        self._silence.cancel()
+        if self._pinging is not None:
+            self._pinging.cancel()
+
+    async def _send_events(self, events: bytes) -> None:
+        async with self._sending:
+            if not self._streams:
+                self._streams = True
+                await self._send({"type": "http.response.start", "status": _OK, "headers": _EVENTS})
+            await self._send({"type": "http.response.body", "body": events, "more_body": True})
+
+    def _begin_pinging(self) -> None:
+        self._pinging = asyncio.get_running_loop().create_task(self._ping())
+
+    async def _ping(self) -> None:
+        while True:
+            await self._send_events(b": ping\r\n\r\n")
+            await anyio.sleep(PING_INTERVAL)
+
+
+def _event(message: Mapping[str, object]) -> bytes:
+    return b"event: message\r\ndata: %b\r\n\r\n" % to_json(message)

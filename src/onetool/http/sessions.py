@@ -1,0 +1,73 @@
+"""Sessions over HTTP, of which each person has a limited number: clients that leave without a word leave theirs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from onetool.people.person_of import SCOPE_KEY
+from ot.clients.person import LOCAL_PERSON, Person
+
+MOST_SESSIONS = 500  # of one person, 40 kB each; a server has room for 10,000
+_IDLE = 1800.0  # seconds after which the server itself closes a session
+_SESSION = "mcp-session-id"
+_NOT_OF_ANOTHER = (b"content-length", b"content-type", _SESSION.encode())  # headers of one request alone
+_GONE = 404
+
+
+class LimitedSessions:
+    """Closes the session that was not used for longest where a person has too many."""
+
+    def __init__(self, app: ASGIApp, *, most: int = MOST_SESSIONS, clock: Callable[[], float] = time.monotonic) -> None:
+        self._app = app
+        self._most = most
+        self._clock = clock
+        self._sessions: dict[str, dict[str, float]] = {}  # by person: when each was used, the last one last
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        person: Person = scope.get(SCOPE_KEY, LOCAL_PERSON)
+        who, session = person.principal, Headers(scope=scope).get(_SESSION)
+
+        async def noting(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                used = session or Headers(raw=message["headers"]).get(_SESSION)
+                if used is not None:
+                    is_left = scope["method"] != "DELETE" and message["status"] != _GONE
+                    self._note(who, used, is_left=is_left)
+            await send(message)
+
+        await self._app(scope, receive, noting)
+        while len(self._sessions.get(who, ())) > self._most:
+            await self._close(next(iter(self._sessions[who])), who, scope)
+
+    def _note(self, who: str, session: str, *, is_left: bool) -> None:
+        """Note that a session was used, or is there no more; what was not used for long the server has closed."""
+        now, sessions = self._clock(), self._sessions.setdefault(who, {})
+        sessions.pop(session, None)
+        if is_left:
+            sessions[session] = now
+        while sessions and now - next(iter(sessions.values())) > _IDLE:
+            del sessions[next(iter(sessions))]
+        if not sessions:
+            del self._sessions[who]
+
+    async def _close(self, session: str, who: str, scope: Scope) -> None:
+        """Close a session as its person could."""
+        self._note(who, session, is_left=False)
+        kept = [(name, value) for name, value in scope["headers"] if name not in _NOT_OF_ANOTHER]
+        headers = [*kept, (_SESSION.encode(), session.encode("latin-1"))]
+        await self._app({**scope, "method": "DELETE", "headers": headers}, _nothing_more, _nobody)
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _nobody(_: Message) -> None:
+    """Send nothing: nobody has asked."""

@@ -1,0 +1,186 @@
+"""ReplicaChannels between replicas: one asks, the other serves, and both may send until one of them ends it.
+
+Whoever asks and leaves ends the work of whoever serves; a replica that dies ends the talks it had.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import traceback
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Protocol, TypeAlias
+
+import anyio
+from anyio.abc import TaskGroup
+
+from mcp_core.json_types import Json, JsonObject
+from ot.logs import write_log
+from ot.tasks.owned_tasks import open_background_tasks
+
+LOOKING = 3.0  # seconds between two looks at who is still there, while there are talks
+
+
+class ReplicaMail(Protocol):
+    """Brings messages from replica to replica, each once and in the order in which one replica sent them."""
+
+    @property
+    def replica(self) -> str:
+        """The name of this replica, which no other process has or will have."""
+
+    async def send(self, to: str, message: bytes) -> bool:
+        """Send a message; False if there is no such replica."""
+
+    def receive(self) -> AsyncGenerator[bytes]:
+        """Yield what is sent to this replica."""
+
+    async def living(self) -> Collection[str]:
+        """Return the replicas that are there."""
+
+
+class ReplicaGoneError(Exception):
+    """The replica at the other end of a talk is not there, or has left."""
+
+
+class ReplicaChannel:
+    """One talk, seen from either end."""
+
+    def __init__(self, post: ReplicaMail, peer: str, name: str) -> None:
+        self.peer = peer
+        self.name = name
+        self.scope = anyio.CancelScope()  # of whoever serves
+        self.ended = False
+        self._post = post
+        self._arrived: deque[Json] = deque()
+        self._news = anyio.Event()
+        self._gone = False
+
+    async def send(self, body: Json) -> None:
+        """Send something to the other end; raises ReplicaGoneError."""
+        await self.post(body=body)
+
+    async def receive(self) -> Json:
+        """Wait for what the other end sends; raises ReplicaGoneError."""
+        while not self._arrived:
+            if self._gone or self.ended:
+                raise ReplicaGoneError(self.peer)
+            self._news = anyio.Event()
+            await self._news.wait()
+        return self._arrived.popleft()
+
+    async def post(self, **fields: Json) -> None:
+        message = {"talk": self.name, "from": self._post.replica, **fields}
+        if not await self._post.send(self.peer, json.dumps(message, separators=(",", ":")).encode()):
+            self.lose()
+            raise ReplicaGoneError(self.peer)
+
+    def take(self, message: JsonObject) -> None:
+        """Take what has arrived from the other end."""
+        if "body" in message:
+            self._arrived.append(message["body"])
+        if message.get("end"):
+            self.ended = True
+            self.scope.cancel()
+        self._news.set()
+
+    def lose(self) -> None:
+        """Take note that the other end is not there any more."""
+        self._gone = True
+        self.scope.cancel()
+        self._news.set()
+
+
+Serve: TypeAlias = Callable[[ReplicaChannel, JsonObject], Awaitable[Json]]
+"""Serves a talk that another replica has opened with something; what it returns is the last word."""
+
+
+class ReplicaChannels:
+    """The channels of this replica. `serve` says by the subject of a channel who serves it."""
+
+    def __init__(
+        self, post: ReplicaMail, serve: Mapping[str, Serve], tasks: TaskGroup, *, looking: float = LOOKING
+    ) -> None:
+        self._post = post
+        self._serve = serve
+        self._tasks = tasks
+        self._looking = looking
+        self._open: dict[str, ReplicaChannel] = {}
+
+    @property
+    def replica(self) -> str:
+        return self._post.replica
+
+    @asynccontextmanager
+    async def open(self, replica: str, subject: str, body: JsonObject) -> AsyncIterator[ReplicaChannel]:
+        """Open a channel to a replica about something; raises ReplicaGoneError, or OSError if nothing can be sent."""
+        talk = ReplicaChannel(self._post, replica, secrets.token_hex(8))
+        self._open[talk.name] = talk
+        try:
+            await talk.post(open=subject, body=body)
+            yield talk
+        finally:
+            del self._open[talk.name]
+            if not talk.ended:
+                with anyio.CancelScope(shield=True):
+                    await self._end(talk)
+
+    async def listen(self) -> None:
+        """Take what other replicas send, for ever."""
+        async with aclosing(self._post.receive()) as messages:
+            async for message in messages:
+                self._take(json.loads(message))
+
+    async def look(self) -> None:
+        """Give up talks whose other end has died, for ever."""
+        while True:
+            await anyio.sleep(self._looking)
+            if not self._open:
+                continue
+            try:
+                living = await self._post.living()
+            except OSError:  # nobody knows
+                continue
+            for talk in list(self._open.values()):
+                if talk.peer not in living:
+                    talk.lose()
+
+    def _take(self, message: JsonObject) -> None:
+        talk = self._open.get(message["talk"])
+        if talk is not None:
+            talk.take(message)
+        elif "open" in message:
+            talk = self._open[message["talk"]] = ReplicaChannel(self._post, message["from"], message["talk"])
+            self._tasks.start_soon(self._answer, talk, message["open"], message["body"])
+
+    async def _answer(self, talk: ReplicaChannel, subject: str, body: JsonObject) -> None:
+        try:
+            with talk.scope:
+                last = await self._serve[subject](talk, body)
+                await self._end(talk, body=last)
+        except Exception:  # noqa: BLE001 - it belongs to one talk, not to the server
+            write_log(logging.ERROR, "replicas.talk", subject=subject, detail=traceback.format_exc())
+            await self._end(talk)
+        finally:
+            del self._open[talk.name]
+
+    async def _end(self, talk: ReplicaChannel, **fields: Json) -> None:
+        talk.ended = True
+        try:
+            await talk.post(**fields, end=True)
+        except (ReplicaGoneError, OSError):  # it will find out by itself
+            pass
+
+
+@asynccontextmanager
+async def open_talks(
+    post: ReplicaMail, serve: Mapping[str, Serve], *, looking: float = LOOKING
+) -> AsyncIterator[ReplicaChannels]:
+    """Open channels to other replicas for as long as this is open."""
+    async with open_background_tasks() as tasks:
+        talks = ReplicaChannels(post, serve, tasks, looking=looking)
+        tasks.start_soon(talks.listen)
+        tasks.start_soon(talks.look)
+        yield talks

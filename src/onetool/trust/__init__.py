@@ -1,0 +1,1 @@
+"""What a person is shown before they trust a project."""

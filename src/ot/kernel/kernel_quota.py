@@ -1,0 +1,35 @@
+"""KernelQuota: how many kernels one of many people may hold at once, so that the others find some."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+
+
+class _Share:
+    def __init__(self, most: int) -> None:
+        self.places = anyio.Semaphore(most)
+        self.users = 0  # who have one of the places, or wait for one
+
+
+class KernelQuota:
+    """Whoever has their share waits for a run of their own to end."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._shares: dict[str, _Share] = {}
+
+    @asynccontextmanager
+    async def take(self, principal: str, most: int = 0) -> AsyncIterator[None]:
+        """Take one place of a person's share, which has as many as usual, or `most` where that is more."""
+        share = self._shares.setdefault(principal, _Share(max(self._most, most)))
+        share.users += 1
+        try:
+            async with share.places:
+                yield
+        finally:
+            share.users -= 1
+            if not share.users:
+                del self._shares[principal]

@@ -1,0 +1,1 @@
+"""The parts that an engine is put together from."""

@@ -1,0 +1,143 @@
+"""The tools that a configuration gives, in a registry: built-in packs, extensions, skills and servers.
+
+Commands that list them need nothing else of the engine, and nothing is started here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_core.loading import LOADING_PROTOCOL
+from ot.clients.claims import KnownClients
+from ot.config.loader import LoadedConfig
+from ot.config.models import Config
+from ot.config.paths import SKILLS, skill_folders, tool_folders
+from ot.config.project_trust import project_trust
+from ot.isolate import IsolateHost
+from ot.parts.person_overlay import personal_store_of
+from ot.proxy import ProxyHost, Servers
+from ot.registry.definition_cache import DefinitionCache
+from ot.registry.from_source import read_pack
+from ot.registry.places import PackPlaces
+from ot.registry.registry import ToolRegistry
+from ot.registry.tool_loader import ToolLoader
+from ot.registry.tool_threads import ToolThreads
+from ot.skills.skill_loader import SkillLoader
+from ot.store.pending_logins import PendingLogins
+from ot.store.personal import PersonalStore
+from ot.store.shelf import Shelf
+from ot.workers.discovery import ToolFolder
+from ot.workers.extension_loader import ExtensionLoader, FunctionOf
+
+if TYPE_CHECKING:
+    from ot.proxy import BuildConnection
+
+BUILT_IN_PACKS = "ot_tools"
+
+
+def load_registry(
+    folders: Sequence[Path], isolates: IsolateHost, threads: ToolThreads, cache: DefinitionCache | None = None
+) -> ToolRegistry:
+    """Every tool there is, read from its source or as it was read before: no pack is imported."""
+    registry = ToolRegistry()
+    read = read_pack if cache is None else cache.read
+    loader = ToolLoader(registry, isolate=isolates, threads=threads, read=read)
+    for folder in folders:
+        loader.load_folder(folder)
+    return registry
+
+
+def find_built_in_packs() -> list[Path]:
+    """Built-in packs are found on disk, as extensions are; the engine does not import them."""
+    spec = importlib.util.find_spec(BUILT_IN_PACKS)
+    return [Path(place) for place in (spec.submodule_search_locations if spec is not None else None) or ()]
+
+
+def reads_of(config: Config) -> dict[str, tuple[str, ...]]:
+    """Return the patterns of tools that only read, as the person says, by pack."""
+    return {name: pack.reads for name, pack in config.packs.items() if pack.reads}
+
+
+def load_extensions(
+    registry: ToolRegistry,
+    places: PackPlaces,
+    loaded: LoadedConfig,
+    function_of: FunctionOf,
+    *,
+    forget: Callable[[Path], None] = lambda _: None,
+) -> ExtensionLoader:
+    """The person's own packs beside those in the registry, read from their source too."""
+    folders = with_trust(tool_folders(loaded.project, loaded.machine_home), loaded)
+    timeout = loaded.config.workers.call_timeout
+    loader = ExtensionLoader(registry, folders, function_of, timeout=timeout, places=places, forget=forget)
+    loader.load()
+    return loader
+
+
+def load_skills(
+    registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig, shelf: Shelf | None = None
+) -> SkillLoader:
+    """The skills of the project and of the person, read from their source; one of many people has them on a shelf."""
+    folders = with_trust(skill_folders(loaded.project, loaded.machine_home), loaded)
+    own = shelf.below(SKILLS) if shelf is not None and loaded.administrator is not None else None
+    if own is not None:
+        folders = [ToolFolder(own.folder), *folders]
+    loader = SkillLoader(registry, places, folders, home=loaded.home, redact=loaded.redactor.text, own=own)
+    loader.load()
+    return loader
+
+
+def with_trust(folders: tuple[Path, Path], loaded: LoadedConfig) -> list[ToolFolder]:
+    """Return the project's folder and the person's; what is in the project's counts as the person has trusted it."""
+    near, far = folders
+    trust = project_trust(loaded.project, loaded.machine_home)
+    return [ToolFolder(far)] if trust is None else [ToolFolder(near, trust), ToolFolder(far)]
+
+
+def show_servers(registry: ToolRegistry, places: PackPlaces, loaded: LoadedConfig) -> Servers:
+    """Register the servers as they were last seen, for commands that connect to none."""
+    servers = Servers(registry, places, proxy_host(loaded, os.environ), None)
+    servers.show(loaded.config.servers)
+    return servers
+
+
+def proxy_host(
+    loaded: LoadedConfig,
+    environ: Mapping[str, str],
+    clients: KnownClients | None = None,
+    *,
+    personal: PersonalStore | None = None,
+    pending: PendingLogins | None = None,
+) -> ProxyHost:
+    """Build the surroundings that the servers of a configuration live in; those of many people log in at `pending`."""
+    url = loaded.config.auth.public_url if loaded.administrator is not None else None
+    own = personal or personal_store_of(loaded)
+    logins = None
+    if pending is not None and url is not None:
+        from ot.proxy.team_logins import TeamLogins  # noqa: PLC0415 - only many people log in that way
+
+        logins = TeamLogins(pending, loaded.principal, url)
+    return ProxyHost(
+        project=loaded.project,
+        shelf=own.shelf,
+        credentials=own.credentials,
+        logins=logins,
+        environ=environ,
+        load_builder=load_connection_builder,
+        pin_tools=loaded.config.security.pin_tools,
+        learn=loaded.redactor.learn,
+        redact=loaded.redactor.text,
+        clients=clients or KnownClients(),
+    )
+
+
+def load_connection_builder() -> BuildConnection:
+    """Load the client side of the SDK, which is not needed before a server is connected."""
+    with LOADING_PROTOCOL:
+        from ot.proxy import build_connection  # noqa: PLC0415 - as its docstring says
+
+    return build_connection

@@ -1,0 +1,103 @@
+"""What a person has in the store, as their engine uses it: other replicas and the dashboard may change it meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from ot.config.loader import LoadedConfig
+from ot.config.paths import state_folder
+from ot.config.personal_secrets import PersonalSecrets, with_own_secrets
+from ot.config.personal_settings import PersonalSettings, with_own_settings
+from ot.config.seal_keys import load_sealer
+from ot.logs import write_log
+from ot.store.personal import PersonalStore, build_personal_store
+from ot.store.sealing import Sealer
+from ot.store.shelf import Shelf
+
+if TYPE_CHECKING:  # its library is loaded where a database is configured
+    from ot.store.postgres.link import PostgresLink
+
+Follow = Callable[[LoadedConfig], Awaitable[list[str]]]
+
+
+class PersonOverlay:
+    """A person's part of the store; `secrets` and `settings` are what one of many people sets for themselves."""
+
+    def __init__(
+        self,
+        principal: str,
+        store: PersonalStore,
+        secrets: PersonalSecrets | None = None,
+        settings: PersonalSettings | None = None,
+        link: PostgresLink | None = None,
+    ) -> None:
+        self.principal = principal
+        self.link = link  # to the store that replicas share; None: what is a person's lies in files
+        self.store = store
+        self.secrets = secrets
+        self.settings = settings
+        self.follow_again: Callable[[], Awaitable[None]] | None = None  # lets the engine use what has changed
+        self._state = self._look()
+
+    async def join(self, loaded: LoadedConfig) -> LoadedConfig:
+        """Return a configuration together with the person's own secrets and settings; as it is, if they have none."""
+        if self.secrets is not None and self.secrets.state():
+            loaded = await anyio.to_thread.run_sync(with_own_secrets, loaded, self.secrets)
+        if self.settings is not None and self.settings.state():
+            loaded = await anyio.to_thread.run_sync(with_own_settings, loaded, self.settings)
+        return loaded
+
+    def joining(self, follow: Follow) -> Follow:
+        """Return what follows a configuration together with the person's own secrets and settings."""
+
+        async def follow_joined(fresh: LoadedConfig) -> list[str]:
+            return await follow(await self.join(fresh))
+
+        return follow_joined
+
+    async def catch_up(self) -> None:
+        """Use secrets and settings as they are now; those of other replicas are fetched meanwhile, for the next run."""
+        if not self.store.shelf.is_recent():
+            asyncio.get_running_loop().run_in_executor(None, _fetch, self.store.shelf)
+        if (state := self._look()) != self._state:
+            self._state = state
+            if self.follow_again is not None:
+                await self.follow_again()
+
+    def _look(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(each.state() for each in (self.secrets, self.settings) if each is not None)
+
+
+async def open_own_things(loaded: LoadedConfig, link: PostgresLink | None) -> PersonOverlay:
+    """Open what a person has in the store; where that is gone, what is known of it here counts meanwhile."""
+    store = personal_store_of(loaded, link)
+    if not store.shelf.is_recent():
+        await anyio.to_thread.run_sync(_fetch, store.shelf)
+    if loaded.administrator is None:
+        return PersonOverlay(loaded.principal, store, link=link)
+    secrets = PersonalSecrets(store.shelf, loaded.principal, _sealer_of(loaded))
+    return PersonOverlay(loaded.principal, store, secrets, PersonalSettings(store.shelf), link)
+
+
+def personal_store_of(loaded: LoadedConfig, link: PostgresLink | None = None) -> PersonalStore:
+    """Build what the person of a configuration has in the store; only on their own machine their logins lie open."""
+    sealer = _sealer_of(loaded) if loaded.administrator is not None or link is not None else None
+    return build_personal_store(state_folder(loaded.home), link, principal=loaded.principal, sealer=sealer)
+
+
+def _sealer_of(loaded: LoadedConfig) -> Callable[[], Sealer]:
+    """Return what gives the keys of the server, which are read on first need; it raises ConfigError."""
+    return lru_cache(partial(load_sealer, loaded.config, state_folder(loaded.machine_home)))
+
+
+def _fetch(shelf: Shelf) -> None:
+    try:
+        shelf.catch_up(at_once=False)
+    except OSError as error:
+        write_log(logging.WARNING, "shelf.catch_up", reason=str(error))

@@ -1,0 +1,1 @@
+"""What packs that call web services share: rate limits, waiting times, certificates."""

@@ -1,0 +1,1 @@
+"""Tasks with one owner, and work that is done on a thread."""
