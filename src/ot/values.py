@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ot_kernel.project_path import ProjectPath
 from ot_kernel.rows import Rows, pack_column
-from ot_kernel.values import Audio, Image, Record, Resource
+from ot_kernel.values import Audio, Image, Record, Resource, Value
 
 __all__ = [
     "Arguments",
@@ -22,10 +22,10 @@ __all__ = [
     "pack_column",
 ]
 
-ToolValue: TypeAlias = Any
-"""What a tool gives or gets, passed on unread; a value that is looked at is an `object` and narrowed."""
+ToolValue: TypeAlias = Value
+"""What a tool gives or gets."""
 
-Arguments: TypeAlias = Mapping[str, Any]
+Arguments: TypeAlias = Mapping[str, ToolValue]
 """Arguments of a call by name, passed on unread."""
 
 

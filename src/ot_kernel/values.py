@@ -13,12 +13,21 @@ from __future__ import annotations
 import base64
 import importlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from datetime import date, datetime, time, timedelta
+    from decimal import Decimal
+    from fractions import Fraction
+    from pathlib import PurePath
     from typing import TypeAlias
+    from uuid import UUID
+
+    from ot_kernel.project_path import ProjectPath
+    from ot_kernel.rows import Rows
 
 MAX_DEPTH = 100
 MAX_DRAINED = 10_000
@@ -30,10 +39,18 @@ _SMALL = 2**4096
 _PLAIN_INT = 10**18
 
 
-Value: TypeAlias = Any
-"""A value of the vocabulary, or one that code hopes is in it."""
+Scalar: TypeAlias = (
+    "bool | int | float | complex | str | bytes | datetime | date | time | timedelta | Decimal | Fraction | UUID"
+    " | PurePath | None"
+)
 
-Encoded: TypeAlias = Any
+Value: TypeAlias = (
+    "Scalar | Sequence[Value] | Mapping[str, Value] | Mapping[Scalar, Value] | AbstractSet[Value]"
+    " | Attachment | Resource | Rows | ProjectPath"
+)
+"""A value of the vocabulary: what decoding gives. A value that code only hopes is in it is an `object`."""
+
+Encoded: TypeAlias = "dict[str, Encoded] | list[Encoded] | str | int | float | bool | None"
 """A value as JSON's types, tagged where it is not one of them; what comes from elsewhere is hostile until decoded."""
 
 _Tagged: TypeAlias = tuple[str, Value]

@@ -1,10 +1,10 @@
-"""Names for JSON in type annotations; the one place where `Any` stands for it. Nothing imports it at run time."""
+"""JSON in type annotations. Nothing imports it at run time."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Union
 
-Json = Any
-"""A JSON value that is passed on unread; a value that is looked at is an `object` and narrowed."""
+Json = Union[dict[str, "Json"], list["Json"], str, int, float, bool, None]
+"""A JSON value. A value that is not known to be one is an `object` and narrowed."""
 
-JsonObject = dict[str, Any]
+JsonObject = dict[str, Json]
