@@ -8,7 +8,6 @@ from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from mcp_official.library import OfficialLibrary
-    from mcp_official.messages import MAX_LINE
     from mcp_official.program import LOG_LEVELS, OK, USAGE, complain, serve_program
     from mcp_official.questions import (
         ask_within,
@@ -20,6 +19,6 @@ if TYPE_CHECKING:
         read_response,
     )
     from mcp_official.server import DeclaredToolsServer, wait_for_signal
-    from mcp_official.stdio import MessageReader
+    from mcp_official.stdio import MessageReader, MessageWriter
 else:  # Whoever asks a program for --help should not wait for the SDK.
     __getattr__ = lazy_names(__name__)

@@ -7,8 +7,7 @@ import json
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 from pydantic import ValidationError
 
-MAX_LINE = 16 * 2**20
-"""Bytes of one message: a command of the largest size, every character of it escaped, and room to spare."""
+from mcp_core.line_pipes import LineTooLongError
 
 
 class MalformedLineError(Exception):
@@ -19,47 +18,10 @@ class MalformedLineError(Exception):
         self.answer = answer
 
 
-class LineBuffer:
-    """Bytes as they arrive, cut into lines; a line past the limit is not kept."""
-
-    def __init__(self, limit: int = MAX_LINE) -> None:
-        self._limit = limit
-        self._bytes = bytearray()
-        self._searched = 0
-        self._dropped = 0
-
-    def feed(self, data: bytes) -> None:
-        """Add what was read."""
-        self._bytes += data
-
-    def take(self) -> bytes | None:
-        """Return the next whole line, None if there is none yet; raises MalformedLineError for one past the limit."""
-        end = self._bytes.find(b"\n", self._searched)
-        if end < 0:
-            self._searched = len(self._bytes)
-            if self._searched > self._limit:
-                self._dropped += self._searched
-                self._bytes.clear()
-                self._searched = 0
-            return None
-        return self._cut(end)
-
-    def take_rest(self) -> bytes:
-        """Return what is left at the end of input: a last line without its end."""
-        return self._cut(len(self._bytes))
-
-    def _cut(self, end: int) -> bytes:
-        line = bytes(self._bytes[:end])
-        del self._bytes[: end + 1]
-        self._searched = 0
-        size, self._dropped = self._dropped + len(line), 0
-        if size > self._limit:
-            raise MalformedLineError(_refuse(INVALID_REQUEST, f"a message of {size} bytes; at most {self._limit}"))
-        return line
-
-
-def parse_message(line: bytes) -> JSONRPCMessage:
+def parse_message(line: bytes | LineTooLongError) -> JSONRPCMessage:
     """Read one message; raises MalformedLineError."""
+    if isinstance(line, LineTooLongError):
+        raise MalformedLineError(_refuse(INVALID_REQUEST, str(line)))
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:

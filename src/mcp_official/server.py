@@ -26,8 +26,9 @@ from mcp_types import METHOD_NOT_FOUND
 from mcp_core import ExtMcpToolDecorator, ToolArguments, with_final_names
 from mcp_core.distribution import DISTRIBUTION
 from mcp_core.json_types import JsonObject
+from mcp_core.line_pipes import LinePipes
 from mcp_official.library import OfficialLibrary
-from mcp_official.stdio import Lane, MessageReader, MessageWriter, Tap
+from mcp_official.stdio import MessageReader, MessageWriter
 
 State = TypeVar("State")
 
@@ -108,24 +109,14 @@ class DeclaredToolsServer(MCPServer[State]):
         assert schema_of is not None
         return frozenset(name for name in self.argument_models if x_mcp_header_map(schema_of(name)))
 
-    async def serve_stdio(
-        self,
-        *,
-        source: int,
-        sink: int,
-        on_first_sent: Callable[[], None] | None = None,
-        given: bytes = b"",
-        tap: Tap | None = None,
-        lane: Lane | None = None,
-    ) -> int | None:
+    async def serve_stdio(self, *, source: int, sink: int) -> int | None:
         """Serve the client at these descriptors until it leaves or a signal asks this process to end.
 
         Calls that are still going are cancelled in both cases. Returns the number of the signal, if there was one.
-        `given` is what was read of the client before, `tap` sees every line that the `lane` does not take.
         """
         signalled = None
-        writer = MessageWriter(sink, on_first_sent=on_first_sent, tap=tap)
-        reader = MessageReader(source, writer, given=given, tap=tap, lane=lane)
+        reader = MessageReader()
+        pipes = LinePipes(source, sink, reader.give, reader.end)
 
         async def stop_on_signal() -> None:
             nonlocal signalled
@@ -134,8 +125,9 @@ class DeclaredToolsServer(MCPServer[State]):
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(stop_on_signal)
-            await self.serve(reader, writer)
+            await self.serve(reader, reader.connect(pipes))
             tasks.cancel_scope.cancel()
+        await pipes.close()
         return signalled
 
 

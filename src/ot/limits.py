@@ -18,7 +18,7 @@ _SHARE = 10  # of the calls of a minute that are taken from the store at once, s
 _MOST_AT_ONCE = 20
 # Whoever has as many runs as they may must still be able to wait for one, and to end one. Arguments that would be
 # computed are not among this: that could be a run like any other.
-_LOOKS_AFTER_RUNS = re.compile(r"\s*ot\.(?:wait|stop|runs)\([\w\s\"'.,=]*\)\s*")
+_ATTENDS_RUNS = re.compile(r"\s*ot\.(?:wait|stop|runs)\([\w\s\"'.,=]*\)\s*")
 
 
 class PersonLimits:
@@ -40,10 +40,10 @@ class PersonLimits:
         self._calls_until = 0.0  # the end of the minute they are for, by our clock
 
     @asynccontextmanager
-    async def run(self, run: str, command: str) -> AsyncIterator[None]:
+    async def run(self, run: str, *, attends_runs: bool = False) -> AsyncIterator[None]:
         """Give a run its room for as long as it goes on; raises LimitReachedError or StoreGoneError."""
         settings = self._settings
-        running = None if looks_after_runs(command) else settings.concurrent_runs
+        running = None if attends_runs else settings.concurrent_runs
         if settings.runs_per_minute is None and running is None:
             yield
             return
@@ -113,9 +113,9 @@ class PersonLimits:
                 return  # its room is free again when nobody has renewed it for a while
 
 
-def looks_after_runs(command: str) -> bool:
+def attends_runs(command: str) -> bool:
     """True for a command that only waits for runs, ends one or lists them."""
-    return _LOOKS_AFTER_RUNS.fullmatch(command) is not None
+    return _ATTENDS_RUNS.fullmatch(command) is not None
 
 
 def _at_once(settings: LimitSettings) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain
 from onetool.cli.serve_stdio import serve_stdio
-from onetool.cli.served import Endpoint, begin, load_served, open_engine
+from onetool.cli.served import Endpoint, enter_folder, load_served, open_engine
 from onetool.http.listening_address import bind_address
 from onetool.http.token import TOKEN_FILE, read_token
 from onetool.http.unix_socket import listen_privately
@@ -53,7 +53,7 @@ def main(options: Namespace) -> int:
     if options.no_token and options.http is None:
         complain("onetool serve: --no-token needs --http")
         return USAGE
-    begun = begin(options)
+    enter_folder(options)
     if options.check:
         from onetool.cli.serve_check import check
 
@@ -64,7 +64,7 @@ def main(options: Namespace) -> int:
     loaded = load_served(options)
     if options.http is not None:
         return _serve_address(loaded, options)
-    return _serve_socket(loaded, Path(options.unix)) if options.unix is not None else serve_stdio(loaded, begun)
+    return _serve_socket(loaded, Path(options.unix)) if options.unix is not None else serve_stdio(loaded)
 
 
 @asynccontextmanager
@@ -78,7 +78,7 @@ async def _open_apps(
 ) -> AsyncIterator[Apps]:
     """Load what opens an engine for each person, and let the administrator's commands reach all of them."""
     from onetool.control.answering import control_all, open_control
-    from onetool.front.server import own_definition
+    from onetool.front.definition import own_definition
     from onetool.http.connections import count_open_files_allowed
     from onetool.telemetry_setup import sending_telemetry
     from ot.apps import FILES_OF_APP, MOST, open_apps
@@ -182,7 +182,9 @@ def _serve_http(
                 tasks = await stack.enter_async_context(anyio.create_task_group())
                 tasks.start_soon(use_link, await dashboard.make_link())
             await serve_http(
-                Site(apps, telemetry, people, replicas, draining, dashboard),
+                Site(
+                    apps, telemetry, people, replicas, draining, None if dashboard is None else dashboard.before(apps)
+                ),
                 listener,
                 settings=loaded.config.http,
                 token=token,

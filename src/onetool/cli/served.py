@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import logging
 import os
-import time
 from argparse import Namespace
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from onetool.cli.start import load
-from onetool.porch.entry import place_of
+from onetool.front.definition import own_definition
 from ot.clients.claims import KnownClients
 from ot.config.loader import LoadedConfig
-from ot.config.paths import state_folder
 from ot.errors import ConfigError
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.logs import write_log
@@ -34,28 +32,13 @@ class Endpoint(NamedTuple):
     make_link: Callable[[], Awaitable[str]] | None = None
 
 
-class StartInfo(NamedTuple):
-    """How a server was started: where its answers are remembered, the folder that it was told to go to, and when.
-
-    The folder is named as on the command line, and by where that really lay.
-    """
-
-    place: Path
-    folder: tuple[str, str] | None
-    moment: float
-
-
-def begin(options: Namespace) -> StartInfo:
-    """Take note of how this server is started, and go to its folder; raises ConfigError."""
-    place, moment = place_of(state_folder(Path.home()), options.arguments), time.time()
-    if options.folder is None:
-        return StartInfo(place, None, moment)
-    real = os.path.realpath(options.folder)
-    try:
-        os.chdir(options.folder)
-    except OSError as error:
-        raise ConfigError(f"cannot be entered: {error.strerror}", file=Path(options.folder), key="--in") from error
-    return StartInfo(place, (options.folder, real), moment)
+def enter_folder(options: Namespace) -> None:
+    """Go to the folder that is to be served; raises ConfigError."""
+    if options.folder is not None:
+        try:
+            os.chdir(options.folder)
+        except OSError as error:
+            raise ConfigError(f"cannot be entered: {error.strerror}", file=Path(options.folder), key="--in") from error
 
 
 def load_served(options: Namespace) -> LoadedConfig:
@@ -80,35 +63,23 @@ async def open_engine(
     telemetry: Telemetry,
     reached: Endpoint,
     backing: SharedBackend | None,
-    *,
-    still_loading: bool = False,
 ) -> AsyncIterator[App]:
-    """Load the engine, which is not needed before the client is greeted, and let the person's commands reach it.
-
-    What is loaded by now stays for good and is not looked through for garbage, unless more is `still_loading`.
-    """
+    """Load the engine, which is not needed before the client is greeted, and let the person's commands reach it."""
     from onetool.control.answering import control_one, open_control
     from onetool.telemetry_setup import sending_telemetry
     from ot.app import open_app
 
-    if not still_loading:
-        settle()
+    settle()  # what is loaded by now stays for good
     with sending_telemetry(telemetry, loaded, os.environ):
         async with (
             open_app(
                 loaded,
                 launched=launched,
                 backing=backing,
-                own_definition=_own_definition,
+                own_definition=own_definition,
                 clients=clients,
                 telemetry=telemetry,
             ) as app,
             open_control(control_one(app), loaded, over=reached.over, make_link=reached.make_link),
         ):
             yield app
-
-
-def _own_definition() -> str:
-    from onetool.front.server import own_definition  # the engine is open before the protocol is loaded
-
-    return own_definition()

@@ -9,40 +9,24 @@ import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from onetool.dashboard.visitor import CLIENT, Visitor
-from ot.clients.front import FrontError
+from ot.clients.claims import Abilities
+from ot.clients.front import Front
 from ot.proxy import ProxiedServer
 
 _PATIENCE = 40.0  # seconds until a server has said where to log in
 
 
-class BrowserFront:
-    """A front that takes the address of a page, for a browser which is sent there, and can do nothing else."""
-
-    session: object = None
-    can_elicit = False
-    can_open_urls = True
-    can_sample = False
-    can_list_roots = False
+class _Browser:
+    """Takes the address of the page to which the person is sent."""
 
     def __init__(self) -> None:
         self.address = ""
         self.sent = anyio.Event()
 
-    async def elicit(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
-        if params.get("mode") != "url":
-            raise FrontError("a browser can only be sent to a page")
+    async def request(self, method: str, params: Mapping[str, Json], key: str) -> JsonObject:
         self.address = str(params.get("url", ""))
         self.sent.set()
         return {"action": "accept"}
-
-    async def sample(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
-        raise FrontError("a browser has no model")
-
-    async def list_roots(self, *, key: str = "") -> JsonObject:
-        raise FrontError("a browser has no folders")
-
-    async def log(self, level: str, logger: str, data: Json) -> None:
-        """Drop it: nobody reads along."""
 
 
 async def ask_for_login(server: ProxiedServer, visitor: Visitor) -> str | None:
@@ -50,7 +34,8 @@ async def ask_for_login(server: ProxiedServer, visitor: Visitor) -> str | None:
 
     The attempt goes on by itself until the person has logged in. Raises ServerUnavailableError.
     """
-    front = BrowserFront()
+    browser = _Browser()
+    front = Front(browser, Abilities(can_open_urls=True), browser.request)
     context = visitor.app.executor.context_for(CLIENT, replace(visitor.caller, front=front))
     attempt = server.connect_soon()
 
@@ -61,10 +46,10 @@ async def ask_for_login(server: ProxiedServer, visitor: Visitor) -> str | None:
     with anyio.move_on_after(_PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(follow, tasks.cancel_scope)
-            await front.sent.wait()
+            await browser.sent.wait()
             tasks.cancel_scope.cancel()
-    if front.sent.is_set():
-        return front.address
+    if browser.sent.is_set():
+        return browser.address
     if server.state != "connected":
         raise server.unavailable()
     return None

@@ -1,119 +1,105 @@
-"""The MCP server of `run`."""
+"""The MCP server of `run` on the SDK: what the front does not answer itself."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
-from mcp.shared.dispatcher import DispatchContext
+from mcp.server.subscriptions import ServerEvent, ToolsListChanged
 from mcp.shared.exceptions import MCPError
-from mcp.shared.inbound import InboundModernRoute
-from mcp.shared.transport_context import TransportContext
 from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
     INVALID_PARAMS,
-    SERVER_INFO_META_KEY,
     CallToolResult,
+    ClientCapabilities,
     InputRequiredResult,
     SetLevelRequestParams,
     Tool,
 )
+from pydantic import ValidationError
 
-from mcp_core import ToolArguments
 from mcp_core.json_types import JsonObject
 from mcp_official import DeclaredToolsServer
 from onetool.front import tool_run
-from onetool.front.client_front import LogLevels, noting_clients
 from onetool.front.clients import Clients
-from onetool.front.direct_runs import DirectRuns
+from onetool.front.commands import Commands
+from onetool.front.definition import NAME, instruct
 from onetool.front.late_app import ServedApps
-from onetool.front.offer import Offer, open_offer
-from onetool.front.operations import timed_operation, watching_operations
-from onetool.front.plain_runs import read_plain_run
-from onetool.front.suspended_runs import open_suspended_runs
-from onetool.front.tool_run import ServerState
+from onetool.front.offer import Offer
+from onetool.front.operations import watching_operations
+from onetool.front.tool_run import LogLevels, ServerState
+from onetool.people.person_of import person_of
 from onetool.replicas.draining import Draining
-from ot.config.entries import Mistake
+from ot.clients.claims import Abilities
+from ot.clients.memory import ClientMemory
+from ot.clients.person import LOCAL_PERSON, Person
+from ot.run.waiting_runs import WaitingRuns
 from ot.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:  # only those who have a database know of others
     from onetool.replicas.replicas import Replicas
     from ot.run.runs import Runs
 
-INSTRUCTIONS = "One tool, `run`, reaches every tool of this person from Python. Start with `ot.help()`."
+State = TypeVar("State")
 
-
-_MOST_NAMES = 10  # of what is off
-_LONGEST_NAME = 60
+_CONCERNED = frozenset({"tools/list", "subscriptions/listen"})
+_ASKING: ContextVar[Person] = ContextVar("onetool_asking", default=LOCAL_PERSON)
+"""Who lists tools, or listens for changes: the SDK tells neither of them whose request it is."""
 
 
 class OneToolServer(DeclaredToolsServer[ServerState]):
-    """The tool `run`, and the log level that a client asks for; `apps` must stay open as long as it serves."""
+    """The tool `run`, and the log level that a client asks for; `apps` must stay open as long as it serves.
+
+    `first_client` is the memory of the first client, where that has run something before this came to be.
+    """
 
     def __init__(
         self,
         apps: ServedApps,
+        offer: Offer,
         telemetry: Telemetry | None = None,
         *,
         replicas: Replicas | None = None,
         draining: Draining | None = None,
-        direct: DirectRuns | None = None,
+        first_client: ClientMemory | None = None,
     ) -> None:
-        log_levels, offer = LogLevels(), Offer(apps)
-        first = None if direct is None else direct.memory
-        clients = Clients(replicas.store if replicas is not None else None, first=first)
+        log_levels = LogLevels()
+        self.commands = Commands(
+            apps,
+            Clients(None if replicas is None else replicas.store, first=first_client),
+            draining or Draining(),
+            WaitingRuns("" if replicas is None else replicas.id),
+            None if replicas is None else replicas.answers,
+        )
+        if replicas is not None:
+            replicas.serve_answers(self.commands.waiting, self.commands.clients.save)
+            replicas.serve_detached(partial(_runs_with, apps))
 
         @asynccontextmanager
-        async def open_service() -> AsyncIterator[ServerState]:
-            name = "" if replicas is None else replicas.id
-            async with open_suspended_runs(replica=name) as suspended, open_offer(offer):
-                service = ServerState(apps, suspended, log_levels, clients, draining or Draining(), direct=direct)
-                if replicas is None:
-                    yield service  # apps are opened and closed by whoever serves them
-                    return
-                replicas.serve_answers(suspended, tool_run.render, clients.save)
-                replicas.serve_detached(partial(_runs_with, apps))
-                yield replace(service, elsewhere=replicas.answers)
+        async def open_state() -> AsyncIterator[ServerState]:
+            yield ServerState(self.commands, log_levels)  # apps are opened and closed by whoever serves them
 
         super().__init__(
-            "onetool",
-            instructions=_instruct(apps.mistakes),
-            open_state=open_service,
+            NAME,
+            instructions=instruct(apps.mistakes),
+            open_state=open_state,
             modules=[tool_run],
-            middleware=[noting_clients(apps.clients_of), offer.note_client],
-            subscriptions=offer,
+            middleware=[_noting_clients(apps), _noting_listeners(offer)],
+            subscriptions=_Subscriptions(offer),
             states=None if replicas is None else replicas.states,
         )
         self._offer = offer
-        self._telemetry = telemetry or Telemetry()
-        self._lowlevel_server.middleware.insert(0, watching_operations(self._telemetry))
+        self._lowlevel_server.middleware.insert(0, watching_operations(telemetry or Telemetry()))
         self._lowlevel_server.add_request_handler("logging/setLevel", SetLevelRequestParams, log_levels.set_level)
-
-    async def answer(
-        self,
-        context: DispatchContext[TransportContext],
-        route: InboundModernRoute,
-        method: str,
-        params: JsonObject | None,
-    ) -> JsonObject:
-        """Answer one request without a session; a plain run past the SDK, for which it is as much work as the run."""
-        plain = None if self._telemetry.tracer is not None else read_plain_run(context, route, method, params)
-        if plain is None:
-            return await super().answer(context, route, method, params)
-        with timed_operation(self._telemetry, method) as operation:
-            answer = await tool_run.run_plainly(self._state, plain.command, plain.front, plain.person)
-            operation.failed = answer.is_error
-        result = tool_run.render_result(answer).model_dump(mode="json", by_alias=True, exclude_none=True)
-        stamp = {SERVER_INFO_META_KEY: self._lowlevel_server.server_info_stamp}
-        return {**result, "resultType": "complete", "_meta": stamp}
 
     async def list_tools(self) -> list[Tool]:
         """List `run`, with what it offers at this moment."""
-        offer = await self._offer.describe()
+        offer = await self._offer.describe(_ASKING.get())
         tools = await super().list_tools()
         return [tool.model_copy(update={"description": f"{tool.description}\n\n{offer}"}) for tool in tools]
 
@@ -127,26 +113,70 @@ class OneToolServer(DeclaredToolsServer[ServerState]):
         return await super().call_tool(name, arguments, context)
 
 
+class _Subscriptions:
+    """Lets those who listen without a session hear of their own changes."""
+
+    def __init__(self, offer: Offer) -> None:
+        self._offer = offer
+
+    def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
+        async def tell() -> None:
+            listener(ToolsListChanged())
+
+        return self._offer.watch(_ASKING.get(), tell)
+
+    async def publish(self, event: ServerEvent) -> None:
+        """Do nothing: the offer itself tells of the only kind of change that there is."""
+
+
+def _noting_clients(apps: ServedApps) -> ServerMiddleware[State]:
+    """Build the middleware that notes what each client says of itself as it comes, before any server is connected."""
+
+    async def note(ctx: ServerRequestContext[State], call_next: CallNext) -> HandlerResult:
+        said = (ctx.params or {}).get("capabilities") if ctx.method == "initialize" else None
+        if ctx.method == "server/discover":
+            said = (ctx.meta or {}).get(CLIENT_CAPABILITIES_META_KEY)
+        with suppress(ValidationError):
+            if said:
+                claimed = ClientCapabilities.model_validate(said).model_dump(by_alias=True, exclude_none=True)
+                apps.clients_of(person_of(ctx)).note(Abilities.read(claimed))
+        return await call_next(ctx)
+
+    return note
+
+
+def _noting_listeners(offer: Offer) -> ServerMiddleware[State]:
+    """Build the middleware that remembers who asks, and who has listed tools."""
+
+    async def note(ctx: ServerRequestContext[State], call_next: CallNext) -> HandlerResult:
+        if ctx.method not in _CONCERNED:
+            return await call_next(ctx)
+        person = person_of(ctx)
+        if ctx.method == "tools/list" and (client := ctx.session.client_params) is not None:
+            offer.watch(person, ctx.session.send_tool_list_changed, key=_Identity(client))
+        token = _ASKING.set(person)
+        try:
+            return await call_next(ctx)
+        finally:
+            _ASKING.reset(token)
+
+    return note
+
+
+class _Identity:
+    """Stands for one object, which cannot be hashed, and keeps it, so that its id stays its own."""
+
+    def __init__(self, thing: object) -> None:
+        self._thing = thing
+
+    def __hash__(self) -> int:
+        return id(self._thing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and self._thing is other._thing
+
+
 def _runs_with(apps: ServedApps, principal: str, run: str) -> Runs | None:
     """Find the runs of a principal among which this one goes on."""
     found = (app.runs for owner, app in apps.all_open() if owner == principal)
     return next((runs for runs in found if runs.has(run)), None)
-
-
-def _instruct(mistakes: Sequence[Mistake]) -> str:
-    off = list(dict.fromkeys(".".join(mistake.entry)[:_LONGEST_NAME] for mistake in mistakes))
-    if not off:
-        return INSTRUCTIONS
-    more = f" and {len(off) - _MOST_NAMES} more" if len(off) > _MOST_NAMES else ""
-    names = ", ".join(off[:_MOST_NAMES]) + more
-    return f"{INSTRUCTIONS} Mistakes in the configuration keep this off, as ot.health() explains: {names}."
-
-
-def own_definition() -> str:
-    """Return what a client puts into its context for us: the instructions, and the definition of `run`."""
-    tool = {
-        "name": tool_run.run.__name__,
-        "description": ToolArguments.build_tool_description(tool_run.run),
-        "inputSchema": tool_run.RunArguments.model_json_schema(),
-    }
-    return f"{INSTRUCTIONS}\n{json.dumps(tool)}"

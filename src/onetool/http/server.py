@@ -20,12 +20,17 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Mount, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mcp_official import MAX_LINE, wait_for_signal
-from onetool.dashboard.late import LateDashboard
+from mcp_core.line_pipes import MAX_LINE
+from mcp_official import wait_for_signal
+from onetool.front.definition import instruct
 from onetool.front.late_app import ServedApps
+from onetool.front.offer import Offer, open_offer
+from onetool.front.plain_results import PlainResults
 from onetool.front.server import OneToolServer
 from onetool.http.connections import Bounds, HttpConnection, PlaceGate, Places, bounds_within, count_open_files_allowed
+from onetool.http.drain_gate import DrainGate
 from onetool.http.log import quiet_log
+from onetool.http.plain_requests import PlainRequests
 from onetool.http.sessionless import SessionlessRequests
 from onetool.http.sessions import LimitedSessions
 from onetool.http.token import accepts
@@ -34,7 +39,6 @@ from onetool.people.gate import PeopleGate, metadata_routes
 from onetool.people.people import PATH, People
 from onetool.people.refusal import RefusedError
 from onetool.people.share_gate import ShareGate
-from onetool.replicas.drain_gate import DrainGate
 from onetool.replicas.draining import GRACE, Draining
 from onetool.replicas.session_names import SessionNames
 from ot.config.models import HttpSettings
@@ -80,7 +84,7 @@ class Site:
     people: People | None = None
     replicas: Replicas | None = None
     draining: Draining = field(default_factory=Draining)
-    dashboard: LateDashboard | None = None
+    dashboard: ASGIApp | None = None
 
     def goes_on(self) -> bool:
         """True while a run goes on after its answer, and waits for nobody."""
@@ -121,33 +125,34 @@ async def serve_http(
         places = Places(bounds)
         only_user = os.geteuid() if listener.family == socket.AF_UNIX else None
 
-    server = _WebServer(
-        uvicorn.Config(
-            _build_web_app(site, hosts, token, bounds),
-            http=Connection,
-            backlog=bounds.accepted_at_once,
-            log_config=None,
-            access_log=False,
-            timeout_graceful_shutdown=_PATIENCE,
-            lifespan="on",
-            ws="none",
+    async with open_offer(site.apps) as offer:
+        server = _WebServer(
+            uvicorn.Config(
+                _build_web_app(site, offer, hosts, token, bounds),
+                http=Connection,
+                backlog=bounds.accepted_at_once,
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=_PATIENCE,
+                lifespan="on",
+                ws="none",
+            )
         )
-    )
 
-    async def stop_on_signal() -> None:
-        number = await wait_for_signal()
-        grace = GRACE if site.people is not None else 0.0
-        if settings.drain is not None:
-            grace = settings.drain
-        await site.draining.drain(grace if number == signal.SIGTERM else 0.0, site.goes_on)
-        server.should_exit = True
+        async def stop_on_signal() -> None:
+            number = await wait_for_signal()
+            grace = GRACE if site.people is not None else 0.0
+            if settings.drain is not None:
+                grace = settings.drain
+            await site.draining.drain(grace if number == signal.SIGTERM else 0.0, site.goes_on)
+            server.should_exit = True
 
-    with quiet_log():
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(stop_on_signal)
-            ready(address)
-            await server.serve(sockets=[listener])
-            tasks.cancel_scope.cancel()
+        with quiet_log():
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(stop_on_signal)
+                ready(address)
+                await server.serve(sockets=[listener])
+                tasks.cancel_scope.cancel()
 
 
 def find_address(listener: socket.socket) -> tuple[str, set[str]]:
@@ -180,7 +185,7 @@ def build_routes(site: Site) -> list[BaseRoute]:
     if site.people is not None:
         routes += metadata_routes(site.people)
     if site.dashboard is not None:
-        routes.append(Mount("/", site.dashboard.before(site.apps)))  # last: it takes what is left
+        routes.append(Mount("/", site.dashboard))  # last: it takes what is left
     return routes
 
 
@@ -201,11 +206,12 @@ class BesideMcp:
             await PlainTextResponse("This server is not known by that name\n", 421)(scope, receive, send)
 
 
-def _build_web_app(site: Site, hosts: set[str], token: str | None, bounds: Bounds) -> ASGIApp:
+def _build_web_app(site: Site, offer: Offer, hosts: set[str], token: str | None, bounds: Bounds) -> ASGIApp:
     origins = {f"http://{host}" for host in hosts}
     if site.people is not None:
         hosts, origins = hosts | site.people.authorities, origins | {site.people.origin}
-    server = OneToolServer(site.apps, site.telemetry, replicas=site.replicas, draining=site.draining)
+    server = OneToolServer(site.apps, offer, site.telemetry, replicas=site.replicas, draining=site.draining)
+    plain = PlainRequests(server.commands, offer, PlainResults(instruct(site.apps.mistakes)), site.telemetry)
     web_app: ASGIApp = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_LINE,
@@ -213,7 +219,7 @@ def _build_web_app(site: Site, hosts: set[str], token: str | None, bounds: Bound
     )
     if site.replicas is not None:
         web_app = SessionNames(web_app, site.replicas.name)
-    web_app = SessionlessRequests(LimitedSessions(web_app), server, path=PATH, hosts=hosts, origins=origins)
+    web_app = SessionlessRequests(LimitedSessions(web_app), server, plain, path=PATH, hosts=hosts, origins=origins)
     gate: ASGIApp = PlaceGate(DrainGate(web_app, site.draining))
     if site.people is not None:
         gate = PeopleGate(ShareGate(gate, requests=max(1, bounds.connections // 2)), site.people)

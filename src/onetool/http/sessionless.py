@@ -2,14 +2,14 @@
 
 The SDK gives such a request two more tasks, a stream between them and a deadline, behind five layers of a web
 application: more than the rest of what a server does for a short run. Here is the way of a request in which nothing is
-wrong. Every other one is left to the SDK, which says what.
+wrong: a plain one needs nothing of the SDK, which answers every other one.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
-from functools import cached_property, lru_cache
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import cached_property, lru_cache, partial
 
 import anyio
 from mcp.server.runner import modern_error_data
@@ -29,14 +29,17 @@ from mcp_types import JSONRPCRequest
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from pydantic_core import to_json
-from starlette.requests import Request
+from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_core.json_types import JsonObject
-from mcp_official import MAX_LINE
+from mcp_core.line_pipes import MAX_LINE
+from onetool.front.messages import RequestId, progress_params
 from onetool.front.server import OneToolServer
 from onetool.http.bodies import join_body, read_messages, receive_again
 from onetool.http.connections import connection_of
+from onetool.http.plain_requests import PlainRequests
+from onetool.people.person_of import person_in
 
 PING_INTERVAL = 15.0  # seconds without a word after which a proxy could take a stream for dead
 _STREAM = "subscriptions/listen"
@@ -57,6 +60,7 @@ class SessionlessRequests:
         self,
         app: ASGIApp,
         server: OneToolServer,
+        plain: PlainRequests,
         *,
         path: str,
         hosts: Collection[str],
@@ -64,6 +68,7 @@ class SessionlessRequests:
     ) -> None:
         self._app = app
         self._server = server
+        self._plain = plain
         self._path = path
         self._hosts = frozenset(hosts)
         self._origins = frozenset(origins)
@@ -74,20 +79,31 @@ class SessionlessRequests:
             await self._app(scope, receive, send)
             return
         messages = await read_messages(receive, MAX_LINE)
-        asked = None if messages[-1].get("more_body", True) else self._read(join_body(messages), headers)
-        if asked is None:
+        body = b"" if messages[-1].get("more_body", True) else join_body(messages)
+        person = person_in(asked := HttpRequest(scope, receive))
+        plain = self._plain.read(body, headers)
+        if plain is not None and plain.id is not None:
+            answer = _Answer(plain.id, plain.token, asked, send)
+            await self._answer(answer, scope, partial(self._plain.answer, plain, person, answer.progress))
+            return
+        odd = self._read(body, headers)
+        if odd is None:
             await self._app(scope, receive_again(messages, receive), send)
             return
-        request, route = asked
-        answer = _Answer(request, Request(scope, receive), send)
+        request, route = odd
+        answer = _Answer(request.id, progress_token_from_params(request.params), asked, send)
+        work = partial(self._server.answer, answer, route, request.method, request.params)
+        await self._answer(answer, scope, work)
+
+    async def _answer(self, answer: _Answer, scope: Scope, work: Callable[[], Awaitable[JsonObject]]) -> None:
         with anyio.CancelScope() as waiting, connection_of(scope).telling_loss(waiting.cancel):
             try:
                 try:
-                    result = await self._server.answer(answer, route, request.method, request.params)
+                    result = await work()
                 except Exception as error:  # noqa: BLE001 - the SDK knows which of them a client is told of
                     await answer.refuse(error)
                 else:
-                    await answer.finish({"jsonrpc": "2.0", "id": request.id, "result": result})
+                    await answer.finish({"jsonrpc": "2.0", "id": answer.request_id, "result": result})
             finally:
                 answer.end()
 
@@ -130,7 +146,7 @@ def _accepts_both(accept: str) -> bool:
 
 @lru_cache(maxsize=32)
 def _find_accepted(accept: str) -> bool:
-    return all(check_accept_headers(Request({"type": "http", "headers": [(b"accept", accept.encode("latin-1"))]})))
+    return all(check_accept_headers(HttpRequest({"type": "http", "headers": [(b"accept", accept.encode("latin-1"))]})))
 
 
 class _Answer:
@@ -141,11 +157,11 @@ class _Answer:
 
     can_send_request = False
 
-    def __init__(self, request: JSONRPCRequest, asked: Request, send: Send) -> None:
-        self.request_id = request.id
+    def __init__(self, identifier: RequestId, token: RequestId | None, asked: HttpRequest, send: Send) -> None:
+        self.request_id = identifier
         self.message_metadata = ServerMessageMetadata(request_context=asked)
         self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=asked.headers)
-        self._token = progress_token_from_params(request.params)
+        self._token = token
         self._send = send
         self._streams = False
         self._sending = anyio.Lock()
@@ -167,10 +183,9 @@ class _Answer:
         await self._send_events(_event(told))
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        if self._token is None:
-            return
-        params = {"progressToken": self._token, "progress": progress, "total": total, "message": message}
-        await self.notify("notifications/progress", {key: value for key, value in params.items() if value is not None})
+        if self._token is not None:
+            params = progress_params(self._token, progress, total, message)
+            await self.notify("notifications/progress", params)
 
     async def finish(self, answer: JsonObject, status: int = _OK) -> None:
         """Send the answer itself."""

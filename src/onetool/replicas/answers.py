@@ -6,31 +6,19 @@ Progress and what comes of it, an answer or the next question, go back the same 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
 from typing import TypeAlias
 
-from mcp_types import CallToolResult, InputRequiredResult, InputResponses
-from pydantic import TypeAdapter
-
 from mcp_core.json_types import Json, JsonObject
-from onetool.front.suspended_runs import LostRunError, RunState, SuspendedRuns, UnknownRunError, Waiting
 from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError
 from onetool.replicas.progress import pass_on, progress_to
 from ot.clients.caller import Progress
 from ot.run.answer import Answer
+from ot.run.waiting_runs import LostRunError, RunState, UnknownStateError, Waiting, WaitingRuns
 
 SUBJECT = "answer"
 
-Rendered: TypeAlias = CallToolResult | InputRequiredResult
-Render: TypeAlias = Callable[[Answer | Waiting], Rendered]
 Save: TypeAlias = Callable[[str], Awaitable[None]]
 """Saves what the client of a principal has read and agreed to, before something is answered."""
-
-
-@cache
-def _words() -> TypeAdapter[InputResponses]:
-    """Build what reads and writes them, which takes a while."""
-    return TypeAdapter(InputResponses)
 
 
 class AnswersElsewhere:
@@ -39,49 +27,55 @@ class AnswersElsewhere:
     def __init__(self, talks: ReplicaChannels) -> None:
         self._talks = talks
 
-    async def resume(self, state: RunState, words: InputResponses, *, principal: str, progress: Progress) -> Rendered:
+    async def resume(
+        self, state: RunState, answers: Mapping[str, JsonObject], *, principal: str, progress: Progress
+    ) -> Answer | Waiting:
         """Follow a run on from its questions, wherever it is.
 
-        Raises UnknownRunError, and OSError where nothing can be sent.
+        Raises UnknownStateError, and OSError where nothing can be sent.
         """
+        asked: JsonObject = {"state": str(state), "principal": principal, "answers": dict(answers)}
         try:
-            return await self._resume(state, words, principal, progress)
+            async with self._talks.open(state.replica, SUBJECT, asked) as talk:
+                while True:
+                    match await talk.receive():
+                        case {"progress": list(told), "milestone": bool(milestone)}:
+                            await pass_on(told, progress, milestone=milestone)
+                        case {"answer": answer}:
+                            return Answer.decoded(answer)
+                        case {"state": str(next_state), "questions": dict(questions)}:
+                            return Waiting(next_state, _objects(questions))
+                        case _:
+                            raise UnknownStateError
         except ReplicaGoneError:
             raise LostRunError(state.run) from None
-
-    async def _resume(self, state: RunState, words: InputResponses, principal: str, progress: Progress) -> Rendered:
-        said = _words().dump_python(words, mode="json", by_alias=True, exclude_none=True)
-        asked: JsonObject = {"state": str(state), "principal": principal, "words": said}
-        async with self._talks.open(state.replica, SUBJECT, asked) as talk:
-            while True:
-                match await talk.receive():
-                    case {"progress": told, "milestone": milestone}:
-                        await pass_on(told, progress, milestone=milestone)
-                    case {"answer": answer}:
-                        return CallToolResult.model_validate(answer)
-                    case {"questions": questions}:
-                        return InputRequiredResult.model_validate(questions)
-                    case _:
-                        raise UnknownRunError
 
 
 class AnswersHere:
     """Serves other replicas that have a client's answer for a run which waits in this one."""
 
-    def __init__(self, runs: SuspendedRuns, render: Render, save: Save) -> None:
+    def __init__(self, runs: WaitingRuns, save: Save) -> None:
         self._runs = runs
-        self._render = render
         self._save = save
 
     async def serve(self, talk: ReplicaChannel, asked: Mapping[str, Json]) -> Json:
-        words = _words().validate_python(asked["words"])
+        match asked:
+            case {"state": str(state), "principal": str(principal), "answers": dict(answers)}:
+                pass
+            case _:
+                return {"unknown": True}
         try:
-            state = RunState.read(asked["state"])
             progress = progress_to(talk)
-            outcome = await self._runs.resume(state, words, principal=asked["principal"], progress=progress)
-        except UnknownRunError:
+            outcome = await self._runs.resume(
+                RunState.read(state), _objects(answers), principal=principal, progress=progress
+            )
+        except UnknownStateError:
             return {"unknown": True}
-        await self._save(asked["principal"])
-        rendered = self._render(outcome)
-        kind = "answer" if isinstance(rendered, CallToolResult) else "questions"
-        return {kind: rendered.model_dump(mode="json", by_alias=True, exclude_none=True)}
+        await self._save(principal)
+        if isinstance(outcome, Answer):
+            return {"answer": outcome.encoded()}
+        return {"state": outcome.state, "questions": dict(outcome.questions)}
+
+
+def _objects(found: Mapping[str, Json]) -> dict[str, JsonObject]:
+    return {key: value for key, value in found.items() if isinstance(value, dict)}

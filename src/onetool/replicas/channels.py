@@ -148,12 +148,15 @@ class ReplicaChannels:
                     talk.lose()
 
     def _take(self, message: JsonObject) -> None:
-        talk = self._open.get(message["talk"])
+        name = message.get("talk")
+        talk = self._open.get(name) if isinstance(name, str) else None
         if talk is not None:
             talk.take(message)
-        elif "open" in message:
-            talk = self._open[message["talk"]] = ReplicaChannel(self._post, message["from"], message["talk"])
-            self._tasks.start_soon(self._answer, talk, message["open"], message["body"])
+            return
+        match message:
+            case {"talk": str(name), "from": str(peer), "open": str(subject), "body": dict(body)}:
+                talk = self._open[name] = ReplicaChannel(self._post, peer, name)
+                self._tasks.start_soon(self._answer, talk, subject, body)
 
     async def _answer(self, talk: ReplicaChannel, subject: str, body: JsonObject) -> None:
         try:

@@ -6,23 +6,25 @@ A question of such a run goes to the client that waits for it, through the repli
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple, Protocol, Self
 
 import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError
 from onetool.replicas.progress import pass_on, progress_to
-from ot.clients.caller import Caller, Choice
-from ot.clients.front import FrontError
+from ot.clients.caller import Caller
+from ot.clients.claims import Abilities
+from ot.clients.front import Front, FrontError
+from ot.clients.mcp_client import caller_of
+from ot.clients.memory import ClientMemory
 from ot.errors import NoDetachedRunError, ToolError
 from ot.execution.consent import held
-from ot.run.answer import RunAnswer
+from ot.run.answer import Answer, RunAnswer
 from ot.run.runs import Runs
 from ot.store.replicas import DetachedRun
 from ot.tasks.owned_tasks import open_background_tasks
-from ot_kernel.values import decode, encode
 
 WAIT, STOP = "wait", "stop"
 _ABILITIES = ("can_elicit", "can_open_urls", "can_sample", "can_list_roots")
@@ -58,41 +60,44 @@ class DetachedElsewhere:
         return any(each.run == run and not each.alive for each in await self._known.runs_of(principal))
 
     async def wait(self, run: str, *, seconds: float, caller: Caller) -> RunAnswer | None:
-        asked: JsonObject = {"seconds": seconds, "asks": caller.ask is not None}
-        if caller.front is not None:
-            asked["able"] = [name for name in _ABILITIES if getattr(caller.front, name)]
-        said = await self._talk(WAIT, run, caller, asked)
-        match said:
-            case {"answer": answer, "read": list(read)}:
+        match await self._talk(WAIT, run, caller, seconds):
+            case {"answer": answer, "running": bool(running), "read": list(read)}:
                 caller.memory.note(map(str, read))
-                fields = decode(answer)
-                return RunAnswer(**{**fields, "attachments": tuple(fields["attachments"])})
+                told = Answer.decoded(answer)
+                return RunAnswer(run, running, told.is_error, told.text, told.attachments)
         return None
 
     async def stop(self, run: str, *, caller: Caller) -> str | None:
-        match await self._talk(STOP, run, caller, {}):
+        match await self._talk(STOP, run, caller, 0.0):
             case {"told": str(told), "read": list(read)}:
                 caller.memory.note(map(str, read))
                 return told
         return None
 
-    async def _talk(self, subject: str, run: str, caller: Caller, asked: JsonObject) -> Json:
+    async def _talk(self, subject: str, run: str, caller: Caller, seconds: float) -> Json:
         """Have the replica of a run do something; None if there is none, or it has gone. Raises ToolError."""
         found = next((each for each in await self._known.runs_of(caller.principal) if each.run == run), None)
         if found is None or not found.alive or found.replica == self._known.replica:
             return None
-        asked = {**asked, "run": run, "principal": caller.principal}
+        front = caller.front or Front(None)
+        asked: JsonObject = {
+            "run": run,
+            "principal": caller.principal,
+            "seconds": seconds,
+            "able": [name for name in _ABILITIES if getattr(front.able, name)],
+            "sessionless": front.sessionless,
+        }
         try:
             async with self._talks.open(found.replica, subject, asked) as talk, open_background_tasks() as tasks:
-                errands = _ClientErrands(talk, caller)
+                requests = _ClientRequests(talk, caller)
                 while True:
                     match await talk.receive():
-                        case {"progress": told, "milestone": milestone}:
+                        case {"progress": list(told), "milestone": bool(milestone)}:
                             await pass_on(told, caller.progress, milestone=milestone)
-                        case {"errand": int(number), "what": what}:
-                            tasks.start_soon(errands.do, number, what)
+                        case {"request": int(number), "what": dict(what)}:
+                            tasks.start_soon(requests.do, number, what)
                         case {"withdrawn": int(number)}:
-                            errands.withdraw(number)
+                            requests.withdraw(number)
                         case {"refused": str(reason)}:
                             raise ToolError(reason)
                         case last:
@@ -101,7 +106,7 @@ class DetachedElsewhere:
             return None
 
 
-class _ClientErrands:
+class _ClientRequests:
     """What a run elsewhere wants of the client that waits here."""
 
     def __init__(self, talk: ReplicaChannel, caller: Caller) -> None:
@@ -115,25 +120,45 @@ class _ClientErrands:
                 done: JsonObject = {"word": await self._ask_client(what)}
             except FrontError as error:
                 done = {"refused": str(error)}
-            await self._talk.send({"errand": number, "done": done})
+            await self._talk.send({"request": number, "done": done})
         del self._open[number]
 
     def withdraw(self, number: int) -> None:
         if number in self._open:
             self._open[number].cancel()
 
-    async def _ask_client(self, what: Mapping[str, Json]) -> Json:
-        ask, front = self._caller.ask, self._caller.front
+    async def _ask_client(self, what: Mapping[str, Json]) -> JsonObject:
+        front = self._caller.front
         match what:
-            case {"question": str(question), "choices": list(choices)} if ask is not None:
-                return await ask(question, tuple(map(Choice, choices)))
-            case {"elicit": params, "key": str(key)} if front is not None:
-                return await front.elicit(params, key=key)
-            case {"sample": params, "key": str(key)} if front is not None:
-                return await front.sample(params, key=key)
-            case {"list_roots": _, "key": str(key)} if front is not None:
-                return await front.list_roots(key=key)
+            case {"method": str(method), "params": dict(params), "key": str(key)} if front is not None:
+                return await front.request(method, params, key)
         raise FrontError("the client cannot be asked this")
+
+
+class _Waiter(NamedTuple):
+    """Who waits for a run, or stops it, at another replica."""
+
+    run: str
+    principal: str
+    seconds: float
+    able: Abilities
+    sessionless: bool
+
+    @classmethod
+    def read(cls, asked: Mapping[str, Json]) -> Self:
+        """Read what another replica has sent; raises ValueError."""
+        match asked:
+            case {
+                "run": str(run),
+                "principal": str(principal),
+                "seconds": int() | float() as seconds,
+                "able": list(able),
+                "sessionless": bool(sessionless),
+            }:
+                return cls(
+                    run, principal, seconds, Abilities(**{name: name in able for name in _ABILITIES}), sessionless
+                )
+        raise ValueError("another replica sent something else")
 
 
 RunsOf = Callable[[str, str], Runs | None]
@@ -148,30 +173,29 @@ class DetachedHere:
 
     async def wait(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
         async def wait(runs: Runs, caller: Caller) -> JsonObject:
-            answer = await runs.wait(asked["run"], seconds=asked["seconds"], caller=caller)
-            return {"answer": encode({name: getattr(answer, name) for name in RunAnswer.__slots__})}
+            told = await runs.wait(waiter.run, seconds=waiter.seconds, caller=caller)
+            answer = Answer(told.text, told.is_error, told.attachments)
+            return {"answer": answer.encoded(), "running": told.running}
 
-        return await self._serve(talk, asked, wait)
+        waiter = _Waiter.read(asked)
+        return await self._serve(talk, waiter, wait)
 
     async def stop(self, talk: ReplicaChannel, asked: JsonObject) -> Json:
         async def stop(runs: Runs, caller: Caller) -> JsonObject:
-            return {"told": await runs.stop(asked["run"], caller=caller)}
+            return {"told": await runs.stop(waiter.run, caller=caller)}
 
-        return await self._serve(talk, asked, stop)
+        waiter = _Waiter.read(asked)
+        return await self._serve(talk, waiter, stop)
 
     async def _serve(
-        self, talk: ReplicaChannel, asked: JsonObject, work: Callable[[Runs, Caller], Awaitable[JsonObject]]
+        self, talk: ReplicaChannel, waiter: _Waiter, work: Callable[[Runs, Caller], Awaitable[JsonObject]]
     ) -> Json:
-        runs = self._runs_of(asked["principal"], asked["run"])
+        runs = self._runs_of(waiter.principal, waiter.run)
         if runs is None:
             return None
-        client = _ClientElsewhere(talk, asked.get("able"))
-        caller = Caller(
-            progress=progress_to(talk),
-            ask=client.ask if asked.get("asks") else None,
-            front=client if "able" in asked else None,
-            principal=asked["principal"],
-        )
+        client = _ClientElsewhere(talk)
+        front = Front(talk, waiter.able, client.request, sessionless=waiter.sessionless)
+        caller = caller_of(front, memory=ClientMemory(), progress=progress_to(talk), principal=waiter.principal)
         async with open_background_tasks() as tasks:
             tasks.start_soon(client.listen)
             try:
@@ -180,18 +204,13 @@ class DetachedHere:
                 return None
             except ToolError as error:
                 return {"refused": str(error)}
-        return {**said, "read": sorted(caller.memory.read)}
+        return {**said, "read": [*sorted(caller.memory.read)]}
 
 
 class _ClientElsewhere:
     """A client that another replica serves, as a run here reaches it."""
 
-    def __init__(self, talk: ReplicaChannel, able: Sequence[str] | None) -> None:
-        self.session: object = talk
-        self.can_elicit = "can_elicit" in (able or ())
-        self.can_open_urls = "can_open_urls" in (able or ())
-        self.can_sample = "can_sample" in (able or ())
-        self.can_list_roots = "can_list_roots" in (able or ())
+    def __init__(self, talk: ReplicaChannel) -> None:
         self._talk = talk
         self._numbers = itertools.count(1)
         self._words: dict[int, JsonObject] = {}
@@ -201,30 +220,14 @@ class _ClientElsewhere:
         """Take the words that the client has for the run."""
         while True:
             match await self._talk.receive():
-                case {"errand": int(number), "done": said}:
+                case {"request": int(number), "done": dict(said)}:
                     self._words[number] = said
                     self._news.set()
                     self._news = anyio.Event()
 
-    async def ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
-        word = await self._have({"question": question, "choices": [choice.value for choice in choices]})
-        return None if word is None else Choice(word)
-
-    async def elicit(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
-        return dict(await self._have({"elicit": dict(params), "key": key}))
-
-    async def sample(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
-        return dict(await self._have({"sample": dict(params), "key": key}))
-
-    async def list_roots(self, *, key: str = "") -> JsonObject:
-        return dict(await self._have({"list_roots": {}, "key": key}))
-
-    async def log(self, level: str, logger: str, data: Json) -> None:
-        """Do nothing: a detached run has no request that it could belong to."""
-
-    async def _have(self, what: JsonObject) -> Json:
+    async def request(self, method: str, params: Mapping[str, Json], key: str) -> JsonObject:
         number = next(self._numbers)
-        await self._talk.send({"errand": number, "what": what})
+        await self._talk.send({"request": number, "what": {"method": method, "params": dict(params), "key": key}})
         try:
             while number not in self._words:
                 await self._news.wait()
@@ -232,7 +235,8 @@ class _ClientElsewhere:
             with anyio.CancelScope(shield=True):
                 await self._talk.send({"withdrawn": number})
             raise
-        said = self._words.pop(number)
-        if "refused" in said:
-            raise FrontError(str(said["refused"]))
-        return said["word"]
+        match self._words.pop(number):
+            case {"word": dict(word)}:
+                return word
+            case said:
+                raise FrontError(str(said.get("refused")))

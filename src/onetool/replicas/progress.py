@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from onetool.replicas.channels import ReplicaChannel
 from ot.clients.caller import Milestone, Progress
@@ -24,7 +25,7 @@ def progress_to(talk: ReplicaChannel, *, interval: float = INTERVAL) -> Progress
     return report
 
 
-async def pass_on(told: list[object], progress: Progress | None, *, milestone: bool) -> None:
+async def pass_on(told: Sequence[object], progress: Progress | None, *, milestone: bool) -> None:
     """Give progress that has arrived to whoever wants to hear of it."""
     match told:
         case [int() | float() as done, int() | float() | None as total, str(message)] if progress is not None:

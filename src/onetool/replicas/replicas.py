@@ -10,13 +10,13 @@ from importlib.metadata import version
 from mcp.server.request_state import RequestStateSecurity
 
 from mcp_core.distribution import DISTRIBUTION
-from onetool.front.suspended_runs import SuspendedRuns
-from onetool.replicas.answers import SUBJECT, AnswersElsewhere, AnswersHere, Render, Save
+from onetool.replicas.answers import SUBJECT, AnswersElsewhere, AnswersHere, Save
 from onetool.replicas.channels import Serve, open_talks
 from onetool.replicas.detached_runs import STOP, WAIT, DetachedElsewhere, DetachedHere, RunsOf
 from onetool.replicas.draining import Draining
 from onetool.replicas.presence import open_presence
 from onetool.replicas.sealed_states import seal_states
+from ot.run.waiting_runs import WaitingRuns
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.replicas import PostgresReplicas
 from ot.store.replicas import name_replica
@@ -45,9 +45,9 @@ class Replicas:
         """Say why requests should go elsewhere; an empty text while the store is there."""
         return await self.store.why_not_ready()
 
-    def serve_answers(self, runs: SuspendedRuns, render: Render, save: Save) -> None:
+    def serve_answers(self, runs: WaitingRuns, save: Save) -> None:
         """Take answers to questions of runs that wait here."""
-        self._served[SUBJECT] = AnswersHere(runs, render, save).serve
+        self._served[SUBJECT] = AnswersHere(runs, save).serve
 
     def serve_detached(self, runs_of: RunsOf) -> None:
         """Let runs that go on here be waited for and stopped."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from mcp.server.context import ServerRequestContext
 from mcp.server.request_state import InvalidRequestState, RequestStateSecurity
 
-from onetool.front.suspended_runs import PATIENCE
 from onetool.people.person_of import person_of
+from ot.run.waiting_runs import PATIENCE
 from ot.store.sealing import Sealer, SealError
 
 _PLACE = "request state"

@@ -1,54 +1,55 @@
-"""The client at the front, as proxied servers reach it: what it can do for a person, in the protocol's own words.
+"""The client at the front as a run and the servers that it calls reach it, in the protocol's own words.
 
 Everything crosses as plain JSON values, so that the engine needs to know of no protocol library here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import dataclass
+from ot.clients.claims import Abilities
 
+ELICIT = "elicitation/create"
+SAMPLE = "sampling/createMessage"
+LIST_ROOTS = "roots/list"
 
-class Front(Protocol):
-    """One request's way back to the client that made it. A method whose `can_` is false is not called.
+Request: TypeAlias = Callable[[str, Mapping[str, Json], str], Awaitable[JsonObject]]
+"""Sends a client a method with its parameters, and returns the result; raises FrontError where the client refuses.
 
-    `key` is the name that whoever asks has for its question, if it has one.
-    """
+The last argument is the name that whoever asks has for its question, if it has one."""
 
-    @property
-    def session(self) -> object:
-        """The same for all requests of one client."""
-
-    @property
-    def can_elicit(self) -> bool:
-        """True if a person can fill in a form."""
-
-    @property
-    def can_open_urls(self) -> bool:
-        """True if a person can be sent to a web page."""
-
-    @property
-    def can_sample(self) -> bool:
-        """True if a model can be asked."""
-
-    @property
-    def can_list_roots(self) -> bool:
-        """True if the client knows which folders matter."""
-
-    async def elicit(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
-        """`elicitation/create`; raises FrontError where the client refuses."""
-
-    async def sample(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
-        """`sampling/createMessage`; raises FrontError where the client refuses."""
-
-    async def list_roots(self, *, key: str = "") -> JsonObject:
-        """`roots/list`; raises FrontError where the client refuses."""
-
-    async def log(self, level: str, logger: str, data: Json) -> None:
-        """`notifications/message`; nothing happens where the client did not ask for that level."""
+Log: TypeAlias = Callable[[str, str, Json], Awaitable[None]]
+"""Sends a level, a logger and data, if the client has asked for that level."""
 
 
 class FrontError(Exception):
     """The client refused what it was asked, or did not answer in a known form."""
+
+
+async def no_log(level: str, logger: str, data: Json) -> None:
+    """Do nothing, for a client that has no way to ask for a level."""
+
+
+async def nobody_to_ask(method: str, params: Mapping[str, Json], key: str) -> JsonObject:
+    """Refuse, for a client without any abilities."""
+    raise FrontError("the client cannot be asked this")
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """One request's way back to the client that made it; what it is not `able` to do it is not asked for."""
+
+    session: object  # the same for all requests of one client
+    able: Abilities = Abilities()
+    request: Request = nobody_to_ask
+    log: Log = no_log
+    sessionless: bool = False  # questions are answers to its requests, and it answers them with the next ones
+
+    def can(self, method: str, params: Mapping[str, Json]) -> bool:
+        """True if the client is able to answer this."""
+        if method == ELICIT:
+            return self.able.can_open_urls if params.get("mode") == "url" else self.able.can_elicit
+        return self.able.can_sample if method == SAMPLE else self.able.can_list_roots

@@ -1,8 +1,8 @@
-"""KernelQuota: how many kernels one of many people may hold at once, so that the others find some."""
+"""How many kernels one of many people may hold at once, so that the others find some."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
 import anyio
@@ -19,12 +19,12 @@ class KernelQuota:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._shares: dict[str, _Share] = {}
+        self._shares: dict[Hashable, _Share] = {}
 
     @asynccontextmanager
-    async def take(self, principal: str, most: int = 0) -> AsyncIterator[None]:
+    async def take(self, holder: Hashable, most: int = 0) -> AsyncIterator[None]:
         """Take one place of a person's share, which has as many as usual, or `most` where that is more."""
-        share = self._shares.setdefault(principal, _Share(max(self._most, most)))
+        share = self._shares.setdefault(holder, _Share(max(self._most, most)))
         share.users += 1
         try:
             async with share.places:
@@ -32,4 +32,4 @@ class KernelQuota:
         finally:
             share.users -= 1
             if not share.users:
-                del self._shares[principal]
+                del self._shares[holder]

@@ -93,17 +93,20 @@ class KernelSupply:
 
     # -- taking one
 
-    def take(self, principal: str = LOCAL, *, share: int = 0) -> AbstractAsyncContextManager[Kernel]:
+    def take(
+        self, principal: str = LOCAL, *, share: int = 0, attends_runs: bool = False
+    ) -> AbstractAsyncContextManager[Kernel]:
         """Hand out an unused kernel; it is killed afterwards, whatever happened. One of many people gets a share.
 
         Where the run has come to its end, that is a moment later, once the answer has left. `share` is how many kernels
-        the configuration lets somebody have, if that is more than usual.
+        the configuration lets somebody have, if that is more than usual. A run that only `attends_runs` has a share of
+        its own: whoever has theirs in use can still end a run.
         """
-        return _Lease(self) if principal == LOCAL else self._take_share(principal, share)
+        return _Lease(self) if principal == LOCAL else self._take_share((principal, attends_runs), share)
 
     @asynccontextmanager
-    async def _take_share(self, principal: str, share: int) -> AsyncIterator[Kernel]:
-        async with self.shares.take(principal, share), _Lease(self) as kernel:
+    async def _take_share(self, holder: tuple[str, bool], share: int) -> AsyncIterator[Kernel]:
+        async with self.shares.take(holder, share), _Lease(self) as kernel:
             yield kernel
 
     async def lend(self) -> Kernel:

@@ -1,73 +1,84 @@
-"""A run in a task that no request owns: its client follows it, and once it is detached, whoever waits for it."""
+"""One run, which belongs to nobody's request: requests and other clients attach to it and detach."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import anyio
 
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import replace
-from ot.clients.caller import Ask, Caller, Choice, Notes
+from ot.clients.caller import Ask, Caller, Choice, Notes, Progress
 from ot.clients.front import Front, FrontError
 from ot.execution.consent import held
 from ot.run.answer import Answer
-from ot.run.client_requests import HOLD, ClientRequest, NobodyCameError
+from ot.run.client_requests import ClientRequest, NobodyCameError
 from ot.run.patience import Patience
+from ot.run.questions import Questions
 from ot.run.run_id import new_run_id
 from ot.run.run_view import RunView
 from ot.tasks.owned_tasks import scope_kind
 
 BEAT = 10.0  # seconds after which whoever waits hears that the run goes on
 
+_WHAT = {
+    "elicitation/create": "a question of a server",
+    "sampling/createMessage": "a question to the client's model",
+    "roots/list": "the client's folders",
+}
+
 Result = TypeVar("Result")
-Deliver = Callable[[Answer | Exception | None], Awaitable[None]]
-"""Gives a client the answer of its run; or hears what went wrong, or that the run was cancelled."""
+Delivered: TypeAlias = Answer | Questions | Exception | None
+"""The answer of a run, its questions, what went wrong, or None if it was cancelled."""
+
+Deliver: TypeAlias = Callable[[Delivered], None]
+"""Gives a request its answer, once."""
+
+
+class RunCancelledError(Exception):
+    """A run that somebody waits for was cancelled by somebody else: it has no answer."""
 
 
 class LiveRun:
-    """One run, for a client that begins it, and then for whichever client waits for it.
+    """A run while it goes on. A request that waits for its answer is attached; `deliver` gives it the answer.
 
-    `answer` gives that client the answer, once; without it somebody follows the run.
+    A run is *suspended* while its questions are with a client that answers them with its next request, and *detached*
+    once its client was answered without it: then it is for whoever waits for it.
     """
 
     def __init__(
-        self,
-        client: Caller,
-        *,
-        patience: Patience,
-        limit: float,
-        hold: float = HOLD,
-        answer: Deliver | None = None,
+        self, client: Caller, deliver: Deliver | None, *, patience: Patience, limit: float, hold: float
     ) -> None:
         self.id = client.run_id or new_run_id()
         self.patience = patience
         self.limit = limit  # seconds
         self.memory = client.memory
         self.principal = client.principal
-        self.sight = RunView()
+        self.questions: Questions | None = None  # of a client that is asked between two requests
+        self.view = RunView()
         self.scope = scope_kind()()  # anyio would look for its kind, and for a task
         self.outcome: Answer | Exception | None = None  # None for good if it was cancelled
-        self.stopped = ""  # what to answer once it has been cancelled
+        self.stopped = ""  # the answer to give once it has been cancelled
         self.notes = Notes()
         self.ended = False
-        self.followed = False
         self.detached = False
         self.known_elsewhere = False  # to other replicas
         self._client = client
         self._hold = hold
-        self._deliver = answer
-        self._due: asyncio.TimerHandle | None = None  # for somebody to follow it
+        self._deliver = deliver
+        self._due: asyncio.TimerHandle | None = None  # for somebody to watch it
         self._loop = asyncio.get_running_loop()
         self._began = self._loop.time()
         self._turned = asyncio.Event()
-        self._errands: list[ClientRequest[object]] = []
+        self._requests: list[ClientRequest[object]] = []
         self._progress: tuple[float, float | None, str] | None = None  # the last that nobody has heard
 
+    # -- for the code that runs
+
     def make_caller(self) -> Caller:
-        """Return a caller who reaches the client that began it, and then whichever client waits for it.
+        """Return a caller who reaches the client that is attached, and then whichever client waits for the run.
 
         It leads back here, so it is not kept: every run would be a circle that only a search for garbage finds.
         """
@@ -78,8 +89,113 @@ class LiveRun:
             notes=self.notes,
             progress=self._report,
             ask=self._ask if client.ask is not None else None,
-            front=_RelayedFront(self, client.front) if client.front is not None else None,
+            front=None if client.front is None else replace(client.front, request=self._request, log=self._log),
         )
+
+    async def _ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
+        async def put(client: Caller) -> Choice | None:
+            return await _ask_of(client)(question, choices)
+
+        try:
+            return await self._through_client(question, lambda client: client.ask is not None, put)
+        except NobodyCameError:
+            return None
+
+    async def _request(self, method: str, params: Mapping[str, Json], key: str) -> JsonObject:
+        async def send(client: Caller) -> JsonObject:
+            return await _front_of(client).request(method, params, key)
+
+        def able(client: Caller) -> bool:
+            return client.front is not None and client.front.can(method, params)
+
+        try:
+            return await self._through_client(_WHAT[method], able, send)
+        except NobodyCameError:
+            raise FrontError("no client came to answer it in time") from None
+
+    async def _log(self, level: str, logger: str, data: Json) -> None:
+        """Pass it on while the client is attached; afterwards there is no request that it belongs to."""
+        if not self.detached:
+            await _front_of(self._client).log(level, logger, data)
+
+    async def _report(self, done: float, total: float | None, message: str) -> None:
+        if self.detached:
+            self._progress = done, total, message
+            self.nudge()
+        elif self._client.progress is not None:
+            await self._client.progress(done, total, message)
+
+    async def _through_client(
+        self, what: str, able: Callable[[Caller], bool], work: Callable[[Caller], Awaitable[Result]]
+    ) -> Result:
+        """Have something done by the client that is attached, or the next that waits; raises NobodyCameError."""
+        if not self.detached:
+            try:
+                with self.patience.held():
+                    return await work(self._client)
+            finally:
+                self.nudge()  # patience may be over by now
+        request = ClientRequest(what, able, work, hold=self._hold)
+        self._requests.append(request)
+        self.nudge()
+        try:
+            return await request.done_by_someone()
+        finally:
+            self._requests.remove(request)
+            self.nudge()
+
+    # -- for requests that wait for its answer
+
+    async def follow(self, progress: Progress | None = None) -> Answer | Questions:
+        """Attach a request until there is an answer, or questions; a request that is cancelled ends the run.
+
+        Raises what went wrong, and RunCancelledError.
+        """
+        answered: asyncio.Future[Delivered] = self._loop.create_future()
+
+        def deliver(what: Delivered) -> None:
+            if not answered.done():
+                answered.set_result(what)
+
+        self._deliver = deliver
+        if progress is not None:
+            self._client = replace(self._client, progress=progress)
+        if self.ended:
+            self.deliver(self.outcome)
+        self._tell_questions()
+        try:
+            what = await answered
+        except anyio.get_cancelled_exc_class():
+            self.scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await self.has_ended()
+            raise
+        if what is None:
+            raise RunCancelledError
+        if isinstance(what, Exception):
+            raise what
+        return what
+
+    def ask_between(self, questions: Questions) -> None:
+        """Let the client be asked by answers to its requests."""
+        self.questions = questions
+        questions.on_asked = self._when_asked
+
+    def deliver(self, what: Delivered) -> None:
+        """Give the request that is attached its answer, unless it has one."""
+        deliver, self._deliver = self._deliver, None
+        if deliver is not None:
+            deliver(what)
+
+    def _when_asked(self) -> None:
+        self._loop.call_soon(self._tell_questions)  # together with what is asked at the same time
+
+    def _tell_questions(self) -> None:
+        if self.questions and self._deliver is not None and not self.ended:
+            self._client = replace(self._client, progress=None)
+            self.deliver(self.questions)
+
+    # -- its course
 
     @property
     def elapsed(self) -> float:
@@ -89,7 +205,7 @@ class LiveRun:
     @property
     def waits_for(self) -> str:
         """What it needs a client for, if it does."""
-        return self._errands[0].what if self._errands else ""
+        return self._requests[0].what if self._requests else ""
 
     def nudge(self) -> None:
         """Let those who wait for it look at it again."""
@@ -113,20 +229,13 @@ class LiveRun:
         """Wait until there is reason to look at it again."""
         await self._turned.wait()
 
-    async def answer(self, answer: Answer | Exception | None) -> None:
-        """Give the client that began it the answer, unless it has it, or somebody follows the run for it."""
-        deliver, self._deliver = self._deliver, None
-        if deliver is not None:
-            await deliver(answer)
+    def when_due(self, watch: Callable[[], object]) -> None:
+        """Have somebody watch it when there is something to tell, or patience is over: most runs end before."""
+        self._due = self._loop.call_at(min(self._began + BEAT, self.patience.ends), watch)
 
-    def when_due(self, follow: Callable[[], object]) -> None:
-        """Have somebody follow it when there is something to tell, or patience is over: most runs end before."""
-        self._due = self._loop.call_at(min(self._began + BEAT, self.patience.ends), follow)
-
-    async def follow(self) -> None:
-        """Stay with it to its end, or as long as patience lasts, for the client that began it."""
+    async def outlast_patience(self) -> None:
+        """Tell the client now and then that the run goes on, until it has ended or patience is over."""
         if not self.ended:
-            self.followed = True
             self.patience.count(self.nudge)
         beat = self._loop.call_at(self._began + BEAT, self.nudge)
         try:
@@ -140,17 +249,17 @@ class LiveRun:
             beat.cancel()
 
     async def attend(self, waiter: Caller, seconds: float) -> None:
-        """Stay with it for a while, for a client that waits for it, and do its errands; those take no time."""
+        """Stay with it for a while, for a client that waits for it, and do what it needs of one; that takes no time."""
         until = self._loop.time() + seconds
         if self._progress is not None:
             await self._tell_progress(waiter)  # what was said while nobody waited
         while not self.ended:
-            errand = next((each for each in self._errands if each.is_for(waiter)), None)
+            request = next((each for each in self._requests if each.is_for(waiter)), None)
             now = self._loop.time()
-            if errand is not None:
+            if request is not None:
                 try:
                     with held(waiter):
-                        await errand.do(waiter)
+                        await request.do(waiter)
                 finally:
                     self.nudge()  # where it is not done, another client may do it
                 until += self._loop.time() - now
@@ -166,106 +275,12 @@ class LiveRun:
             latest, self._progress = self._progress, None
             await waiter.progress(*(latest or (round(self.elapsed), self.limit, "running")))
 
-    async def through_client(
-        self, what: str, able: Callable[[Caller], bool], work: Callable[[Caller], Awaitable[Result]]
-    ) -> Result:
-        """Have something done by the client that follows, or the next that waits; raises NobodyCameError."""
-        if not self.detached:
-            try:
-                with self.patience.held():
-                    return await work(self._client)
-            finally:
-                self.nudge()  # patience may be over by now
-        errand = ClientRequest(what, able, work, hold=self._hold)
-        self._errands.append(errand)
-        self.nudge()
-        try:
-            return await errand.done_by_someone()
-        finally:
-            self._errands.remove(errand)
-            self.nudge()
-
-    async def _ask(self, question: str, choices: Sequence[Choice]) -> Choice | None:
-        async def put(client: Caller) -> Choice | None:
-            return await _ask_of(client)(question, choices)
-
-        try:
-            return await self.through_client(question, lambda client: client.ask is not None, put)
-        except NobodyCameError:
-            return None
-
-    async def _report(self, done: float, total: float | None, message: str) -> None:
-        if self.detached:
-            self._progress = done, total, message
-            self.nudge()
-        elif self._client.progress is not None:
-            await self._client.progress(done, total, message)
-
-
-class _RelayedFront:
-    """The client at the front of a run, as proxied servers reach it, whichever client that is at the moment."""
-
-    def __init__(self, run: LiveRun, front: Front) -> None:
-        self._run = run
-        self._front = front
-        self.session = front.session
-
-    @property
-    def can_elicit(self) -> bool:
-        return self._front.can_elicit
-
-    @property
-    def can_open_urls(self) -> bool:
-        return self._front.can_open_urls
-
-    @property
-    def can_sample(self) -> bool:
-        return self._front.can_sample
-
-    @property
-    def can_list_roots(self) -> bool:
-        return self._front.can_list_roots
-
-    async def elicit(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
-        by_url = params.get("mode") == "url"
-        return await self._through_client(
-            "a question of a server",
-            lambda front: front.can_open_urls if by_url else front.can_elicit,
-            lambda front: front.elicit(params, key=key),
-        )
-
-    async def sample(self, params: Mapping[str, Json], *, key: str = "") -> JsonObject:
-        return await self._through_client(
-            "a question to the client's model",
-            lambda front: front.can_sample,
-            lambda front: front.sample(params, key=key),
-        )
-
-    async def list_roots(self, *, key: str = "") -> JsonObject:
-        return await self._through_client(
-            "the client's folders", lambda front: front.can_list_roots, lambda front: front.list_roots(key=key)
-        )
-
-    async def log(self, level: str, logger: str, data: Json) -> None:
-        """Pass it on while the client follows; afterwards there is no request that it belongs to."""
-        if not self._run.detached:
-            await self._front.log(level, logger, data)
-
-    async def _through_client(
-        self, what: str, able: Callable[[Front], bool], work: Callable[[Front], Awaitable[JsonObject]]
-    ) -> JsonObject:
-        async def do(client: Caller) -> JsonObject:
-            assert client.front is not None  # such a client would not be asked
-            return await work(client.front)
-
-        try:
-            return await self._run.through_client(
-                what, lambda client: client.front is not None and able(client.front), do
-            )
-        except NobodyCameError:
-            raise FrontError("no client came to answer it in time") from None
-
 
 def _ask_of(client: Caller) -> Ask:
     assert client.ask is not None  # such a client would not be asked
     return client.ask
+
+
+def _front_of(client: Caller) -> Front:
+    assert client.front is not None  # such a client would not be asked
+    return client.front

@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mcp_core.json_types import JsonObject
-from ot.clients.caller import Ask, Caller, Choice
+from mcp_core.quick_dataclass import replace
+from ot.clients.caller import Ask, Choice
 from ot.config.values import RUN_TOOL
 from ot.context import CallContext, current
 from ot.errors import ToolError
 from ot.registry.definitions import Cancellation, PackDefinition, ToolDefinition
 from ot.registry.registry import ToolRegistry
+from ot.run.description import DESCRIPTION
 from ot.run.runner import Runner
 
-DESCRIPTION = """Execute Python; the value of its last expression is the answer, after anything printed.
-
-Tools are grouped in packs and called with keywords: `proj.path(name="site")`. `ot.help(query="send a mail")` finds
-the right ones with their signatures, `ot.packs()` lists packs, `ot.tools(pattern="proj")` tools. Calls compose:
-loop, filter, `ot.parallel(...)`, and return only what you need. Each run starts fresh, in a sandbox: files, network
-and programs are reached through packs only."""
-
 NO_RUN_IN_A_RUN = "a run inside a run is refused: this is Python already, call the tools directly"
-_PARAMETERS = {
+_PARAMETERS: JsonObject = {
     "type": "object",
     "properties": {"command": {"type": "string", "description": "Python code"}},
     "required": ["command"],
@@ -55,7 +50,9 @@ def register_run(registry: ToolRegistry, runner: Runner) -> None:
         if context.depth or outer.remaining is not None:
             raise ToolError(NO_RUN_IN_A_RUN)
         ask = _while_held(context, outer.ask) if outer.ask is not None else None
-        caller = Caller(progress=outer.progress, ask=ask, front=outer.front, memory=outer.memory, client=outer.client)
+        caller = replace(
+            outer, ask=ask, timeout=None, hold=None, notes=None, run_memory=None, run=0, run_id="", span=None
+        )
         answer = await runner.run(arguments["command"], caller=caller)
         if answer.is_error:
             raise ToolError(answer.text)

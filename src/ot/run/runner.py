@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 
 import anyio
 import anyio.to_thread
@@ -11,11 +12,10 @@ import anyio.to_thread
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.clients.caller import NOBODY, Caller, Notes
 from ot.clients.memory import ClientMemory
-from ot.clients.person import LOCAL
 from ot.errors import LimitReachedError, OneToolError, StoreGoneError, UntrustedSnippetError
 from ot.execution.tool_executor import ToolExecutor
 from ot.kernel.supply import KernelSupply
-from ot.limits import looks_after_runs
+from ot.limits import attends_runs
 from ot.logs import LogSpan
 from ot.registry.registry import ToolRegistry
 from ot.run.answer import Answer
@@ -55,9 +55,10 @@ class _Asked(NamedTuple):
     command: str
     caller: Caller
     settings: RunSettings
-    sight: RunView
+    view: RunView
+    attends_runs: bool  # it only waits for runs, ends one or lists them
     record: RunRecord
-    deliver: Callable[[Answer], Awaitable[None]] | None
+    deliver: Callable[[Answer], None] | None
 
 
 class Runner:
@@ -89,6 +90,11 @@ class Runner:
         """The settings of runs that begin now."""
         return self._settings
 
+    def trace_context(self) -> Context | None:
+        """Return the context variables that a run has to begin with; None if there is no trace in them."""
+        telemetry = self._executor.telemetry
+        return None if telemetry is None else telemetry.trace_context()
+
     def apply(self, settings: RunSettings) -> None:
         """Use these settings for runs that begin from now on."""
         self._settings = settings
@@ -98,10 +104,10 @@ class Runner:
         command: str,
         *,
         caller: Caller = NOBODY,
-        sight: RunView | None = None,
-        deliver: Callable[[Answer], Awaitable[None]] | None = None,
+        view: RunView | None = None,
+        deliver: Callable[[Answer], None] | None = None,
     ) -> Answer:
-        """Run one command and word its outcome; only cancellation is raised. `sight` lets others look meanwhile.
+        """Run one command and word its outcome; only cancellation is raised. `view` lets others look meanwhile.
 
         `deliver` is given the answer as soon as nothing has to happen before it leaves; one of a run that was refused
         is only returned.
@@ -116,7 +122,7 @@ class Runner:
             notes=caller.notes or Notes(),
             run_memory=ClientMemory(),
         )
-        asked = _Asked(command, caller, settings, sight or RunView(), record, deliver)
+        asked = _Asked(command, caller, settings, view or RunView(), attends_runs(command), record, deliver)
         telemetry = self._executor.telemetry
         if telemetry is None:
             return (await self._admit(asked))[0]
@@ -134,10 +140,10 @@ class Runner:
                 await journal.admit()
             if limits is None:
                 return await self._carry_out(asked)
-            async with limits.run(asked.caller.run_id, asked.command):
+            async with limits.run(asked.caller.run_id, attends_runs=asked.attends_runs):
                 return await self._carry_out(asked)
         except (StoreGoneError, LimitReachedError) as error:
-            asked.sight.outcome = refusal = Failure(error)
+            asked.view.outcome = refusal = Failure(error)
             answer = render_answer(refusal, inline_limit=asked.settings.inline_limit, registry=self._registry)
             return answer, error_kind(refusal)
 
@@ -154,7 +160,7 @@ class Runner:
                 self._add_made(made, notes)
                 journalled.add_notes(notes, failed=True)
                 raise
-            asked.sight.outcome = outcome
+            asked.view.outcome = outcome
             span.add(outcome=type(outcome).__name__)
             answer = await self._answer(outcome, caller, asked.settings.inline_limit)
             told = notes.below(answer.text)
@@ -169,7 +175,7 @@ class Runner:
             failure = error_kind(outcome)
             record.end(answer.text, error=failure, attachments=len(answer.attachments))
             if asked.deliver is not None:
-                await asked.deliver(answer)
+                asked.deliver(answer)
         return answer, failure
 
     def _add_made(self, made: MadeCalls, notes: Notes) -> None:
@@ -181,7 +187,7 @@ class Runner:
         command, caller, settings = asked.command, asked.caller, asked.settings
         expanded = self._expand(await _read(command), caller, settings)
         await self._catch_up(expanded.code)
-        async with self._supply.take(_holder(command, caller), share=settings.share) as kernel:
+        async with self._supply.take(caller.principal, share=settings.share, attends_runs=asked.attends_runs) as kernel:
             run = KernelSession(
                 kernel,
                 self._executor,
@@ -193,7 +199,7 @@ class Runner:
                 made=made,
             )
             request = self._namespace.request(expanded.code, expanded.values, limit=settings.inline_limit)
-            with asked.sight.opened(run):
+            with asked.view.opened(run):
                 outcome, read = await run.complete(request, journalled.begin), caller.memory.read
                 return await self._keeping.keep(outcome, kernel, limit=settings.inline_limit, read_before=read)
 
@@ -211,12 +217,6 @@ class Runner:
             kept = await self._keeping.keep_value(outcome, read_before=caller.memory.read)
             answer = render_answer(kept, inline_limit=limit, registry=self._registry)
         return answer
-
-
-def _holder(command: str, caller: Caller) -> str:
-    """Return whose share a kernel is of: whoever has theirs in use can still end a run, from a second one."""
-    principal = caller.principal
-    return f"{principal} looks after runs" if principal != LOCAL and looks_after_runs(command) else principal
 
 
 async def _read(command: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import traceback
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -19,8 +20,9 @@ from ot.run.elsewhere import RunsElsewhere
 from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import Deliver, LiveRun
 from ot.run.patience import LONGEST_WAIT, Patience
+from ot.run.questions import Questions
 from ot.run.reporting import word_running, word_stopped
-from ot.run.runner import Runner, RunSettings
+from ot.run.runner import Runner
 from ot.tasks.owned_tasks import OwnedTasks
 
 MOST_DETACHED = 16  # runs that go on at once, each with its kernel
@@ -61,58 +63,39 @@ class Runs:
         self._live: dict[str, LiveRun] = {}
 
     async def run(
-        self, command: str, *, caller: Caller, since: float | None = None, asked_between: bool = False
-    ) -> Answer:
+        self, command: str, *, caller: Caller, since: float | None = None, questions: Questions | None = None
+    ) -> Answer | Questions:
         """Run a command for a client: its answer, or, when patience is over, how to get it.
 
-        The client has waited `since` a time of the event loop's clock. `asked_between` if its word on a question comes
-        with its next request. A client that leaves ends its run, unless it was answered before.
+        A client that leaves ends its run, unless it was answered before.
         """
-        settings = self._runner.settings
-        if not settings.patience:
-            return await self._runner.run(command, caller=caller)
-        run = self._new(caller, settings, since, asked_between=asked_between)
-        if not self._tasks.start_in(run.scope, partial(self._carry_out, run, command)):
-            run.end()
-            return Answer(_ENDED_WITH_SERVER, is_error=True)
-        self._live[run.id] = run
-        try:
-            return await self._follow(run)
-        except BaseException:  # the client has left, or cannot be told anything
-            run.scope.cancel()
-            with anyio.CancelScope(shield=True):
-                await run.has_ended()
-                await self._make_unknown(run)
-            raise
+        return await self.begin(command, caller, since=since, questions=questions).follow()
 
-    def begin(self, command: str, answer: Deliver, *, caller: Caller, since: float) -> LiveRun | None:
-        """Do the same as `run`, at once and in a task without any client's context; the client is told by `answer`.
-
-        Returns None, and has done nothing, where a run without patience has to be awaited.
-        """
-        settings = self._runner.settings
-        if not settings.patience:
-            return None
-        run = self._new(caller, settings, since, answer=answer)
-        self._live[run.id] = run
-        run.when_due(partial(self._tasks.start, self._follow_for_client, run))
-        if self._tasks.start(partial(self._carry_out_alone, run), command):
-            return run
-        run.end()
-        self._forget(run)
-        return None
-
-    def _new(
+    def begin(
         self,
+        command: str,
         caller: Caller,
-        settings: RunSettings,
-        since: float | None,
+        deliver: Deliver | None = None,
         *,
-        asked_between: bool = False,
-        answer: Deliver | None = None,
+        since: float | None = None,
+        questions: Questions | None = None,
     ) -> LiveRun:
-        patience = Patience(settings.patience, since=since, renewed=asked_between)
-        return LiveRun(caller, patience=patience, limit=settings.timeout, hold=self._hold, answer=answer)
+        """Begin a run at once, in a task of its own; `deliver` gets the answer, or whoever follows the run.
+
+        The client has waited `since` a time of the event loop's clock. `questions` are put to a client that answers
+        them with its next request.
+        """
+        settings = self._runner.settings
+        patience = Patience(settings.patience or math.inf, since=since, renewed=questions is not None)
+        run = LiveRun(caller, deliver, patience=patience, limit=settings.timeout, hold=self._hold)
+        if questions is not None:
+            run.ask_between(questions)
+        self._live[run.id] = run
+        run.when_due(partial(self._tasks.start, self._watch, run))
+        if not self._tasks.start(partial(self._carry_out, run), command, context=self._runner.trace_context()):
+            run.outcome = Answer(_ENDED_WITH_SERVER, is_error=True)
+            self._end(run)
+        return run
 
     async def wait(self, name: str, *, seconds: float, caller: Caller) -> RunAnswer:
         """Wait for a detached run: its answer, or what is new; raises ToolError and NoDetachedRunError."""
@@ -139,7 +122,7 @@ class Runs:
             if told is None:
                 await self._find_kept(name, caller)
             return told or _ENDED_BEFORE.format(name)
-        seen = await run.sight.look(from_start=True)
+        seen = await run.view.look(from_start=True)
         if run.ended:
             return _ENDED_BEFORE.format(name)
         limit = self._runner.settings.inline_limit
@@ -175,8 +158,18 @@ class Runs:
 
     async def _carry_out(self, run: LiveRun, command: str) -> None:
         try:
+            with run.scope:
+                await self._execute(run, command)
+        finally:
+            if not run.ended:
+                self._end(run)
+        if run.detached and run.outcome is not None:
+            await self._keep(run)
+
+    async def _execute(self, run: LiveRun, command: str) -> None:
+        try:
             deliver = partial(self._deliver, run)
-            run.outcome = await self._runner.run(command, caller=run.make_caller(), sight=run.sight, deliver=deliver)
+            run.outcome = await self._runner.run(command, caller=run.make_caller(), view=run.view, deliver=deliver)
             run.stopped = ""  # too late
         except anyio.get_cancelled_exc_class():
             if not run.stopped:
@@ -186,41 +179,44 @@ class Runs:
             if run.detached:
                 write_log(logging.ERROR, "run.detached", run=run.id, detail=traceback.format_exc())
             run.outcome = Answer(_BROKEN, is_error=True) if run.detached else error
-        finally:
-            run.end()
-            if not run.detached or run.outcome is None:
-                self._forget(run)
-        if run.detached:
-            await self._keep(run)
 
-    async def _deliver(self, run: LiveRun, answer: Answer) -> None:
-        """Let a client that nobody follows the run for have the answer before the run is recorded and logged."""
-        if not run.followed:
+    def _deliver(self, run: LiveRun, answer: Answer) -> None:
+        """Let the client have the answer before the run is recorded and logged."""
+        if not run.detached:
             run.outcome, run.stopped = answer, ""
-            run.end()
+            self._end(run)
+
+    def _end(self, run: LiveRun) -> None:
+        run.end()
+        if not run.detached:
             self._forget(run)
-            await run.answer(answer)
+            run.deliver(run.outcome)
+        elif run.outcome is None:
+            self._forget(run)
 
-    async def _carry_out_alone(self, run: LiveRun, command: str) -> None:
+    async def _watch(self, run: LiveRun) -> None:
+        """Look after a run that takes longer than most: tell its client, and answer it when patience is over."""
         try:
-            with run.scope:
-                await self._carry_out(run, command)
-        finally:
-            if not run.followed:
-                await run.answer(run.outcome)
-
-    async def _follow_for_client(self, run: LiveRun) -> None:
-        """Follow a run that takes longer than most, for a client that is not here."""
-        answer: Answer | Exception | None = None
-        try:
-            answer = await self._follow(run)
+            await self._detach_in_time(run)
         except Exception as error:  # noqa: BLE001 - it belongs to the client
-            answer = error
+            run.deliver(error)
             run.scope.cancel()
             await run.has_ended()
+        if not run.detached:
             await self._make_unknown(run)
-        finally:
-            await run.answer(answer)
+
+    async def _detach_in_time(self, run: LiveRun) -> None:
+        await run.outlast_patience()
+        while not run.ended:
+            if not self._may_detach(run):
+                await run.turn()
+                continue
+            await self._make_known(run)
+            text = await self._word_running(run)
+            if self._may_detach(run):
+                run.detached = True
+                run.deliver(Answer(text))
+                return
 
     async def _keep(self, run: LiveRun) -> None:
         with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)), anyio.CancelScope(shield=True):
@@ -233,20 +229,6 @@ class Runs:
         if run.detached:
             for other in self._live.values():
                 other.nudge()  # there may be room for it now
-
-    async def _follow(self, run: LiveRun) -> Answer:
-        await run.follow()
-        while not run.ended:
-            if not self._may_detach(run):
-                await run.turn()
-                continue
-            await self._make_known(run)
-            text = await self._word_running(run)
-            if self._may_detach(run):
-                run.detached = True
-                return Answer(text)
-        await self._make_unknown(run)
-        return _answer_of(run)
 
     async def _make_known(self, run: LiveRun) -> None:
         """Let other replicas know of a run before its client does."""
@@ -270,7 +252,7 @@ class Runs:
         await self._tasks.end()
 
     async def _word_running(self, run: LiveRun) -> str:
-        seen = await run.sight.look()
+        seen = await run.view.look()
         return word_running(run.id, seen, run.elapsed, run.limit, run.waits_for, self._runner.settings.inline_limit)
 
     # -- finding one

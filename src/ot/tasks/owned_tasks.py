@@ -177,31 +177,32 @@ class OwnedTasks:
         self._idle: list[Awaited[Work]] = []
         self._ended = False
 
-    def start(self, function: Callable[[Argument], Awaitable[None]], argument: Argument) -> bool:
-        """Begin something; False if the owner has ended and nothing is begun any more."""
-        return self._start(lambda _: function(argument))
+    def start(
+        self,
+        function: Callable[[Argument], Awaitable[None]],
+        argument: Argument,
+        *,
+        context: Context | None = None,
+    ) -> bool:
+        """Begin something; False if the owner has ended and nothing is begun any more.
+
+        With a `context` it has those context variables, in a task of its own.
+        """
+        return self._start(lambda _: function(argument), context)
 
     def start_scoped(self, function: Callable[[Argument, ReusableScope], Awaitable[None]], argument: Argument) -> bool:
         """Do the same for something that uses a scope of its task."""
         return self._start(partial(function, argument))
 
-    def _start(self, work: Work) -> bool:
+    def _start(self, work: Work, context: Context | None = None) -> bool:
         if self._ended:
             return False
-        while self._idle:
+        while self._idle and context is None:
             waiting = self._idle.pop()
             if not waiting.done():  # a tool may have cancelled its own task
                 waiting.give(work)
                 return True
-        self._own(self._carry_out(work), self._context.copy())
-        return True
-
-    def start_in(self, scope: anyio.CancelScope, work: Callable[[], Awaitable[None]]) -> bool:
-        """Begin something that can be cancelled alone, in a task with the context variables of whoever begins it."""
-        if self._ended:
-            return False
-        self._scopes.add(scope)
-        self._own(self._carry_out_in(scope, work))
+        self._own(self._carry_out(work, again=context is None), context or self._context.copy())
         return True
 
     def _own(self, coroutine: Coroutine[object, object, None], context: Context | None = None) -> None:
@@ -209,25 +210,21 @@ class OwnedTasks:
         self._tasks.add(task)
         task.add_done_callback(self._forget)
 
-    async def _carry_out(self, work: Work) -> None:
+    async def _carry_out(self, work: Work, *, again: bool) -> None:
         with anyio.CancelScope() as scope:
             self._scopes.add(scope)
             standing = ReusableScope()
             try:
                 while not self._ended:
                     await work(standing)
+                    if not again:
+                        return
                     idle: Awaited[Work] = Awaited(self._loop)
                     self._idle.append(idle)
                     work = await idle
             finally:
                 standing.close()
-
-    async def _carry_out_in(self, scope: anyio.CancelScope, work: Callable[[], Awaitable[None]]) -> None:
-        try:
-            with scope:
-                await work()
-        finally:
-            self._scopes.discard(scope)
+                self._scopes.discard(scope)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -239,7 +236,7 @@ class OwnedTasks:
     async def end(self) -> None:
         """Cancel what is still in progress, and wait until all of it has ended."""
         self._ended = True
-        for scope in self._scopes:
+        for scope in list(self._scopes):
             scope.cancel()
         if self._tasks:
             with anyio.CancelScope(shield=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import time
+from contextvars import Context, copy_context
 from types import TracebackType
 from typing import Self
 
@@ -47,6 +48,10 @@ class Telemetry:
         self.meters = meters
         self.tracer: Tracer | None = None
         self.runs_in_progress = 0
+
+    def trace_context(self) -> Context | None:
+        """Return the context variables of a request that is traced, for what it begins elsewhere; else None."""
+        return None if get_current_span() is INVALID_SPAN else copy_context()
 
     def run(self, run_id: str) -> RunSpan:
         """Watch a run: `with telemetry.run(...) as run`, and `end` once it is known how it went."""

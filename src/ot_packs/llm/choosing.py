@@ -69,7 +69,7 @@ def _is_configured(options: Options, settings: AiSettings, provider: Provider, a
 
 def _client_model(context: CallContext, model: str | None, provider: Provider) -> Model:
     front = context.caller.front
-    if front is not None and front.can_sample:
+    if front is not None and front.able.can_sample:
         return ClientModel(front, context, model)
     others = " or ".join(name for name in find_providers() if name != provider.name)
     raise ToolError(

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from mcp_core.json_types import Json, JsonObject
 from ot.ai.conversation.messages import AssistantMessage, Text, UserMessage
 from ot.ai.models.model import Piece, Request, Stopped
-from ot.clients.front import Front, FrontError
+from ot.clients.front import SAMPLE, Front, FrontError
 from ot.context import CallContext
 from ot.errors import ModelRefusedError
 
@@ -39,7 +39,7 @@ class ClientModel:
             params["modelPreferences"] = {"hints": [{"name": self.name}]}
         try:
             with self._context.held():
-                answer = await self._front.sample(params)
+                answer = await self._front.request(SAMPLE, params, "")
         except FrontError as error:
             raise ModelRefusedError(CLIENT, str(error)) from error
         yield Text(_words_of(answer.get("content")))

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from mcp_core.json_types import JsonObject
-from onetool.replicas.drain_gate import DrainGate
+from onetool.http.drain_gate import DrainGate
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
 from onetool.replicas.session_names import SessionNames
 

@@ -15,7 +15,6 @@ from mcp.shared.message import SessionMessage
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, JSONRPCRequest
 
 from mcp_core.json_types import JsonObject
-from ot.clients.claims import claims_of
 from ot.context import current_or_none
 from ot.proxy.calls.in_flight import front_of
 from ot.proxy.transports.transport import Transport
@@ -46,7 +45,7 @@ class ClaimingTransport:
             self.claimed = params["capabilities"] = self._known()
         elif CLIENT_CAPABILITIES_META_KEY in params.get("_meta", {}):
             front = front_of(current_or_none())
-            params["_meta"][CLIENT_CAPABILITIES_META_KEY] = self._known() if front is None else claims_of(front)
+            params["_meta"][CLIENT_CAPABILITIES_META_KEY] = self._known() if front is None else front.able.claims
 
 
 class _ClaimingWriter:

@@ -7,7 +7,7 @@ import secrets
 
 from mcp_core.json_types import JsonObject
 from ot.attempt import Attempt
-from ot.clients.front import Front, FrontError
+from ot.clients.front import ELICIT, Front, FrontError
 from ot.logs import write_log
 from ot.proxy.calls.in_flight import CallsInFlight, front_of
 from ot.proxy.failures import ConnectFailedError
@@ -32,7 +32,7 @@ class ConnectAttempt(Attempt):
         """Send a person behind a waiting call to a web page; raises ConnectFailedError."""
         waiting = [(context, front_of(context)) for context in reversed(self.waiting)]
         for context, front in [*waiting, *(calls.fronts() if calls is not None else ())]:
-            if front is not None and (front.can_open_urls or front.can_elicit):
+            if front is not None and (front.able.can_open_urls or front.able.can_elicit):
                 self.tell(f"waiting for somebody to log in to the server {self._server}")
                 with context.held():
                     await self._ask(front, url)
@@ -45,13 +45,13 @@ class ConnectAttempt(Attempt):
     async def _ask(self, front: Front, url: str) -> None:
         message = f"The server {self._server} wants you to log in so that OneTool may use it."
         asked: JsonObject
-        if front.can_open_urls:
+        if front.able.can_open_urls:
             asked = {"mode": "url", "message": message, "url": url, "elicitationId": secrets.token_hex(8)}
         else:
             schema = {"type": "object", "properties": {}}
             asked = {"mode": "form", "message": f"{message} Open this address: {url}", "requestedSchema": schema}
         try:
-            answer = await front.elicit(asked)
+            answer = await front.request(ELICIT, asked, "")
         except FrontError as error:
             write_log(logging.WARNING, "proxy.login", server=self._server, reason=str(error))
             answer = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import TypeVar
 
 import mcp_types as types
@@ -16,7 +16,7 @@ from mcp.client.session import ClientRequestContext
 from pydantic import BaseModel, ValidationError
 
 from mcp_core.json_types import Json, JsonObject
-from ot.clients.front import Front, FrontError
+from ot.clients.front import ELICIT, LIST_ROOTS, SAMPLE, Front, FrontError
 from ot.context import CallContext, current_or_none
 from ot.logs import write_log
 from ot.proxy.calls.in_flight import CallsInFlight, front_of
@@ -28,7 +28,6 @@ _LEVELS = {
 
 _MOST_LOGGED = 600  # lines of one server in a minute
 Kind = TypeVar("Kind", bound=BaseModel)
-Ask = Callable[[Front], Awaitable[JsonObject]]
 
 
 class ServerRequests:
@@ -47,8 +46,9 @@ class ServerRequests:
         kind = types.CreateMessageResultWithTools if params.tools else types.CreateMessageResult
         answer = await self._ask(
             "sampling (an answer from the client's model)",
-            lambda front: front.can_sample,
-            lambda front: front.sample(_plain(params), key=_key_of(context)),
+            SAMPLE,
+            _plain(params),
+            context,
         )
         return answer if isinstance(answer, types.ErrorData) else _read(kind, answer)
 
@@ -58,20 +58,15 @@ class ServerRequests:
         """Ask the person, who is told which server wants to know."""
         asked = _plain(params)
         asked["message"] = f"[{self._server}] {asked.get('message', '')}"
-        by_url = asked.get("mode") == "url"
-        answer = await self._ask(
-            "an answer from the person",
-            lambda front: front.can_open_urls if by_url else front.can_elicit,
-            lambda front: front.elicit(asked, key=_key_of(context)),
-        )
+        answer = await self._ask("an answer from the person", ELICIT, asked, context)
         return answer if isinstance(answer, types.ErrorData) else _read(types.ElicitResult, answer)
 
     async def list_roots(self, context: ClientRequestContext) -> types.ListRootsResult | types.ErrorData:
         """List the client's folders; if it names none, a server keeps to those in its own arguments."""
-        found = self._find(lambda front: front.can_list_roots)
+        found = self._find(LIST_ROOTS, {})
         if found is not None:
             try:
-                return types.ListRootsResult.model_validate(await found[1].list_roots(key=_key_of(context)))
+                return types.ListRootsResult.model_validate(await found[1].request(LIST_ROOTS, {}, _key_of(context)))
             except (FrontError, ValidationError) as error:
                 write_log(logging.WARNING, "proxy.roots", server=self._server, reason=str(error))
         return types.ListRootsResult(roots=[])
@@ -101,23 +96,25 @@ class ServerRequests:
             )
         return self._logged < _MOST_LOGGED
 
-    async def _ask(self, what: str, can: Callable[[Front], bool], ask: Ask) -> JsonObject | types.ErrorData:
-        found = self._find(can)
+    async def _ask(
+        self, what: str, method: str, params: JsonObject, context: ClientRequestContext
+    ) -> JsonObject | types.ErrorData:
+        found = self._find(method, params)
         if found is None:
             return self._decline(f"{what} was asked for, and {self._why_nobody()}")
         call, front = found
         try:
             with call.held():
-                return await ask(front)
+                return await front.request(method, params, _key_of(context))
         except FrontError as error:
             return self._decline(f"{what} was asked for, and the client refused: {error}")
 
-    def _find(self, can: Callable[[Front], bool]) -> tuple[CallContext, Front] | None:
+    def _find(self, method: str, params: Mapping[str, Json]) -> tuple[CallContext, Front] | None:
         """Return the call that this is about, and its client, if that is able to answer."""
         context = current_or_none()  # set where the question came within the call itself
         front = front_of(context)
         fronts = [(context, front)] if context is not None and front is not None else self._calls.fronts()
-        return fronts[0] if len(fronts) == 1 and can(fronts[0][1]) else None
+        return fronts[0] if len(fronts) == 1 and fronts[0][1].can(method, params) else None
 
     def _why_nobody(self) -> str:
         if len(self._calls.fronts()) > 1:

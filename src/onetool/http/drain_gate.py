@@ -7,7 +7,7 @@ import json
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mcp_official import MAX_LINE
+from mcp_core.line_pipes import MAX_LINE
 from onetool.http.bodies import join_body, read_messages, receive_again
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
 

@@ -1,0 +1,252 @@
+"""The protocol's few plain messages, read and written in both of its eras. Standard library only.
+
+A message is plain if nothing in it is odd: known members only, each of its usual kind. `read_request` gives None for
+every other one, which is the SDK's to answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from mcp_core.json_types import Json, JsonObject
+
+HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+SESSIONLESS_REVISIONS = ("2026-07-28",)
+
+INITIALIZE, DISCOVER, PING, LIST, CALL = "initialize", "server/discover", "ping", "tools/list", "tools/call"
+SET_LEVEL = "logging/setLevel"
+INITIALIZED, CANCELLED = "notifications/initialized", "notifications/cancelled"
+CONNECTION_CLOSED = -32000
+INTERNAL_ERROR = -32603
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+REVISION = "io.modelcontextprotocol/protocolVersion"
+SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+_CLIENT = "io.modelcontextprotocol/clientInfo"
+_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+_TOKEN = "progressToken"
+_ENVELOPE = frozenset({_TOKEN, REVISION, _CLIENT, _CAPABILITIES})
+_MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
+_INTRODUCTION = frozenset({"protocolVersion", "capabilities", "clientInfo", "_meta"})
+_CALLED = frozenset({"name", "arguments", "_meta"})
+_CLIENT_SAYS = frozenset({"name", "version", "title", "description", "websiteUrl"})
+_LONGEST_ID = 200
+_LARGEST_ID = 2**53
+
+RequestId = int | str
+
+
+class Request(NamedTuple):
+    """A plain request, or a notification, which has no `id`."""
+
+    method: str
+    params: JsonObject
+    id: RequestId | None
+    meta: JsonObject
+
+    @property
+    def sessionless(self) -> bool:
+        """True if it is of the era in which each request says everything itself."""
+        return REVISION in self.meta
+
+    @property
+    def revision(self) -> str:
+        """The revision that it asks for, or is made in."""
+        return str(self.meta[REVISION] if self.sessionless else self.params.get("protocolVersion"))
+
+    @property
+    def token(self) -> RequestId | None:
+        """The token under which progress is reported; None if nobody wants to hear of it."""
+        token = self.meta.get(_TOKEN)
+        return token if isinstance(token, int | str) else None
+
+    @property
+    def client(self) -> str:
+        """The name of the client that introduces itself by this request."""
+        found = self.meta.get(_CLIENT) if self.sessionless else self.params.get("clientInfo")
+        name = found.get("name") if isinstance(found, dict) else None
+        return name if isinstance(name, str) else ""
+
+    @property
+    def capabilities(self) -> JsonObject:
+        """The capabilities of such a client."""
+        found = self.meta.get(_CAPABILITIES) if self.sessionless else self.params.get("capabilities")
+        return found if isinstance(found, dict) else {}
+
+
+def read_request(text: bytes) -> Request | None:
+    """Read a plain request or notification; None for anything else."""
+    try:
+        message = _DECODER.decode(text.decode())
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or not _MEMBERS.issuperset(message) or message.get("jsonrpc") != "2.0":
+        return None
+    method, params, identifier = message.get("method"), message.get("params", {}), message.get("id")
+    if not isinstance(method, str) or not isinstance(params, dict):
+        return None
+    meta = params.get("_meta", {})
+    if not isinstance(meta, dict) or not (_is_plain_id(identifier) if "id" in message else True):
+        return None
+    request = Request(method, params, identifier, meta)
+    return request if _is_plain(request) else None
+
+
+def _is_plain(request: Request) -> bool:
+    meta = request.meta
+    if request.id is None:
+        return True
+    if not _ENVELOPE.issuperset(meta) if REVISION in meta else meta.keys() - {_TOKEN}:
+        return False
+    if _TOKEN in meta and not _is_plain_id(meta[_TOKEN]):
+        return False
+    if REVISION in meta and not (
+        meta[REVISION] in SESSIONLESS_REVISIONS
+        and _are_capabilities(meta.get(_CAPABILITIES))
+        and _is_client(meta.get(_CLIENT))
+    ):
+        return False
+    return _HAS_PLAIN_PARAMS.get(request.method, _knows_nothing)(request.params)
+
+
+def _is_introduction(params: Mapping[str, Json]) -> bool:
+    return (
+        _INTRODUCTION.issuperset(params)
+        and isinstance(params.get("protocolVersion"), str)
+        and _are_capabilities(params.get("capabilities"))
+        and _is_client(params.get("clientInfo"))
+    )
+
+
+def _is_call(params: Mapping[str, Json]) -> bool:
+    return (
+        _CALLED.issuperset(params)
+        and isinstance(params.get("name"), str)
+        and isinstance(arguments := params.get("arguments"), dict)
+        and list(arguments) == ["command"]
+        and isinstance(command := arguments["command"], str)
+        and _is_encodable(command)
+    )
+
+
+def _is_level(params: Mapping[str, Json]) -> bool:
+    return not params.keys() - {"level", "_meta"} and params.get("level") in LEVELS
+
+
+def _has_no_params(params: Mapping[str, Json]) -> bool:
+    return not params.keys() - {"_meta"}
+
+
+def _knows_nothing(params: Mapping[str, Json]) -> bool:
+    return False
+
+
+_HAS_PLAIN_PARAMS = {
+    INITIALIZE: _is_introduction,
+    DISCOVER: _has_no_params,
+    PING: _has_no_params,
+    LIST: _has_no_params,
+    CALL: _is_call,
+    SET_LEVEL: _is_level,
+}
+
+
+def _are_capabilities(said: object) -> bool:
+    return isinstance(said, dict) and all(_is_capability(name, settings) for name, settings in said.items())
+
+
+def _is_capability(name: str, settings: object) -> bool:
+    if not isinstance(settings, dict):
+        return False
+    if name == "roots":
+        return all(key == "listChanged" and isinstance(value, bool) for key, value in settings.items())
+    if name in ("experimental", "extensions"):
+        return all(isinstance(value, dict) for value in settings.values())
+    return name in ("elicitation", "sampling", "tasks") and _is_tree(settings)
+
+
+def _is_tree(value: object) -> bool:
+    """True for objects that hold nothing but such objects."""
+    return isinstance(value, dict) and all(map(_is_tree, value.values()))
+
+
+def _is_client(said: object) -> bool:
+    return (
+        isinstance(said, dict)
+        and _CLIENT_SAYS.issuperset(said)
+        and {"name", "version"}.issubset(said)
+        and all(isinstance(value, str) and _is_encodable(value) for value in said.values())
+    )
+
+
+def _is_plain_id(identifier: object) -> bool:
+    if isinstance(identifier, str):
+        return len(identifier) <= _LONGEST_ID and identifier.isprintable()
+    return type(identifier) is int and abs(identifier) < _LARGEST_ID
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(constant)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def read_command(request: Request, tool: str) -> str | None:
+    """Return the code of a plain call of `run`, which clients know as `tool`; None for any other request."""
+    if request.method != CALL or request.params["name"] != tool:
+        return None
+    arguments = request.params["arguments"]
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    return command if isinstance(command, str) else None
+
+
+def read_answer(text: bytes) -> tuple[str, JsonObject | str] | None:
+    """Read the answer to a request of ours: its id, and its result or the words of its error; None if it is none."""
+    try:
+        message = _DECODER.decode(text.decode())
+    except (ValueError, RecursionError):
+        return None
+    match message:
+        case {"jsonrpc": "2.0", "id": str(identifier), "result": dict(result)}:
+            return identifier, result
+        case {"jsonrpc": "2.0", "id": str(identifier), "error": {"message": str(reason)}}:
+            return identifier, reason
+    return None
+
+
+def write_result(identifier: RequestId, result: JsonObject) -> bytes:
+    """Return the line of an answer."""
+    return write_message({"id": identifier, "result": result})
+
+
+def write_error(identifier: RequestId, code: int, message: str) -> bytes:
+    """Return the line of an error."""
+    return write_message({"id": identifier, "error": {"code": code, "message": message}})
+
+
+def write_notification(method: str, params: JsonObject | None = None) -> bytes:
+    """Return the line of a notification."""
+    return write_message({"method": method} | ({} if params is None else {"params": params}))
+
+
+def progress_params(token: RequestId, step: float, total: float | None, message: str | None) -> JsonObject:
+    """Return the parameters of a progress notification."""
+    told: JsonObject = {"progressToken": token, "progress": step, "total": total, "message": message}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def write_message(message: JsonObject) -> bytes:
+    """Return a message as one line."""
+    return _ENCODER.encode({"jsonrpc": "2.0", **message}).encode() + b"\n"

@@ -1,0 +1,293 @@
+"""One client at stdin and stdout: its plain messages are answered here, everything else by the SDK.
+
+The SDK is loaded by the first line that needs it, most clients never send one, and a server without it starts in a
+fifth of the time and half the memory. It is told what the client has said of itself, and from then on is given each
+line that is not plain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+
+from mcp_core.json_types import Json, JsonObject
+from mcp_core.line_pipes import LinePipes, LineTooLongError
+from onetool.front.definition import define_tool, final_name
+from onetool.front.late_app import LateApp
+from onetool.front.messages import (
+    CALL,
+    CANCELLED,
+    CONNECTION_CLOSED,
+    DISCOVER,
+    INITIALIZE,
+    INITIALIZED,
+    INTERNAL_ERROR,
+    LEVELS,
+    LIST,
+    PING,
+    SET_LEVEL,
+    Request,
+    RequestId,
+    progress_params,
+    read_answer,
+    read_command,
+    read_request,
+    write_error,
+    write_message,
+    write_notification,
+    write_result,
+)
+from onetool.front.offer import Offer
+from onetool.front.plain_results import PlainResults
+from onetool.front.progress_report import ProgressReport
+from onetool.front.rendering import render_answer
+from ot.clients.caller import Caller
+from ot.clients.claims import Abilities
+from ot.clients.front import Front, FrontError
+from ot.clients.mcp_client import caller_of
+from ot.clients.memory import ClientMemory
+from ot.clients.person import LOCAL_PERSON
+from ot.run.answer import Answer
+from ot.tasks.owned_tasks import OwnedTasks
+from ot.telemetry.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from onetool.front.sdk_session import SdkSession
+    from ot.app import App
+    from ot.run.live_run import Deliver, Delivered, LiveRun
+
+_LIST_CHANGED = write_notification("notifications/tools/list_changed")
+
+
+class _Going:
+    """A request without an answer; one that was cancelled before its run could begin never begins."""
+
+    def __init__(self, identifier: RequestId) -> None:
+        self.id = identifier
+        self.run: LiveRun | None = None
+        self.cancelled = False
+
+    def begin(self, command: str, caller: Caller, deliver: Deliver, came: float, app: App) -> None:
+        if not self.cancelled:
+            self.run = app.runs.begin(command, caller, deliver, since=came)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        if self.run is not None:
+            self.run.scope.cancel()
+
+
+class PipeFront:
+    """Reads what the client says, answers what is plain, begins its runs, and gives the SDK the rest.
+
+    The first request decides the era of the connection. In that of handshakes the client introduces itself once.
+    """
+
+    def __init__(self, app: LateApp, offer: Offer, results: PlainResults, telemetry: Telemetry) -> None:
+        self.memory = ClientMemory(1)  # of the client, over all its runs
+        self.left = asyncio.Event()
+        self.introduction: list[bytes] = []  # the lines by which the client has introduced itself
+        self._app = app
+        self._offer = offer
+        self._results = results
+        self._telemetry = telemetry
+        self._tool = final_name()
+        self._sessionless: bool | None = None
+        self._introduced: Request | None = None
+        self._level = len(LEVELS)  # from which on the client wants to hear the log: none
+        self._going: dict[str, _Going] = {}  # by id, as the SDK tells ids apart: "1" and 1 are one
+        self._asked: dict[str, asyncio.Future[JsonObject]] = {}  # requests to the client
+        self._numbers = itertools.count(1)
+        self._tasks = OwnedTasks()
+        self._loop = asyncio.get_running_loop()
+
+    def connect(self, pipes: LinePipes, sdk: SdkSession) -> None:
+        """Answer through these pipes, and let the SDK have what is not plain."""
+        self._pipes = pipes
+        self._sdk = sdk
+
+    def take(self, line: bytes | LineTooLongError) -> None:
+        """Take a line of the client."""
+        if isinstance(line, LineTooLongError) or self._telemetry.tracer is not None or not self._take(line):
+            self._sdk.give(line)
+
+    def end(self) -> None:
+        """Take note that the client has closed its side."""
+        self._sdk.end()
+        self.left.set()
+
+    async def close(self) -> None:
+        """Cancel what is still going, and say so."""
+        going = list(self._going.values())
+        for each in going:
+            each.cancel()
+        with anyio.CancelScope(shield=True):
+            for each in going:
+                if each.run is not None:
+                    await each.run.has_ended()
+            await self._tasks.end()
+        for each in going:
+            self._pipes.write(write_error(each.id, CONNECTION_CLOSED, "Connection closed"))
+
+    # -- lines
+
+    def _take(self, line: bytes) -> bool:
+        """Do something about a line; False if it is the SDK's."""
+        request = read_request(line)
+        if request is None:
+            return self._take_answer(line)
+        if request.id is None:
+            return self._hear(request, line)
+        if self._sessionless is None:
+            self._sessionless = request.sessionless
+        if request.sessionless != self._sessionless:
+            return False
+        if request.method == INITIALIZE:
+            return self._introduce(request, line)
+        if not request.sessionless and self._introduced is None and request.method != PING:
+            return False
+        if request.method == CALL:
+            return self._begin_run(request, request.id)
+        return self._answer_plainly(request, request.id)
+
+    def _hear(self, request: Request, line: bytes) -> bool:
+        """Take a notification."""
+        if request.method == CANCELLED:
+            going = self._going.pop(str(request.params.get("requestId")), None)
+            if going is not None:
+                going.cancel()
+                return True
+        if request.method == INITIALIZED and not self._sdk.loaded:
+            self.introduction.append(line)
+        return not self._sdk.loaded  # which is concerned with nobody else's
+
+    def _introduce(self, request: Request, line: bytes) -> bool:
+        if self._introduced is not None or request.sessionless or request.id is None:
+            return False
+        self._introduced = request
+        self.introduction.append(line)
+        self._greet(request)
+        self._send_result(request, time.perf_counter(), self._results.initialize(request.revision))
+        return True
+
+    def _greet(self, request: Request) -> None:
+        self._app.clients.note(Abilities.read(request.capabilities))
+        self._loop.call_soon(self._app.want)  # once the answer has left
+
+    def _answer_plainly(self, request: Request, identifier: RequestId) -> bool:
+        began = time.perf_counter()
+        if request.method == LIST:
+            self._going[str(identifier)] = _Going(identifier)
+            self._tasks.start(partial(self._list, began), request)
+        elif request.method == DISCOVER and request.sessionless:
+            self._greet(request)
+            self._send_result(request, began, self._results.discover())
+        elif request.method == PING and not request.sessionless:
+            self._send_result(request, began, {})
+        elif request.method == SET_LEVEL and not request.sessionless:
+            self._level = LEVELS.index(str(request.params["level"]))
+            self._send_result(request, began, {})
+        else:
+            return False
+        return True
+
+    async def _list(self, began: float, request: Request) -> None:
+        offer = await self._offer.describe(LOCAL_PERSON)
+        if not request.sessionless:
+            self._offer.watch(LOCAL_PERSON, self._tell_list_changed, key=self)
+        if self._going.pop(str(request.id), None) is not None:
+            listed: JsonObject = {"tools": [define_tool(self._tool, offer)]}
+            result = self._results.complete(listed, sessionless=request.sessionless, cached=True)
+            self._send_result(request, began, result)
+
+    async def _tell_list_changed(self) -> None:
+        self._pipes.write(_LIST_CHANGED)
+
+    # -- runs
+
+    def _begin_run(self, request: Request, identifier: RequestId) -> bool:
+        command = read_command(request, self._tool)
+        introduced = self._introduced or request
+        able = Abilities.read(introduced.capabilities)
+        if command is None or str(identifier) in self._going or (request.sessionless and able.any):
+            return False
+        going = self._going[str(identifier)] = _Going(identifier)
+        front = Front(self.memory, able, self._ask, self._log, sessionless=request.sessionless)
+        caller = caller_of(
+            front,
+            memory=self.memory,
+            progress=None if request.token is None else ProgressReport(partial(self._report, request.token)),
+            client=introduced.client,
+        )
+        deliver = partial(self._answer, request, time.perf_counter())
+        begin = partial(going.begin, command, caller, deliver, self._loop.time())
+        if self._app.at_hand is not None:
+            begin(self._app.at_hand)
+        else:
+            self._tasks.start(self._begin_late, begin)
+        return True
+
+    async def _begin_late(self, begin: Callable[[App], None]) -> None:
+        begin(await self._app.get())
+
+    def _answer(self, request: Request, began: float, outcome: Delivered) -> None:
+        if self._going.pop(str(request.id), None) is None or request.id is None:
+            return  # it was cancelled
+        if isinstance(outcome, Answer):
+            revision = request.revision if request.sessionless else self._results.revision
+            result = self._results.complete(render_answer(outcome, revision), sessionless=request.sessionless)
+            self._send_result(request, began, result, failure="tool_error" if outcome.is_error else "")
+        elif isinstance(outcome, Exception):
+            self._pipes.write(write_error(request.id, INTERNAL_ERROR, "Internal server error"))
+
+    async def _report(self, token: RequestId, step: float, total: float | None, message: str | None) -> None:
+        self._pipes.write(write_notification("notifications/progress", progress_params(token, step, total, message)))
+
+    # -- requests to the client
+
+    async def _ask(self, method: str, params: Mapping[str, Json], key: str) -> JsonObject:
+        """Send the client a request, and wait for what it answers; raises FrontError."""
+        identifier = f"onetool-{next(self._numbers)}"
+        answer: asyncio.Future[JsonObject] = self._loop.create_future()
+        self._asked[identifier] = answer
+        self._pipes.write(write_message({"id": identifier, "method": method, "params": dict(params)}))
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            withdrawn: JsonObject = {"requestId": identifier, "reason": "the run has ended"}
+            self._pipes.write(write_notification(CANCELLED, withdrawn))
+            raise
+        finally:
+            del self._asked[identifier]
+
+    def _take_answer(self, line: bytes) -> bool:
+        """Take the answer to one of our requests."""
+        found = read_answer(line)
+        waiting = None if found is None else self._asked.get(found[0])
+        if found is None or waiting is None:
+            return False
+        if not waiting.done():
+            if isinstance(found[1], str):
+                waiting.set_exception(FrontError(found[1]))
+            else:
+                waiting.set_result(found[1])
+        return True
+
+    async def _log(self, level: str, logger: str, data: Json) -> None:
+        if level in LEVELS and LEVELS.index(level) >= self._level:
+            said: JsonObject = {"level": level, "logger": logger, "data": data}
+            self._pipes.write(write_notification("notifications/message", said))
+
+    # -- answers
+
+    def _send_result(self, request: Request, began: float, result: JsonObject, failure: str = "") -> None:
+        assert request.id is not None
+        self._pipes.write(write_result(request.id, result))
+        if self._telemetry.meters is not None:
+            self._telemetry.meters.operations.record(time.perf_counter() - began, (request.method, failure))
