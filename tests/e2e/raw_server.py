@@ -42,15 +42,16 @@ class RawServer:
         hears: int | None = None,
         preloaded: bool = False,
         started_by: tuple[str, ...] = (),
+        program: tuple[str, ...] = (),
     ) -> None:
         """With `hears`, so many lines of stdout are read and then no more: a client that has stopped reading.
 
-        `started_by` is a program that starts the server in its own place.
+        `started_by` is a program that starts the server in its own place, `program` another one than the server.
         """
         give_definitions(folder)
-        program = preloaded_command("onetool") if preloaded else [sys.executable, "-m", "onetool"]
+        usual = preloaded_command("onetool") if preloaded else [sys.executable, "-m", "onetool"]
         self.process = subprocess.Popen(
-            [*started_by, *program, *command, *arguments],
+            [*started_by, *(program or (*usual, *command)), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -30,8 +30,10 @@ def test_nothing_of_the_engine_is_loaded_for_a_client_that_says_nothing(tmp_path
 
     modules = set(re.findall(r"\| +([\w.]+)$", loaded, re.MULTILINE))
     assert (server.returncode, said) == (0, "")
-    assert "onetool.front.server" in modules
-    assert not {"ot.app", "ot.execution.tool_executor", "ot.run.runner", "ot.workers.pool"} & modules
+    assert "onetool.front.pipes" in modules
+    assert (
+        not {"mcp", "mcp_types", "ot.app", "ot.execution.tool_executor", "ot.run.runner", "ot.workers.pool"} & modules
+    )
 
 
 def test_a_client_that_leaves_before_the_engine_is_open_leaves_no_process_and_no_folder(tmp_path: Path) -> None:

@@ -8,29 +8,21 @@ from dataclasses import dataclass, field
 
 import anyio
 import pytest
-from mcp_types import CallToolResult, ElicitResult, InputRequiredResult, TextContent
 
 from mcp_core.json_types import Json, JsonObject
-from mcp_official import build_request
-from onetool.front.suspended_runs import (
-    RunClient,
-    RunState,
-    SuspendedRuns,
-    UnknownRunError,
-    Waiting,
-    open_suspended_runs,
-)
-from onetool.front.tool_run import render
 from onetool.replicas.answers import SUBJECT, AnswersElsewhere, AnswersHere
 from onetool.replicas.channels import ReplicaChannel, ReplicaChannels, ReplicaGoneError, open_talks
+from ot.clients.caller import Caller
 from ot.run.answer import Answer
+from ot.run.waiting_runs import RunState, UnknownStateError, Waiting
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.replicas import PostgresReplicas
 from ot.store.replicas import name_replica
+from tests.waiting_work import Runs, ask, open_waiting_runs
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
 
-YES = ElicitResult(action="accept", content={"answer": "once"})
+YES: JsonObject = {"word": "yes"}
 
 
 @dataclass
@@ -62,18 +54,19 @@ class Pair:
 
     talks: ReplicaChannels
     second: PostgresReplicas
-    runs: SuspendedRuns
+    runs: Runs
     serving: Serving
 
     async def suspend(self, *, principal: str = "ada") -> RunState:
-        async def work(client: RunClient) -> Answer:
-            word = await client.ask(build_request("May I?"))
-            await client.progress(1, 2, "half")
-            return Answer(f"{type(word).__name__} {word.action}")
+        async def work(caller: Caller) -> Answer:
+            word = await ask(caller, "May I?")
+            assert caller.progress is not None
+            await caller.progress(1, 2, "half")
+            return Answer(f"heard {word}")
 
         waiting = await self.runs.start(work, principal=principal)
         assert isinstance(waiting, Waiting)
-        return waiting.state
+        return RunState.read(waiting.state)
 
 
 @asynccontextmanager
@@ -91,10 +84,10 @@ async def pair(database: str) -> AsyncIterator[Pair]:
     async with (
         open_replica(database, 1) as first,
         open_replica(database, 2) as second,
-        open_suspended_runs(replica=second.replica) as runs,
+        open_waiting_runs(replica=second.replica) as runs,
     ):
         tests = {"echo": serving.echo, "hang": serving.hang, "fail": serving.fail}
-        served = {SUBJECT: AnswersHere(runs, render, _save_nothing).serve, **tests}
+        served = {SUBJECT: AnswersHere(runs.waiting, _save_nothing).serve, **tests}
         async with open_talks(first, {}, looking=0.1) as talks, open_talks(second, served, looking=0.1):
             with anyio.fail_after(60):
                 yield Pair(talks, second, runs, serving)
@@ -149,10 +142,9 @@ async def test_an_answer_resumes_the_run_that_waits_elsewhere(pair: Pair) -> Non
     answers = AnswersElsewhere(pair.talks)
     result = await answers.resume(state, {"question-1": YES}, principal="ada", progress=progress)
 
-    assert isinstance(result, CallToolResult)
-    assert result.content == [TextContent(text="ElicitResult accept")]
+    assert result == Answer("heard yes")
     assert heard == [(1, 2, "half")]
-    with pytest.raises(UnknownRunError):
+    with pytest.raises(UnknownStateError):
         await answers.resume(state, {"question-1": YES}, principal="ada", progress=progress)
 
 
@@ -161,15 +153,15 @@ async def test_a_question_that_was_not_answered_is_asked_again_elsewhere(pair: P
 
     result = await AnswersElsewhere(pair.talks).resume(state, {}, principal="ada", progress=_deaf)
 
-    assert isinstance(result, InputRequiredResult)
-    assert list(result.input_requests or {}) == ["question-1"]
-    assert RunState.read(result.request_state or "").replica == pair.second.replica
+    assert isinstance(result, Waiting)
+    assert list(result.questions) == ["question-1"]
+    assert RunState.read(result.state).replica == pair.second.replica
 
 
 async def test_a_run_of_another_person_does_not_exist_elsewhere_either(pair: Pair) -> None:
     state = await pair.suspend(principal="bob")
 
-    with pytest.raises(UnknownRunError):
+    with pytest.raises(UnknownStateError):
         await AnswersElsewhere(pair.talks).resume(state, {"question-1": YES}, principal="ada", progress=_deaf)
 
 

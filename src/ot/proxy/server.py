@@ -121,7 +121,7 @@ class ProxiedServer:
         """Return a usable connection; raises ServerUnavailableError. The caller's clock stands still meanwhile."""
         front = front_of(context)
         if front is not None:
-            self._host.clients.note(front)
+            self._host.clients.note(front.able)
         for _ in range(ATTEMPTS):
             connection = self._connection
             if connection is not None and connection.usable:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ot.clients.caller import Caller
-from ot.clients.claims import KnownClients, claims_of
+from ot.clients.claims import Abilities, KnownClients
+from ot.clients.front import ELICIT, LIST_ROOTS, SAMPLE, Front
 from ot.errors import PreflightError, UnsupportedToolError
 from ot.run.preflight import Reference, judge
 from tests.proxied import open_proxied, program
@@ -20,32 +21,24 @@ pytestmark = pytest.mark.anyio
 BOTH_ERAS = pytest.mark.parametrize("era", ["handshake", "sessionless"])
 
 
+ANSWERS: dict[str, dict[str, Any]] = {
+    ELICIT: {"action": "accept", "content": {"name": "Ada"}},
+    SAMPLE: {"role": "assistant", "content": {"type": "text", "text": "yes"}, "model": "m"},
+    LIST_ROOTS: {"roots": []},
+}
+
+
 class Client:
     """A client with some abilities, which agrees to everything."""
 
-    session = object()
-
     def __init__(self, *abilities: str) -> None:
-        self.can_elicit = "elicit" in abilities
-        self.can_open_urls = "open_urls" in abilities
-        self.can_sample = "sample" in abilities
-        self.can_list_roots = "list_roots" in abilities
+        self.able = Abilities(**{f"can_{name}": True for name in abilities})
         self.keys: list[str] = []
+        self.front = Front(self, self.able, self._answer)
 
-    async def elicit(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
+    async def _answer(self, method: str, params: Mapping[str, Any], key: str) -> dict[str, Any]:
         self.keys.append(key)
-        return {"action": "accept", "content": {"name": "Ada"}}
-
-    async def sample(self, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
-        self.keys.append(key)
-        return {"role": "assistant", "content": {"type": "text", "text": "yes"}, "model": "m"}
-
-    async def list_roots(self, *, key: str = "") -> dict[str, Any]:
-        self.keys.append(key)
-        return {"roots": []}
-
-    async def log(self, level: str, logger: str, data: Any) -> None:
-        pass
+        return ANSWERS[method]
 
 
 @pytest.mark.parametrize(
@@ -58,13 +51,13 @@ class Client:
     ],
 )
 def test_a_client_is_claimed_to_have_what_it_has(abilities: tuple[str, ...], claims: Any) -> None:
-    assert claims_of(Client(*abilities)) == claims
+    assert Client(*abilities).able.claims == claims
 
 
 def test_clients_that_come_together_can_do_what_any_of_them_can() -> None:
     known = KnownClients()
     for client in (Client("elicit"), Client("open_urls"), Client("sample"), Client()):
-        known.note(client)
+        known.note(client.able)
 
     assert known.claims == {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
 
@@ -82,16 +75,16 @@ async def test_a_server_that_was_connected_before_learns_of_the_first_client_and
     async with open_proxied(tmp_path, {"asks": program("asks", era)}) as proxied:
         await proxied.servers.probe()
 
-        claims = await proxied.call_as(Caller(front=Client("elicit")), "asks.claims")
+        claims = await proxied.call_as(Caller(front=Client("elicit").front), "asks.claims")
 
         assert json.loads(claims) == {"elicitation": {"form": {}}}
 
 
 async def test_a_server_that_is_in_use_is_not_started_again_for_another_client(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, {"asks": program("asks")}) as proxied:
-        await proxied.call_as(Caller(front=Client("sample")), "asks.claims")
+        await proxied.call_as(Caller(front=Client("sample").front), "asks.claims")
 
-        claims = await proxied.call_as(Caller(front=Client("elicit")), "asks.claims")
+        claims = await proxied.call_as(Caller(front=Client("elicit").front), "asks.claims")
 
         assert json.loads(claims) == {"sampling": {}}
 
@@ -99,7 +92,7 @@ async def test_a_server_that_is_in_use_is_not_started_again_for_another_client(t
 async def test_without_sessions_each_call_claims_for_its_own_client(tmp_path: Path) -> None:
     async with open_proxied(tmp_path, {"asks": program("asks", "sessionless")}) as proxied:
         claims = [
-            json.loads(await proxied.call_as(Caller(front=client), "asks.claims"))
+            json.loads(await proxied.call_as(Caller(front=client.front), "asks.claims"))
             for client in (Client("sample"), Client(), Client("list_roots"))
         ]
 
@@ -109,7 +102,9 @@ async def test_without_sessions_each_call_claims_for_its_own_client(tmp_path: Pa
 async def test_a_question_in_an_answer_has_the_servers_own_key(tmp_path: Path) -> None:
     client = Client("elicit", "sample", "list_roots")
     async with open_proxied(tmp_path, {"asks": program("asks", "sessionless")}) as proxied:
-        said = [await proxied.call_as(Caller(front=client), f"asks.{tool}") for tool in ("elicit", "sample", "roots")]
+        said = [
+            await proxied.call_as(Caller(front=client.front), f"asks.{tool}") for tool in ("elicit", "sample", "roots")
+        ]
 
     assert client.keys == ["my-elicit", "my-sample", "my-roots"]
     assert [list(json.loads(each)) for each in said] == [["my-elicit"], ["my-sample"], ["my-roots"]]

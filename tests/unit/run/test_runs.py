@@ -18,6 +18,7 @@ from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
 from ot.run.answer import Answer
 from ot.run.kept_answers import KeptAnswers
+from ot.run.live_run import Delivered
 from ot.run.runs import Runs, open_runs
 from ot.store.kept_names import EmbeddedKeptNames
 from ot.values import Arguments, ToolValue
@@ -472,13 +473,11 @@ class Told:
     """A client that is told the answer of its run, and does not wait for it."""
 
     def __init__(self, runs: Runs, code: str) -> None:
-        self.answers: list[Answer | Exception | None] = []
+        self.answers: list[Delivered] = []
         self._told = anyio.Event()
-        begun = runs.begin(code, self._take, caller=Caller(), since=anyio.current_time())
-        assert begun is not None
-        self.run = begun
+        self.run = runs.begin(code, Caller(), self._take)
 
-    async def _take(self, answer: Answer | Exception | None) -> None:
+    def _take(self, answer: Delivered) -> None:
         self.answers.append(answer)
         self._told.set()
 
@@ -486,7 +485,7 @@ class Told:
         with anyio.fail_after(WAIT):
             await self._told.wait()
         [answer] = self.answers
-        assert not isinstance(answer, Exception)
+        assert answer is None or isinstance(answer, Answer)
         return answer
 
 

@@ -10,7 +10,7 @@ LOAD_BOTH = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from onetool.cli.serve_stdio import load_protocol
+from onetool.front.sdk_session import load_protocol
 from ot.parts.known_tools import load_connection_builder
 
 both = Barrier(2)

@@ -11,6 +11,7 @@ from mcp.client.session import ClientRequestContext
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, TextContent
 
 from onetool.front.late_app import LateApp, open_late_app
+from onetool.front.offer import Offer
 from onetool.front.server import OneToolServer
 from ot.app import open_app
 from ot.config.loader import load_config
@@ -37,7 +38,7 @@ def text_of(result: CallToolResult) -> str:
 @pytest.mark.scenario("infrastructure/tool-integration-pattern/tool-module-import-triggers-collection")
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_every_server_of_a_process_has_the_tool(app: LateApp, mode: str) -> None:
-    for server in (OneToolServer(app), OneToolServer(app)):
+    for server in (OneToolServer(app, Offer(app)), OneToolServer(app, Offer(app))):
         async with Client(server, mode=mode) as client:
             [tool] = (await client.list_tools()).tools
             result = await client.call_tool("run", {"command": "6 * 7"})
@@ -67,7 +68,7 @@ async def test_a_person_is_asked_where_the_policy_wants_it(
         questions.append(params.message)
         return answer
 
-    async with Client(OneToolServer(app), mode="legacy", elicitation_callback=ask) as client:
+    async with Client(OneToolServer(app, Offer(app)), mode="legacy", elicitation_callback=ask) as client:
         result = await client.call_tool("run", {"command": "demo.upper(text='hi')"})
 
     assert len(questions) == 1
@@ -77,7 +78,7 @@ async def test_a_person_is_asked_where_the_policy_wants_it(
 
 
 async def test_a_call_that_needs_a_person_fails_where_nobody_can_be_asked(app: LateApp) -> None:
-    async with Client(OneToolServer(app)) as client:
+    async with Client(OneToolServer(app, Offer(app))) as client:
         result = await client.call_tool("run", {"command": "demo.upper(text='hi')"})
 
     assert result.is_error

@@ -8,6 +8,7 @@ import pytest
 from mcp_types import (
     AudioContent,
     BlobResourceContents,
+    CallToolResult,
     EmbeddedResource,
     ImageContent,
     ResourceLink,
@@ -16,7 +17,7 @@ from mcp_types import (
 )
 
 from onetool.front.progress_report import ProgressReport
-from onetool.front.tool_run import render_result
+from onetool.front.rendering import render_answer
 from ot.clients.caller import Milestone
 from ot.run.answer import Answer
 from ot_kernel.values import Audio, Image, Resource
@@ -55,6 +56,10 @@ async def test_the_first_and_the_last_report_of_a_call_are_sent_and_none_twice()
     assert sent == ["web.fetch (1)", "a (1/3)", "a (3/3)", "b (1/3)"]
 
 
+def render_result(answer: Answer, revision: str = "") -> CallToolResult:
+    return CallToolResult.model_validate(render_answer(answer, revision))
+
+
 def test_a_failure_is_marked_as_one() -> None:
     result = render_result(Answer("It broke.", is_error=True))
 
@@ -90,3 +95,23 @@ def test_a_picture_alone_needs_no_text() -> None:
     [content] = render_result(Answer("", attachments=(Image(b"data"),))).content
 
     assert isinstance(content, ImageContent)
+
+
+@pytest.mark.parametrize(
+    ("revision", "kinds"),
+    [
+        ("2024-11-05", ["text", "text", "image"]),
+        ("2025-03-26", ["audio", "text", "image"]),
+        ("2025-06-18", ["audio", "resource_link", "image"]),
+    ],
+)
+def test_a_client_whose_protocol_cannot_show_something_is_told_that_it_was_there(
+    revision: str, kinds: list[str]
+) -> None:
+    answer = Answer("", attachments=(Audio(b"data"), Resource("mem://c"), Image(b"data")))
+
+    content = render_result(answer, revision).content
+
+    assert [block.type for block in content] == kinds
+    named = {"audio/wav", "mem://c"}
+    assert all(any(name in block.text for name in named) for block in content if isinstance(block, TextContent))
