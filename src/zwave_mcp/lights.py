@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from zwave_mcp.abilities import find_control
 from zwave_mcp.commands import Command
 from zwave_mcp.nodes import Node
@@ -33,11 +35,11 @@ def build_dim(node: Node, *, percent: int, seconds: float | None, endpoint: int 
 
 def read_percent(value: object) -> int | None:
     """Return the level of a dimmer in percent: its 99 is all there is."""
-    if not is_level(value) or not isinstance(value, (int, float)):
+    if not is_level(value):
         return None
     return 100 if value >= FULL else round(value)
 
 
-def is_level(value: object) -> bool:
+def is_level(value: object) -> TypeGuard[float]:
     """True if this is a level of a dimmer, as opposed to a state that it does not know."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= FULL

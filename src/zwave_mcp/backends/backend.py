@@ -87,7 +87,11 @@ def read_duration(duration: object) -> float:
 
 def write_value_id(value_id: ValueId) -> JsonObject:
     """Write which value of a node is meant, as the driver reads it."""
-    value = {"commandClass": value_id.command_class, "endpoint": value_id.endpoint, "property": value_id.property}
+    value: JsonObject = {
+        "commandClass": value_id.command_class,
+        "endpoint": value_id.endpoint,
+        "property": value_id.property,
+    }
     return value if value_id.key is None else {**value, "propertyKey": value_id.key}
 
 

@@ -67,7 +67,7 @@ class MqttBackend:
         await keep_connected(self._network, self._connect_once)
 
     async def set_value(self, value_id: ValueId, value: Json, *, transition: float | None) -> SetOutcome:
-        options = [] if transition is None else [{"transitionDuration": write_duration(transition)}]
+        options: list[Json] = [] if transition is None else [{"transitionDuration": write_duration(transition)}]
         return read_outcome(await self._call("writeValue", _address(value_id), value, *options))
 
     async def poll_value(self, value_id: ValueId) -> Json:

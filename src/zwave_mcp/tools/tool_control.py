@@ -115,6 +115,7 @@ async def set_temperature(args: SetTemperatureArgs, ctx: Context[House]) -> Resu
     )
     value = await house.commander.carry_out(node, command)
     unit, aim = command.target.unit, value.value
+    assert isinstance(aim, int | float)  # else it would not be what was asked for
     answer: TemperatureSet = {
         **confirmed(node, value),
         "setpoint": name_of(command.target),

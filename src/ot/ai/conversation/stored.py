@@ -41,7 +41,7 @@ class Lines:
 
     def read(self, names: Iterable[str]) -> None:
         """Note all guarded tools whose values have been read so far, as flows go by."""
-        self._add(read=sorted(names))
+        self._add(read=[*sorted(names)])
 
     def results(self, message: ToolMessage) -> None:
         """Note what came of the calls of a turn; of pictures, that they were there."""
