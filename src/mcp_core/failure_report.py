@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import ParamSpec, TypeAlias, TypeVar
 
+from mcp_core.quick_dataclass import dataclass
 from mcp_core.result import Result
 
 P = ParamSpec("P")

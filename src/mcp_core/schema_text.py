@@ -113,9 +113,8 @@ def _describe_object(schema: Schema, root: Schema, inside: tuple[str, ...]) -> s
             for name, field in properties.items()
         )
         return f"{{{', '.join(fields)}}}"
-    values = schema.get("additionalProperties") or next(
-        iter(mapping_of(schema.get("patternProperties")).values()), None
-    )
+    patterns = mapping_of(schema.get("patternProperties"))
+    values = schema.get("additionalProperties") or next(iter(patterns.values()), None)
     return f"object of {_describe_item(values, root, inside)}" if mapping_of(values) else "object"
 
 

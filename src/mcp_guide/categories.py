@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mcp_core.atomic_write import is_unfinished
+from mcp_core.quick_dataclass import dataclass
 from mcp_guide.documents import is_document
 from mcp_guide.errors import ExistsError, GuideError, NotEmptyError
 from mcp_guide.folder import Folder

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from mcp_guide.errors import NotFoundError, YamlError
 from mcp_guide.folder import Folder
 from mcp_guide.guide_folder import GuideFolder

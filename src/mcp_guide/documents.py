@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from mcp_guide.errors import ExistsError, GuideError, NotFoundError, TooLargeError, UnreadableError, YamlError
 from mcp_guide.folder import Entry, Folder
 from mcp_guide.front_matter import FrontMatter, find_body, split_front_matter

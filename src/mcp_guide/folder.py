@@ -9,12 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
 from mcp_core.atomic_write import remove_unfinished, write_in_folder
 from mcp_core.file_lock import lock
+from mcp_core.quick_dataclass import dataclass
 from mcp_guide.errors import TooLargeError, UnreadableError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC

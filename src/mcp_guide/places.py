@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from mcp_core.quick_dataclass import dataclass
 
 FOLDER = ".guide"
 FOLDER_VARIABLE = "MCP_GUIDE_FOLDER"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from mcp_guide.documents import Document
 from mcp_guide.markdown_summary import shorten
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from pydantic import Field
 
 from mcp_core import ToolArguments
+from mcp_core.quick_dataclass import dataclass, field
 from mcp_guide.documents import Document, Summary, Unreadable
 from mcp_guide.guide import Guide
 from mcp_guide.names import DocumentName, check_name

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from mcp_core.quick_dataclass import dataclass
 from ot_voice.words import spoken_form
 
 MOST_NAMES = 500  # of each kind; a grammar of thousands would accept anything

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+
+from mcp_core.quick_dataclass import dataclass, field, replace
 
 Kind = Literal["websocket", "mqtt"]
 

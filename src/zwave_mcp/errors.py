@@ -20,10 +20,9 @@ LinkError                    why a connection could not be made or kept; told as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mcp_core.facts_error import FactsError
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass
 from zwave_mcp.nodes import Status
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 
 import anyio
 
+from mcp_core.quick_dataclass import dataclass, replace
 from zwave_mcp.address import Address
 from zwave_mcp.backends.backend import Backend
 from zwave_mcp.backends.mqtt import MqttBackend

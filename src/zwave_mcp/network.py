@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 
 import anyio
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass, field, replace
 from zwave_mcp.errors import DriverNotReadyError, NotConnectedError
 from zwave_mcp.nodes import Node, Status
 from zwave_mcp.values import CommandClass, Value, ValueId

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass, field
 
 SECRET = "***"
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 from typing import Protocol
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import dataclass
 from zwave_mcp.values import ValueId
 
 ANSWER_WITHIN = 20.0  # seconds: a driver tries a silent device several times before it gives up

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from mcp_core.json_types import Json
+from mcp_core.quick_dataclass import dataclass
 from zwave_mcp.backends.messages import AnyJson, JsonParts, Message, Metadata, NamedValue, read_each, read_json
 from zwave_mcp.network import Controller
 from zwave_mcp.nodes import Node, Status

@@ -8,13 +8,13 @@ import secrets
 import ssl
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 
 import anyio
 from aiomqtt import Client, Message, MqttError
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import replace
 from zwave_mcp.address import Address
 from zwave_mcp.backends.backend import ANSWER_WITHIN, SetOutcome, read_outcome, write_duration, write_value_id
 from zwave_mcp.backends.gateway_messages import DriverInfo, GatewayNode, Reply, read_flag

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
+from mcp_core.quick_dataclass import dataclass, field
 from zwave_mcp.nodes import Node
 from zwave_mcp.values import Value, ValueId
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 
 from mcp_core.json_types import Json, JsonObject
+from mcp_core.quick_dataclass import dataclass, field, replace
 from ot.ai.conversation.memory import STOPPED, Exchange, Round
 from ot.ai.conversation.messages import AssistantMessage, Opaque, Part, Text, ToolCall, ToolMessage, ToolResult
 from ot.text.redaction import Redactor

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
+from mcp_core.quick_dataclass import dataclass
 from ot.ai.conversation.messages import AssistantMessage, Message, Text, ToolCall, ToolMessage, UserMessage
 from ot.ai.models.model import Piece, Request, Spent, Stopped
 from ot.ai.providers.arguments import CUT_OFF, read_arguments
