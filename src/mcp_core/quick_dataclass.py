@@ -93,7 +93,8 @@ def _describe(plain: type, name: str, kind: object, *, kw_only: bool) -> datacla
         delattr(plain, name)
     elif described is given:
         setattr(plain, name, described.default)
-    return described
+    made: dataclasses.Field[object] = described
+    return made
 
 
 def _late_init(fields: Fields, *, frozen: bool, then: bool) -> Callable[..., None]:
@@ -164,7 +165,7 @@ def _set_state(self: Record, state: Iterable[object]) -> None:
         _set(self, name, value)
 
 
-def _freeze(made: type[object], names: frozenset[str]) -> None:
+def _freeze(made: type[Any], names: frozenset[str]) -> None:
     def refuse(self: object, name: str, *value: object) -> None:
         if type(self) is made or name in names:
             raise dataclasses.FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")

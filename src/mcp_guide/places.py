@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from mcp_core.facts_error import FactsError
 from mcp_core.quick_dataclass import dataclass
 
 FOLDER = ".guide"
@@ -21,8 +22,7 @@ class Places:
     named: bool
 
 
-@dataclass(eq=False)
-class LinkedFolderError(Exception):
+class LinkedFolderError(FactsError):
     """The folder that was found in the project is a link, so following it is for a person to decide."""
 
     folder: Path

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
+from mcp_core.facts_error import FactsError
 from mcp_core.quick_dataclass import dataclass, field, replace
 
 Kind = Literal["websocket", "mqtt"]
@@ -19,9 +20,8 @@ _SCHEMES: Mapping[str, tuple[Kind, int]] = {
 _DEFAULT_PREFIX = "zwave"  # what zwave-js-ui begins its topics with, unless told otherwise
 
 
-@dataclass(eq=False)
-class BadAddressError(ValueError):
-    """An address that cannot be one; the reason never holds the password."""
+class BadAddressError(FactsError):
+    """An address that cannot be used; the reason never contains the password."""
 
     reason: str
 

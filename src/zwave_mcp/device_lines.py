@@ -11,9 +11,8 @@ from typing_extensions import TypedDict
 from mcp_core.json_types import Json
 from zwave_mcp.abilities import list_abilities
 from zwave_mcp.health import write_time
-from zwave_mcp.lights import read_percent
-from zwave_mcp.locks import SECURED
 from zwave_mcp.nodes import Node
+from zwave_mcp.switches import SECURED, read_percent
 from zwave_mcp.values import CommandClass, Value
 
 _LIGHTS = frozenset({CommandClass.BINARY_SWITCH, CommandClass.MULTILEVEL_SWITCH})
