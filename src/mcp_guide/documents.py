@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mcp_core.quick_dataclass import dataclass
 from mcp_guide.errors import ExistsError, GuideError, NotFoundError, TooLargeError, UnreadableError, YamlError
-from mcp_guide.folder import Entry, Folder
+from mcp_guide.folder import Folder, FolderEntry
 from mcp_guide.front_matter import FrontMatter, find_body, split_front_matter
 from mcp_guide.guide_folder import GuideFolder
 from mcp_guide.markdown_summary import find_description, find_title, shorten
@@ -90,7 +90,7 @@ class Documents:
                 raise UnreadableError(str(name), f"it cannot be removed: {error.strerror}") from None
 
 
-def is_document(entry: Entry) -> bool:
+def is_document(entry: FolderEntry) -> bool:
     """True if an entry has the name of a document; whether it can be read is another matter."""
     return entry.name.endswith(SUFFIX) and is_name(entry.name.removesuffix(SUFFIX))
 

@@ -54,7 +54,7 @@ def select(guide: Guide, wish: Wish) -> Selection:
 
 
 def _find_categories(guide: Guide, wish: Wish) -> Iterable[str]:
-    known = guide.collections.read(wish.collection).categories if wish.collection else guide.folder.category_names()
+    known = guide.collections.read(wish.collection)["categories"] if wish.collection else guide.folder.category_names()
     if wish.category is None:
         return known
     if wish.collection is None:
