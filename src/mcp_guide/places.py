@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_core.facts_error import FactsError
-from mcp_core.quick_dataclass import dataclass
 
 FOLDER = ".guide"
 FOLDER_VARIABLE = "MCP_GUIDE_FOLDER"
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """The project's root and the guide's folder, which need not exist; `named` if a person has said where it is."""
 
     project: Path

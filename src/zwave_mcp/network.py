@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
 
 import anyio
 
@@ -25,15 +27,14 @@ class LinkState(Enum):
     DISCONNECTED = "disconnected"
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """The connection now; `problem` says why there is none, `facts` what the server told about itself."""
 
     state: LinkState
     since: datetime
     problem: str = ""
     attempts: int = 0  # in vain since it last stood
-    facts: Mapping[str, Json] = field(default_factory=dict)
+    facts: Mapping[str, Json] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ class Network:
         self.nodes = {node.id: node for node in nodes}
         self.controller = controller
         if self.link.state is LinkState.CONNECTED:
-            self.link = replace(self.link, facts=dict(facts))
+            self.link = self.link._replace(facts=dict(facts))
         else:
             self.link = Link(LinkState.CONNECTED, datetime.now(UTC), facts=dict(facts))
         self._first_attempt.set()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 from mcp_core.json_types import Json
-from mcp_core.quick_dataclass import dataclass
 from zwave_mcp.backends.messages import AnyJson, JsonParts, Message, Metadata, NamedValue, read_each, read_json
 from zwave_mcp.network import Controller
 from zwave_mcp.nodes import Node, Status
@@ -117,8 +117,7 @@ class NodeStatus(Message):
     value: AnyJson = None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """A value as it was published, `described` where the gateway publishes values with everything about them."""
 
     value: Json
